@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""The single entrypoint Claude Code runs for every registered event: `dispatch.py [EVENT]`.
+
+It parses on any Python 3, imports nothing but `sys` until it must, and never touches stdin itself: whoever
+answers the event reads it. So a warm server can be asked first, by its own rules, and only when it is certain
+that no one else will answer does `cold` load Holdfast into this process. It exits 0 whatever happens; the only
+other code is 2, on the two events that know no JSON decision (TeammateIdle, TaskCompleted).
+
+`holdfast install` writes a copy of this file, with the right interpreter in its first line and `ROOT` filled in,
+to the place the registered command names.
+"""
+
+import sys
+
+ROOT = ""
+
+
+def main():
+    # type: () -> int
+    """Answer the event named on the command line, or in the payload."""
+    argument = sys.argv[1] if len(sys.argv) > 1 else None
+    return cold(argument)
+
+
+def cold(argument):
+    # type: (str | None) -> int
+    """Load Holdfast into this process and let its engine answer; an import failure is a log entry and exit 0."""
+    try:
+        if sys.flags.no_site:
+            import site
+
+            site.main()  # restores a virtual environment's packages, which -S leaves out
+        sys.path.insert(0, ROOT or beside(__file__))
+        from holdfast.engine import main as answer
+    except BaseException as error:
+        note(
+            "%s could not be dispatched: Holdfast does not load with %s: %s: %s"
+            % (argument or "an event", sys.executable, type(error).__name__, error)
+        )
+        return 0
+    return answer(argument)
+
+
+def beside(path):
+    # type: (str) -> str
+    """Find the package root: `src` in a checkout, site-packages when this file was shipped in the wheel."""
+    import os
+
+    top = os.path.dirname(os.path.dirname(os.path.realpath(path)))
+    checkout = os.path.join(top, "src")
+    return checkout if os.path.isdir(os.path.join(checkout, "holdfast")) else os.path.dirname(os.path.dirname(top))
+
+
+def note(message):
+    # type: (str) -> None
+    """Append a line to Holdfast's log, as well as that can be done without Holdfast."""
+    try:
+        import os
+        import time
+
+        base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser(
+            "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/state"
+        )
+        folder = os.path.join(base, "holdfast", "log")
+        os.makedirs(folder, 0o700, exist_ok=True)
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        descriptor = os.open(os.path.join(folder, "holdfast.log"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.write(descriptor, ("%s error %s\n" % (stamp, message.replace("\n", " "))).encode("utf-8", "replace"))
+        os.close(descriptor)
+    except Exception:
+        pass  # there is nobody left to tell
+
+
+if __name__ == "__main__":
+    code = main()
+    import os
+
+    os._exit(code)  # everything is written; taking the interpreter down would only cost time

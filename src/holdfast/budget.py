@@ -1,0 +1,79 @@
+"""Fitting several texts into the client's limit, counted as the client counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CAP = 9_500  # the client replaces a string of more than 10,000 UTF-16 units by a 2 KB preview (client fact §1.9)
+_SEPARATOR = "\n\n"
+_NOTE_RESERVE = 80
+
+
+def units(text: str) -> int:
+    """Count a text as the client does: in UTF-16 code units."""
+    return len(text) + sum(1 for character in text if character > "\uffff")
+
+
+class Piece(NamedTuple):
+    """One text to be fitted: its words, whether it goes before all others, and its priority among the rest."""
+
+    text: str
+    must_keep: bool = False
+    priority: int = 0
+
+
+class Fitted(NamedTuple):
+    """What became of the pieces: the joined text, and the positions of the pieces that stand in it whole."""
+
+    text: str
+    whole: tuple[int, ...]
+
+
+def fit(pieces: Sequence[Piece], cap: int = CAP) -> Fitted:
+    """Join pieces in their order, dropping whole lines of the least important ones until the cap is met.
+
+    Args:
+        pieces: the texts, in the order in which they shall stand.
+        cap: the most UTF-16 units the result may have.
+
+    Returns:
+        The text, never over the cap and never cut inside a line, with a last line that counts the lines left
+        out, if there are any and there is room to say so; and which pieces are in it whole.
+    """
+    kept = _kept_lines(pieces, cap)
+    if _cut(pieces, kept):
+        shorter = _kept_lines(pieces, cap - _NOTE_RESERVE)
+        if not any(pieces[index].must_keep for index in _cut(pieces, shorter) - _cut(pieces, kept)):
+            kept = shorter
+    left_out = sum(len(_lines(piece)) for piece in pieces) - sum(map(len, kept))
+    text = _SEPARATOR.join("\n".join(lines) for lines in kept if lines)
+    note = f"(+{left_out} more lines, left out to stay under the client's limit)"
+    if left_out and units(text) + units(_SEPARATOR + note) <= cap:
+        text = f"{text}{_SEPARATOR}{note}" if text else note
+    whole = set(range(len(pieces))) - _cut(pieces, kept)
+    return Fitted(text, tuple(sorted(index for index in whole if pieces[index].text)))
+
+
+def _cut(pieces: Sequence[Piece], kept: Sequence[list[str]]) -> set[int]:
+    return {index for index, piece in enumerate(pieces) if len(kept[index]) < len(_lines(piece))}
+
+
+def _kept_lines(pieces: Sequence[Piece], room: int) -> list[list[str]]:
+    """Give each piece as many of its first lines as fit, the most important piece choosing first."""
+    kept: list[list[str]] = [[] for _ in pieces]
+    order = sorted(range(len(pieces)), key=lambda i: (not pieces[i].must_keep, -pieces[i].priority, i))
+    for index in order:
+        for line in _lines(pieces[index]):
+            cost = units(line) + (1 if kept[index] else len(_SEPARATOR))
+            if cost > room:
+                break
+            room -= cost
+            kept[index].append(line)
+    return kept
+
+
+def _lines(piece: Piece) -> list[str]:
+    return piece.text.split("\n") if piece.text else []

@@ -1,0 +1,182 @@
+"""Calling the handlers of one event one after another, each isolated from the others."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from pluggy import PluginManager
+
+from holdfast import hookspecs, loader, outcomes
+from holdfast.markers import PROJECT_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from holdfast.context import Context
+    from holdfast.events.event import Event
+    from holdfast.loader import Call
+    from holdfast.outcomes import Outcome
+
+REPEAT = 0.05  # seconds after which an interrupt that a handler swallowed comes again
+
+
+class Overtime(BaseException):
+    """A handler ran longer than it may; a BaseException, so that `except Exception` does not swallow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one call: the outcomes it returned, or the fault that kept it from answering."""
+
+    label: str
+    outcomes: tuple[Outcome, ...] = ()
+    fault: str = ""
+
+
+@dataclass
+class Caller:
+    """Calls the planned functions through pluggy's own order.
+
+    Attributes:
+        event: the event as changed so far: `change_input` of one handler is seen by the next.
+        context: what handlers may ask for.
+        limit: gives the seconds a call may take.
+        begin: told each label before its file is loaded or its function called, so that whoever watches
+            knows whose fault it is when this process dies.
+    """
+
+    event: Event
+    context: Context
+    limit: Callable[[Call], float]
+    begin: Callable[[str], None] = field(default=lambda label: None)
+
+    def answers(self, plan: Sequence[Call]) -> Iterator[Answer]:
+        """Run the plan; never raises.
+
+        Args:
+            plan: what `loader.plan` selected.
+
+        Yields:
+            One answer per call, in the order in which they ran; files that do not load come first.
+        """
+        manager = PluginManager(PROJECT_NAME)
+        manager.add_hookspecs(hookspecs)
+        modules: dict[str, Call] = {}
+        for call in reversed(plan):  # pluggy calls the last registered first
+            fault = self._register(manager, call, modules)
+            if fault:
+                yield Answer(call.label, fault=fault)
+        if not modules:
+            return
+        caller = getattr(manager.hook, plan[0].route.function)
+        for implementation in reversed(caller.get_hookimpls()):
+            yield self._answer(modules[implementation.plugin_name], implementation)
+
+    def _register(self, manager: PluginManager, call: Call, modules: dict[str, Call]) -> str:
+        """Load a handler file and register it; return what went wrong, or nothing."""
+        self.begin(call.label)
+        name = str(call.file.path)
+        try:
+            if call.route.broken:
+                return call.route.broken
+            with interrupted_after(self.limit(call)):
+                manager.register(_only(call.route.function, loader.load(call.file)), name=name)
+            if not manager.get_hookcallers(manager.get_plugin(name)):
+                return f"{call.route.function} is not marked with holdfast's hookimpl"
+        except BaseException as error:  # noqa: BLE001 - a handler file may raise anything, SystemExit included
+            return f"does not load: {describe(error, self.limit(call))}"
+        modules[name] = call
+        return ""
+
+    def _answer(self, call: Call, implementation: Any) -> Answer:
+        self.begin(call.label)
+        self.context.handler = call.file.path.name
+        given: Mapping[str, Any] = {"event": self.event.model_copy(deep=True), "context": self.context}
+        try:
+            with interrupted_after(self.limit(call)):
+                returned = implementation.function(*(given[name] for name in implementation.argnames))
+            said = outcomes.flatten(returned)
+            for outcome in said:
+                outcomes.check(outcome, self.event.hook_event_name, type(self.event).accepts)
+        except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
+            return Answer(call.label, fault=describe(error, self.limit(call)))
+        self.event = with_changes(self.event, said)
+        return Answer(call.label, said)
+
+
+def _only(function: str, module: ModuleType) -> ModuleType:
+    """Offer pluggy one function of a handler file, so that a bad one for another event costs only itself."""
+    plugin = ModuleType(module.__name__)
+    setattr(plugin, function, getattr(module, function))
+    return plugin
+
+
+def with_changes(event: Event, said: Sequence[Outcome]) -> Event:
+    """Return the event as the next handler shall see it: with the last changed input, if any."""
+    changed = [outcome.value for outcome in said if outcome.kind == "change_input"]
+    return event.model_copy(update={"tool_input": changed[-1]}) if changed else event
+
+
+def describe(error: BaseException, limit: float) -> str:
+    """Say in one line what a handler did wrong.
+
+    Args:
+        error: what it raised.
+        limit: the seconds it was given, for `Overtime`.
+    """
+    if isinstance(error, Overtime):
+        return f"took longer than its {limit:g} s and was interrupted"
+    if isinstance(error, outcomes.OutcomeError):
+        return str(error)
+    where = _last_line(error)
+    return f"raised {type(error).__name__}: {error}{where}" if str(error) else f"raised {type(error).__name__}{where}"
+
+
+def _last_line(error: BaseException) -> str:
+    trace = error.__traceback__
+    line = None
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        if name.startswith("holdfast_handlers."):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f" (line {line})" if line else ""
+
+
+@contextmanager
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Interrupt the block with `Overtime` after some seconds, again and again until it ends.
+
+    Args:
+        seconds: how long the block may take; outside the main thread nothing interrupts, because only the
+            main thread receives signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(signum: int, frame: object) -> None:
+        raise Overtime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), REPEAT)
+    try:
+        yield
+    finally:
+        _disarm(before)
+
+
+def _disarm(before: Any) -> None:
+    """Stop the timer, even when its last ring comes while it is being stopped."""
+    while True:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            return
+        except Overtime:
+            continue

@@ -1,0 +1,192 @@
+"""The configuration: `holdfast.toml` of the user and of the project, as one model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from holdfast import paths
+from holdfast.errors import MissingError, StateError
+from holdfast.state.document import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+HARMLESS = frozenset({"project.id", "format", "freshness_days"})
+_LIMIT = 1024 * 1024  # bytes of one configuration file
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class ProjectSection(_Section):
+    """The `[project]` table."""
+
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=500,
+        description="A name for the project that is the same in every clone; without it the git repository decides.",
+    )
+
+
+class HandlersSection(_Section):
+    """The `[handlers]` table."""
+
+    off: list[str] = Field(default=[], description="Names of handlers that do not run.")
+    on: list[str] = Field(default=[], description="Handlers that are off by default and shall run.")
+    timeout: float = Field(default=5.0, gt=0, description="Seconds one handler may take for one event.")
+    deadline: float = Field(default=20.0, gt=0, description="Seconds all handlers together may take for one event.")
+
+
+class Config(_Section):
+    """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
+
+    project: ProjectSection = ProjectSection()
+    format: Literal["hybrid", "compaction"] = Field(
+        default="compaction", description="The format `holdfast start` uses."
+    )
+    freshness_days: float = Field(
+        default=7.0, ge=0, description="Days after its last change in which a workflow of nobody is still restored."
+    )
+    handlers: HandlersSection = HandlersSection()
+    todos: Literal["tell", "off"] = Field(
+        default="tell", description="Whether the model is told the to-do list to write when it changed."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least important lines that reach the log."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration with `problems`, one sentence each, and the `ignored` keys of an untrusted project file."""
+
+    config: Config
+    problems: list[str]
+    ignored: list[str]
+
+
+def load(root: Path | None, *, trusted: bool) -> Loaded:
+    """Read the user's file, then the project's at `root` over it, key by key; never raises for what they hold.
+
+    A file, key or value that cannot be used is a problem naming file and key, and the rest still counts. A project
+    file that is not `trusted` may set only the keys in HARMLESS; its other known keys are `ignored`.
+    """
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    ignored: list[str] = []
+    files = [paths.user_config()] + ([paths.project_config(root)] if root else [])
+    for file in files:
+        for key, value in _entries(file, problems):
+            if fault := _fault(key, value):
+                problems.append(f"{file}: {fault}")
+            elif file is files[0] or trusted or key in HARMLESS:
+                values[key] = value
+            else:
+                ignored.append(key)
+    return Loaded(Config.model_validate(_nest(values)), problems, ignored)
+
+
+def keys() -> dict[str, tuple[str, Any, str]]:
+    """Return every key with its type as a word, its default and its description, in the model's order."""
+    return {
+        prefix + name: (_word(field.annotation), field.get_default(), field.description or "")
+        for prefix, model in _tables()
+        for name, field in model.model_fields.items()
+        if not _is_table(field.annotation)
+    }
+
+
+def markdown_table() -> str:
+    """Return the README's table of all keys, in Markdown."""
+    lines = ["| key | values | default | meaning |", "|---|---|---|---|"]
+    for key, (values, default, meaning) in keys().items():
+        lines.append(f"| `{key}` | {values} | {_shown(default)} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def _entries(file: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the file's dotted keys with their values; what cannot be read at all becomes a problem."""
+    import tomllib
+
+    try:
+        table = tomllib.loads(read(file, _LIMIT)[0].decode("utf-8-sig"))
+    except MissingError:
+        return
+    except StateError as error:
+        problems.append(str(error))
+    except UnicodeDecodeError as error:
+        problems.append(f"{file}: is not UTF-8: byte at offset {error.start}")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problems.append(f"{file}: is not TOML: {error}")
+    else:
+        yield from _flat(table)
+
+
+def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    known = {prefix.rstrip(".") for prefix, _ in _tables() if prefix}
+    for name, value in table.items():
+        if name in known and isinstance(value, dict):
+            yield from ((f"{name}.{inner}", item) for inner, item in value.items())
+        else:
+            yield name, value
+
+
+def _fault(key: str, value: object) -> str | None:
+    """Return what is wrong with one setting, or None."""
+    if key not in keys():
+        return f"unknown key {key!r}{_hint(key)}"
+    try:
+        Config.model_validate(_nest({key: value}))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"key {key!r}: {first['msg'][0].lower()}{first['msg'][1:]}, got {_brief(value)}; the default is used"
+    return None
+
+
+def _hint(key: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(key, keys(), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in values.items():
+        table, _, name = key.rpartition(".")
+        (nested.setdefault(table, {}) if table else nested)[name] = value
+    return nested
+
+
+def _tables() -> list[tuple[str, type[BaseModel]]]:
+    return [("", Config), ("project.", ProjectSection), ("handlers.", HandlersSection)]
+
+
+def _is_table(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _word(annotation: Any) -> str:
+    if choices := [choice for choice in getattr(annotation, "__args__", ()) if isinstance(choice, str)]:
+        return ", ".join(f'`"{choice}"`' for choice in choices)
+    words = {float: "number", list[str]: "list of texts", str | None: "text"}
+    return words[annotation]
+
+
+def _shown(default: object) -> str:
+    import json
+
+    if default is None:
+        return "none"
+    return f"`{default:g}`" if isinstance(default, float) else f"`{json.dumps(default)}`"

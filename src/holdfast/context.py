@@ -1,0 +1,51 @@
+"""What a handler may ask for beside the event: the project, the environment, the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from holdfast import log as log_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.config import Config
+    from holdfast.project import Project
+
+
+@dataclass
+class Context:
+    """One event's surroundings; lives as long as the event.
+
+    Attributes:
+        project: the project of `CLAUDE_PROJECT_DIR`, with its configuration and ledger.
+        environ: the hook's environment, as the client set it. It holds secrets: never log it whole.
+        handler: the file name of the handler that is running, for the log.
+    """
+
+    project: Project
+    environ: Mapping[str, str]
+    handler: str = ""
+
+    @cached_property
+    def root(self) -> Path:
+        """The project's root: `CLAUDE_PROJECT_DIR`, never the payload's `cwd`, which follows `cd`."""
+        return self.project.root
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self.project.config
+
+    def log(self, message: str, *, level: str = "info", **fields: Any) -> None:
+        """Write one line to Holdfast's log, redacted; never to stdout.
+
+        Args:
+            message: a sentence.
+            level: debug, info, warning or error.
+            fields: values to note beside it.
+        """
+        log_file.write(level, message, handler=self.handler, **fields)

@@ -1,0 +1,248 @@
+"""From an event on stdin to a reply on stdout; the one boundary that turns exceptions into exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import events, intake, loader, log, paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.calls import Answer
+    from holdfast.events.event import Event
+    from holdfast.loader import Call
+    from holdfast.merging import Reply
+    from holdfast.outcomes import Outcome
+    from holdfast.project import Project
+
+READ_LIMIT = 20.0  # seconds the client has to write the payload and close stdin
+MARGIN = 0.8  # the share of the client's own time limit that we use, so that our reply comes before its end
+
+
+class _Ended(BaseException):
+    """The client ended us, or stdin never came."""
+
+
+def main(argument: str | None = None) -> int:
+    """Answer one event; never raises.
+
+    Args:
+        argument: the event name on the command line, if any; the payload's own name wins.
+
+    Returns:
+        The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
+    """
+    started = time.monotonic()
+    streams = _Streams()
+    try:
+        signal.signal(signal.SIGTERM, _end)
+        payload = _read(argument, streams)
+        return answer(payload, os.environ, started, streams) if payload else 0
+    except _Ended:
+        log.write("warning", f"{argument or 'an event'} was ended before it was answered")
+    except BaseException as error:  # noqa: BLE001 - fail open: our own bug never blocks a session
+        log.write("error", f"{argument or 'an event'} failed inside Holdfast: {type(error).__name__}: {error}")
+    return 0
+
+
+def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, streams: _Streams) -> int:
+    """Dispatch a payload to the handlers that want it and write the reply.
+
+    Args:
+        payload: one JSON object, as the client sent it.
+        environ: the hook's environment.
+        started: `time.monotonic()` when the event came.
+        streams: where the reply goes.
+
+    Returns:
+        The exit code.
+    """
+    project = open_project(environ)
+    plan, event = prepare(payload, project)
+    if not plan or event is None:
+        return 0
+    from holdfast.context import Context
+    from holdfast.isolation import Isolated
+
+    limits = project.config.handlers
+    deadline = started + min(limits.deadline, type(event).deadline * MARGIN)
+    isolated = Isolated(event, Context(project, environ), limits.timeout, deadline, streams.private)
+    try:
+        answers = isolated.run(plan)
+        answers += _judge_again(isolated, plan, answers)
+        reply, said = conclude(event, plan, answers)
+        _write_environment(reply, environ)
+        streams.write(reply)
+        isolated.deliver([said[position] for position in reply.delivered])
+    except BaseException:
+        isolated.abandon()
+        raise
+    if isolated.printed:
+        text = isolated.printed.decode(errors="replace")
+        log.write("info", f"{event.hook_event_name}: handlers printed: {text}")
+    return reply.exit_code
+
+
+def open_project(environ: Mapping[str, str]) -> Project:
+    """Open the project of `CLAUDE_PROJECT_DIR`, with its configuration as far as it is trusted."""
+    from holdfast import trust
+    from holdfast.project import Project
+
+    root = Path(environ["CLAUDE_PROJECT_DIR"])
+    return Project.open(root, trusted=trust.config_trusted(root))
+
+
+def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], Event | None]:
+    """Find the handlers a payload calls, and only if there are any read it as a typed event.
+
+    Returns:
+        The plan and the event; an empty plan and None when nobody wants it.
+
+    Raises:
+        EventError: the payload lacks what its event cannot be without.
+    """
+    name = payload["hook_event_name"]
+    files = [file for file in loader.find(project) if any(route.event == name for route in file.routes)]
+    if not any(file.active for file in files):
+        return [], None
+    event = events.parse(payload)
+    return loader.plan(files, name, event.matcher_value), event
+
+
+def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> tuple[Reply, list[Outcome]]:
+    """Merge answers into the reply; faults are logged, and a strict handler's fault becomes a refusal.
+
+    Args:
+        event: the event that was answered.
+        plan: the calls it made.
+        answers: what came of them.
+
+    Returns:
+        The reply, and the outcomes it was merged from, in order.
+    """
+    from holdfast.merging import merge
+
+    name = event.hook_event_name
+    strict = {call.label for call in plan if call.route.strict}
+    said: list[Outcome] = []
+    for given in answers:
+        said += given.outcomes
+        if given.fault:
+            log.write("error", f"{name}: {given.label} {given.fault}", session=event.session_id)
+            if given.label in strict:
+                said.append(refusal(name, f"{given.label} {given.fault}"))
+    return merge(name, said), said
+
+
+def refusal(event: str, fault: str) -> Outcome:
+    """Say no in a strict handler's place (only on the four events where strict is possible)."""
+    from holdfast.outcomes import block, deny
+
+    reason = f"refused because a strict handler could not judge it: {fault}; see {paths.log_file()}"
+    return deny(reason) if event in ("PreToolUse", "PermissionRequest") else block(reason)
+
+
+def _judge_again(isolated: Any, plan: Sequence[Call], answers: Sequence[Answer]) -> list[Answer]:
+    """Let strict handlers judge the final input if a later handler changed it after they had judged."""
+    labels = [given.label for given in answers]
+    changes = [i for i, given in enumerate(answers) if any(o.kind == "change_input" for o in given.outcomes)]
+    if not changes:
+        return []
+    last = changes[-1]
+    earlier = [call for call in plan if call.route.strict and labels.index(call.label) < last]
+    return [_refusals_only(given) for given in isolated.run(earlier)]
+
+
+def _refusals_only(given: Answer) -> Answer:
+    """Keep what a second judgement may add: a refusal, a question or a fault, not the same advice twice."""
+    return replace(given, outcomes=tuple(o for o in given.outcomes if o.kind in ("deny", "ask", "defer")))
+
+
+def _read(argument: str | None, streams: _Streams) -> dict[str, Any] | None:
+    """Read the payload; None, with a log line that says what came, when it is not for us."""
+    signal.signal(signal.SIGALRM, _end)
+    signal.setitimer(signal.ITIMER_REAL, READ_LIMIT)
+    try:
+        payload = intake.read(0)
+    except intake.Oversize as error:
+        log.write("warning", f"{argument or 'event'} not dispatched: {error}")
+        _refuse_oversize(error, argument, streams)
+        return None
+    except intake.IntakeError as error:
+        log.write("warning", f"{argument or 'event'} not dispatched: {error}")
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    reason = intake.foreign(payload, os.environ)
+    if not reason and payload.get("hook_event_name") not in events.EVENTS:
+        reason = f"unknown event {payload.get('hook_event_name')!r}"
+    if reason:
+        log.write("info", f"{argument or 'event'} ignored: {reason}")
+        return None
+    return payload
+
+
+def _refuse_oversize(error: intake.Oversize, argument: str | None, streams: _Streams) -> None:
+    """A call too large to read is refused where a strict handler would have judged it, and passes elsewhere."""
+    from holdfast.merging import merge
+    from holdfast.scan import STRICT_EVENTS
+
+    name = error.head.get("hook_event_name") or argument
+    if name not in STRICT_EVENTS or not os.environ.get("CLAUDE_PROJECT_DIR"):
+        return
+    tool = error.head.get("tool_name")
+    plan = loader.plan(loader.find(open_project(os.environ)), name, tool if isinstance(tool, str) else None)
+    guards = [call.label for call in plan if call.route.strict]
+    if guards:
+        streams.write(merge(name, [refusal(name, f"{', '.join(guards)}: {error}")]))
+
+
+def _write_environment(reply: Reply, environ: Mapping[str, str]) -> None:
+    """Append variables to the file the client reads before each Bash command, unless they stand there."""
+    target = environ.get("CLAUDE_ENV_FILE")
+    if not target or not (reply.variables or reply.path):
+        return
+    from shlex import quote
+
+    lines = [f"export {name}={quote(value)}" for name, value in reply.variables.items()]
+    lines += [f'export PATH="$PATH":{quote(folder)}' for folder in reply.path]
+    try:
+        known = Path(target).read_text("utf-8") if Path(target).exists() else ""
+        new = "".join(f"{line}\n" for line in lines if line not in known.splitlines())
+        if new:
+            with Path(target).open("a", encoding="utf-8") as file:
+                file.write(new if not known or known.endswith("\n") else "\n" + new)
+    except (OSError, ValueError) as error:
+        log.write("warning", f"the environment file could not be written: {error}")
+
+
+def _end(signum: int, frame: object) -> None:
+    raise _Ended
+
+
+class _Streams:
+    """The client's stdout and stderr, out of reach of everything that prints while handlers run."""
+
+    def __init__(self) -> None:
+        """Keep private copies and point the standard descriptors away from the client."""
+        self.private = (os.dup(1), os.dup(2))
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+
+    def write(self, reply: Reply) -> None:
+        """Write the reply; a client that has gone is nobody's error."""
+        for descriptor, text in zip(self.private, (reply.stdout, reply.stderr), strict=True):
+            data = memoryview(text.encode("utf-8", errors="replace"))
+            try:
+                while data:
+                    data = data[os.write(descriptor, data) :]
+            except OSError:
+                return

@@ -1,0 +1,48 @@
+"""The events of an MCP server's question to the user."""
+
+from typing import Any, ClassVar
+
+from holdfast.events.event import Event
+
+
+class ElicitationEvent(Event):
+    """An event about one question.
+
+    Attributes:
+        mcp_server_name: the server that asks.
+        mode: `form` or `url`.
+        elicitation_id: the question's id.
+    """
+
+    matcher_field: ClassVar[str | None] = "mcp_server_name"
+    accepts = frozenset({"answer"})
+
+    mcp_server_name: str = ""
+    mode: str | None = None
+    elicitation_id: str | None = None
+
+
+class Elicitation(ElicitationEvent):
+    """An MCP server asks the user something.
+
+    Attributes:
+        message: the question.
+        url: the page the user is asked to visit, in mode `url`.
+        requested_schema: the JSON schema of the form, in mode `form`.
+    """
+
+    message: str = ""
+    url: str | None = None
+    requested_schema: dict[str, Any] | None = None
+
+
+class ElicitationResult(ElicitationEvent):
+    """The user answered an MCP server's question.
+
+    Attributes:
+        action: `accept`, `decline` or `cancel`.
+        content: the form's values, with `accept`.
+    """
+
+    action: str = ""
+    content: dict[str, Any] | None = None

@@ -1,0 +1,46 @@
+"""The events of a change of the session's model."""
+
+from typing import ClassVar
+
+from holdfast.events.event import Event
+
+
+class ModelSwitchEvent(Event):
+    """An event about one change of model.
+
+    Attributes:
+        from_model: the model before.
+        to_model: the model after; what a matcher tests.
+        requested_model: the name that was asked for, such as `haiku`.
+        source: `command`, `picker`, `sdk`; after the switch also `auto` and `resume`.
+        context_tokens: the size of the context in tokens.
+        prompt_cache_warm: whether the old model's prompt cache is warm.
+        cache_ttl: how long a cache entry lives, `5m` or `1h`.
+        estimated_cache_write_usd: what filling the new model's cache would cost, in US dollars.
+        pricing: where the price comes from: `configured`, `catalog` or `default`.
+    """
+
+    matcher_field: ClassVar[str | None] = "to_model"
+    deadline = 30.0
+
+    from_model: str = ""
+    to_model: str = ""
+    requested_model: str | None = None
+    source: str = ""
+    context_tokens: int | None = None
+    prompt_cache_warm: bool | None = None
+    cache_ttl: str | None = None
+    estimated_cache_write_usd: float | None = None
+    pricing: str | None = None
+
+
+class PreModelSwitch(ModelSwitchEvent):
+    """The session's model is about to change. If the handlers take too long, the client blocks the switch."""
+
+    accepts = frozenset({"allow", "deny", "ask"})
+
+
+class PostModelSwitch(ModelSwitchEvent):
+    """The session's model has changed. Advice reaches the new model with its first request."""
+
+    accepts = frozenset({"advise"})

@@ -1,0 +1,106 @@
+"""The events of a prompt on its way to the model."""
+
+from typing import ClassVar, NamedTuple, Self
+
+from holdfast.events.event import Event
+
+_OPENING = "<task-notification>"
+
+
+class TaskNotification(NamedTuple):
+    """What the client tells the model when a background task stops (client fact §3.4).
+
+    Attributes:
+        task_id: the task; a subagent's `agent_id`.
+        tool_use_id: the tool call that launched it.
+        status: `completed`, `failed` or another word of the client's.
+        summary: one line about it.
+        result: a subagent's last words; other tasks have none.
+        output_file: where its whole output lies.
+    """
+
+    task_id: str = ""
+    tool_use_id: str = ""
+    status: str = ""
+    summary: str = ""
+    result: str = ""
+    output_file: str = ""
+
+    @classmethod
+    def read(cls, prompt: str) -> Self | None:
+        """Read a prompt that is a `<task-notification>` block.
+
+        Args:
+            prompt: the whole prompt.
+
+        Returns:
+            The notification, with empty strings for what it does not say; `None` for any other prompt: one that
+            quotes such a block further on, or begins with the tag but names neither a task nor a call.
+        """
+        block = prompt.strip()
+        if not block.startswith(_OPENING):
+            return None
+        # The result is a model's free text and may hold any tag: nothing else is read from inside it.
+        before, _, rest = block.removeprefix(_OPENING).partition("<result>")
+        result, closing, after = rest.rpartition("</result>")
+        told = before + after if closing else before
+        notification = cls(
+            task_id=_between(told, "task-id"),
+            tool_use_id=_between(told, "tool-use-id"),
+            status=_between(told, "status"),
+            summary=_between(told, "summary"),
+            result=(result if closing else rest.removesuffix("</task-notification>")).strip(),
+            output_file=_between(told, "output-file"),
+        )
+        return notification if notification.task_id or notification.tool_use_id else None
+
+
+class UserPromptSubmit(Event):
+    """A prompt is about to be processed: the user's, or one the client made itself (a task's end, a schedule).
+
+    Attributes:
+        prompt: the whole prompt.
+        source: who made it: `user`, `sdk`, `system`, `loop_wakeup`, …; most clients leave it out.
+        session_title: the session's title.
+    """
+
+    accepts = frozenset({"advise", "block", "title", "suppress_prompt", "tell_user", "stop"})
+    strictable = True
+    deadline = 30.0
+
+    prompt: str
+    source: str | None = None
+    session_title: str | None = None
+
+    @property
+    def task_notification(self) -> TaskNotification | None:
+        """The notification this prompt consists of; `None` for a prompt in a person's words."""
+        return TaskNotification.read(self.prompt)
+
+
+class UserPromptExpansion(Event):
+    """A typed slash command, skill or MCP prompt expands; comes after UserPromptSubmit.
+
+    Attributes:
+        prompt: the prompt as typed.
+        command_name: the command, without its slash.
+        command_args: the words after it.
+        expansion_type: `slash_command`, `mcp_prompt` or a newer one.
+        command_source: where the command is defined, such as `projectSettings`.
+    """
+
+    matcher_field: ClassVar[str | None] = "command_name"
+    accepts = frozenset({"advise", "block", "suppress_prompt", "tell_user", "stop"})
+    strictable = True
+
+    prompt: str
+    command_name: str = ""
+    command_args: str = ""
+    expansion_type: str = ""
+    command_source: str | None = None
+
+
+def _between(text: str, tag: str) -> str:
+    """Return the first `<tag>…</tag>` of a text, stripped; empty when there is none or it is not closed."""
+    inside, closing, _ = text.partition(f"<{tag}>")[2].partition(f"</{tag}>")
+    return inside.strip() if closing else ""

@@ -1,0 +1,138 @@
+"""The record of what was installed where, so that it can be taken back."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import log, paths
+from holdfast.errors import Missing, StateError
+from holdfast.state import document
+from holdfast.state.lock import locked
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from holdfast.demand import Route
+    from holdfast.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """What one settings file got from us.
+
+    Attributes:
+        settings: the file's real path.
+        scope: whose settings it holds.
+        root: the project it was installed from.
+        written: SHA-256 of the file after our last change: as long as it is that, nobody else changed it.
+        created: there was no file before.
+        backup: the file before our first change, if that can be put back.
+        before: SHA-256 of the backup.
+        added: the objects and arrays that exist because of us, as member names.
+        allowed: the permission rules that exist because of us.
+        skill: our copy of the skill, if we made one.
+        skill_digest: its SHA-256.
+        everything: the client knew all events when this was installed.
+        projects: project root -> what its trusted handlers want registered here.
+    """
+
+    settings: Path
+    scope: Scope
+    root: Path
+    written: str = ""
+    created: bool = False
+    backup: Path | None = None
+    before: str = ""
+    added: tuple[tuple[str, ...], ...] = ()
+    allowed: tuple[str, ...] = ()
+    skill: Path | None = None
+    skill_digest: str = ""
+    everything: bool = False
+    projects: dict[str, tuple[Route, ...]] = dataclasses.field(default_factory=dict)
+
+    def others(self, root: Path) -> list[Route]:
+        """Return what the handlers of all recorded projects but the one at `root` want."""
+        return [route for name, wanted in self.projects.items() if name != str(root) for route in wanted]
+
+
+def held() -> AbstractContextManager[None]:
+    """Return the lock under which settings files and this record are changed. Raises StateError."""
+    return locked(paths.ensure_private(paths.state_dir()))
+
+
+def load() -> dict[str, Install]:
+    """Return every install by the settings file's real path; a record that cannot be read is empty, and the log says so."""
+    try:
+        rows = document.load(_file()).data.get("installs")
+    except Missing:
+        return {}
+    except StateError as error:
+        log.write("warning", f"{error}; nothing can be restored from it")
+        return {}
+    found = {name: _install(row) for name, row in rows.items()} if isinstance(rows, dict) else {}
+    return {name: install for name, install in found.items() if install}
+
+
+def get(settings: Path) -> Install | None:
+    """Return what is recorded for a settings file's real path."""
+    return load().get(str(settings))
+
+
+def keep(install: Install) -> None:
+    """Record an install in place of an earlier one of the same file. Raises StateError."""
+    _save({**load(), str(install.settings): install})
+
+
+def forget(settings: Path) -> bool:
+    """Drop a file's record, and those of files that are gone; tell whether any other is left. Raises StateError."""
+    left = {name: install for name, install in load().items() if install.settings != settings}
+    left = {name: install for name, install in left.items() if install.settings.exists()}
+    _save(left)
+    return bool(left)
+
+
+def _file() -> Path:
+    return paths.state_dir() / "installs.json"
+
+
+def _save(installs: dict[str, Install]) -> None:
+    try:
+        document.load(_file())
+    except Missing:
+        pass
+    except StateError:
+        document.set_aside(_file())
+    rows = {name: _row(install) for name, install in installs.items()}
+    document.save(_file(), {"version": 1, "installs": rows}, mode=0o600)
+
+
+def _row(install: Install) -> dict[str, Any]:
+    row = dataclasses.asdict(install)
+    return {key: str(value) if isinstance(value, Path) else value for key, value in row.items()}
+
+
+def _install(row: Any) -> Install | None:
+    """Return a row of the file as an Install, None when it is not one."""
+    with suppress(AttributeError, KeyError, TypeError, ValueError):
+        return Install(
+            settings=Path(row["settings"]),
+            scope=row["scope"],
+            root=Path(row["root"]),
+            written=row["written"],
+            created=bool(row["created"]),
+            backup=Path(row["backup"]) if row["backup"] else None,
+            before=row["before"],
+            added=tuple(tuple(steps) for steps in row["added"]),
+            allowed=tuple(row["allowed"]),
+            skill=Path(row["skill"]) if row["skill"] else None,
+            skill_digest=row["skill_digest"],
+            everything=bool(row["everything"]),
+            projects={
+                root: tuple((event, match) for event, match in wanted) for root, wanted in row["projects"].items()
+            },
+        )
+    return None

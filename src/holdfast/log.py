@@ -1,0 +1,103 @@
+"""The log file: what Holdfast did and what went wrong, one line each, never on the hook's stdout."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+
+from holdfast.clock import stamp
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Level = Literal["debug", "info", "warning", "error"]
+
+LIMIT = 1024 * 1024  # bytes; then the file is rotated to `.1`
+_LONGEST = 8 * 1024  # characters of one line
+_READ = 64 * 1024  # characters of a message that are looked at
+_RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
+_lowest: Level = "info"
+
+
+def set_level(level: Level) -> None:
+    """Leave out lines below `level` from now on in this process; the default is `info`."""
+    global _lowest
+    _lowest = level
+
+
+def write(level: Level, message: str, **fields: object) -> None:
+    """Append one line: UTC time, level, message and `name=value` fields, secrets redacted, control characters escaped.
+
+    Never raises and never prints: a log that cannot be written must not cost the event.
+    """
+    if _RANKS.get(level, 3) < _RANKS[_lowest]:
+        return
+    with suppress(Exception):
+        from holdfast.paths import log_file
+
+        _append(log_file(), f"{stamp()} {level} {_line(message, fields)}\n".encode())
+
+
+def tail(count: int) -> list[str]:
+    """Return the last `count` lines, oldest first; fewer or none if there are no more."""
+    from holdfast.paths import log_file
+
+    file, lines = log_file(), list[str]()
+    for place in (file, file.with_name(f"{file.name}.1")):
+        if len(lines) < count:
+            with suppress(OSError):
+                lines = place.read_text("utf-8", "replace").splitlines() + lines
+    return lines[-count:] if count > 0 else []
+
+
+def _line(message: str, fields: dict[str, object]) -> str:
+    from holdfast.state.redact import MASK, redact, secret_name
+
+    parts = [redact(_text(message))]
+    for name, value in fields.items():
+        text = MASK if secret_name(name) else redact(_text(value))
+        parts.append(f"{name}={text}" if text and " " not in text else f"{name}={text!r}")
+    line = " ".join(parts)
+    return _escape(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…")
+
+
+def _text(value: object) -> str:
+    with suppress(Exception):
+        return str(value)[:_READ]
+    return f"<{type(value).__name__}>"
+
+
+def _escape(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _append(file: Path, line: bytes) -> None:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(file, flags, 0o600)
+    except FileNotFoundError:
+        from holdfast.paths import ensure_private
+
+        ensure_private(file.parent)
+        descriptor = os.open(file, flags, 0o600)
+    try:
+        info = os.fstat(descriptor)
+        if stat.S_ISREG(info.st_mode):
+            os.write(descriptor, line)  # one write: lines of many processes never mix
+            if info.st_size + len(line) > LIMIT:
+                _rotate(file, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _rotate(file: Path, descriptor: int) -> None:
+    """Rename the full file to `.1`, once: whoever comes second finds another file at the path."""
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), file.stat()):
+            file.replace(file.with_name(f"{file.name}.1"))

@@ -1,0 +1,77 @@
+"""Whether a matcher selects a value, by the client's own rules."""
+
+from __future__ import annotations
+
+import re
+
+# Client fact §3.4, §4.2: a renamed tool is also tried under its other names.
+LEGACY_NAMES = {
+    "Task": "Agent",
+    "KillShell": "TaskStop",
+    "KillBash": "TaskStop",
+    "ListPeers": "ListAgents",
+    "Brief": "SendUserMessage",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ReadMcpResource": "ReadMcpResourceTool",
+    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+    "ProposeGoal": "SetGoal",
+}
+TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
+_NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
+_PLAIN = re.compile(r"[A-Za-z0-9_|, -]*")
+_NARROW_PLAIN = re.compile(r"[A-Za-z0-9_|]*")
+_JS_NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
+
+
+def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:
+    """Split a plain matcher into the exact values it lists.
+
+    Args:
+        matcher: the matcher as written.
+        event: the event's name; StopFailure and FileChanged know a narrower plain syntax.
+
+    Returns:
+        The listed values, or `None` when the client would take the matcher for a regular expression.
+    """
+    narrow = event in _NARROW_EVENTS
+    if not (_NARROW_PLAIN if narrow else _PLAIN).fullmatch(matcher):
+        return None
+    return tuple(part.strip() for part in re.split(r"\|" if narrow else r"[|,]", matcher))
+
+
+def selects_all(matcher: str | None) -> bool:
+    """Tell whether a matcher selects every value: absent, empty or `*` (client fact §4.2)."""
+    return matcher in (None, "", "*")
+
+
+def matches(matcher: str | None, value: str | None, event: str) -> bool:
+    """Decide whether a matcher selects an event, as the client decides it (client fact §4.2).
+
+    Args:
+        matcher: a matcher as in settings.json, or `None`.
+        value: what the event's matcher field holds; `None` when the event has no such field, and then
+            every matcher selects it, because the client ignores matchers there.
+        event: the event's name.
+
+    Returns:
+        True when selected. An invalid regular expression selects nothing.
+    """
+    if matcher is None or selects_all(matcher) or value is None:
+        return True
+    names = _names(value, event)
+    exact = alternatives(matcher, event)
+    if exact is not None:
+        return not names.isdisjoint(exact)
+    try:
+        pattern = re.compile(_JS_NAMED_GROUP.sub("(?P<", matcher))
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return any(pattern.search(name) for name in names)
+
+
+def _names(value: str, event: str) -> set[str]:
+    names = {value}
+    if event in TOOL_EVENTS:
+        names.update(old for old, new in LEGACY_NAMES.items() if new == value)
+        names.update(new for old, new in LEGACY_NAMES.items() if old == value)
+    return names

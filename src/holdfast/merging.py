@@ -1,0 +1,197 @@
+"""How the answers of several handlers become the one reply the client reads; pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from holdfast.budget import CAP, Piece, fit
+from holdfast.outcomes import CLASSIFIER_LIMIT, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Most restrictive first (client fact §1.3, PreToolUse).
+PRECEDENCE = ("deny", "defer", "ask", "allow")
+EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})  # they know no JSON decision
+PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "WorktreeCreate": "worktree"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The merged outcomes of one event.
+
+    Attributes:
+        stdout: what is printed; empty when there is nothing to say, never `{}`.
+        stderr: only beside exit code 2, where it is the reason.
+        exit_code: 0, or 2 on the two events that know no JSON decision.
+        delivered: positions, in the merged sequence, of the advice that stands in the reply whole.
+        variables: environment variables for `CLAUDE_ENV_FILE`.
+        path: folders to append to the model's PATH.
+    """
+
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+    delivered: tuple[int, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+
+
+def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
+    """Merge outcomes, all of them accepted by the event, into one reply.
+
+    Decisions: deny > defer > ask > allow. Reasons and advice are joined in the order given, advice under the
+    client's limit by priority. The last changed input wins, for each handler saw the input as changed so far.
+
+    Args:
+        event: the event's name.
+        outcomes: in handler order; each must have passed `outcomes.check`.
+
+    Returns:
+        The reply; merging is pure, nothing is written.
+    """
+    variables, path = _environment(outcomes)
+    advice = _advice(outcomes)
+    if event in EXIT_CODE_EVENTS and _of(outcomes, "block"):
+        return Reply(stderr=_joined(outcomes, "block"), exit_code=2)
+    if event in PLAIN_EVENTS and not _of(outcomes, "block"):
+        return Reply(stdout=_plain(event, outcomes))
+    body = _top_level(event, outcomes)
+    specific = _specific(event, outcomes, advice.text)
+    if specific:
+        body["hookSpecificOutput"] = {"hookEventName": event, **specific}
+    positions = [i for i, outcome in enumerate(outcomes) if outcome.kind in ("advise", "force_turn")]
+    return Reply(
+        stdout=render(body) if body else "",
+        delivered=tuple(positions[index] for index in advice.whole),
+        variables=variables,
+        path=path,
+    )
+
+
+def render(body: Mapping[str, Any]) -> str:
+    """Write one JSON object on one line, readable where the text can be UTF-8, escaped where it cannot."""
+    text = json.dumps(body, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate, as JavaScript makes them by cutting an emoji in two
+        text = json.dumps(body)
+    return text
+
+
+def _of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
+    return [outcome for outcome in outcomes if outcome.kind in kinds]
+
+
+def _joined(outcomes: Sequence[Outcome], kind: str) -> str:
+    texts = dict.fromkeys(outcome.text for outcome in _of(outcomes, kind) if outcome.text.strip())
+    return fit([Piece(text) for text in texts]).text
+
+
+def _advice(outcomes: Sequence[Outcome]) -> Any:
+    said = _of(outcomes, "advise", "force_turn")
+    return fit([Piece(outcome.text, outcome.must_keep, outcome.priority) for outcome in said])
+
+
+def _environment(outcomes: Sequence[Outcome]) -> tuple[dict[str, str], tuple[str, ...]]:
+    variables: dict[str, str] = {}
+    path: list[str] = []
+    for outcome in _of(outcomes, "environment"):
+        variables.update(outcome.value["variables"])
+        path.extend(folder for folder in outcome.value["path"] if folder not in path)
+    return variables, tuple(path)
+
+
+def _plain(event: str, outcomes: Sequence[Outcome]) -> str:
+    kind = PLAIN_EVENTS[event]
+    if kind == "worktree":
+        return next((outcome.text for outcome in reversed(_of(outcomes, kind))), "")
+    text = _joined(outcomes, kind)
+    # A text that begins like JSON would be parsed as JSON (client fact §1.5).
+    return f"Note: {text}" if text.lstrip().startswith("{") else text
+
+
+def _top_level(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    if _of(outcomes, "block"):
+        body |= {"decision": "block", "reason": _joined(outcomes, "block")}
+    if _of(outcomes, "stop"):
+        body |= {"continue": False, "stopReason": _joined(outcomes, "stop")}
+    if event not in PLAIN_EVENTS and _of(outcomes, "tell_user"):
+        body["systemMessage"] = _joined(outcomes, "tell_user")
+    if sequences := _of(outcomes, "terminal"):
+        body["terminalSequence"] = "".join(outcome.text for outcome in sequences)
+    return body
+
+
+def _specific(event: str, outcomes: Sequence[Outcome], advice: str) -> dict[str, Any]:
+    if event == "PermissionRequest":
+        return _permission(outcomes)
+    body: dict[str, Any] = {}
+    decision = next((kind for kind in PRECEDENCE if _of(outcomes, kind)), None)
+    if decision:
+        body["permissionDecision"] = decision
+        if reason := _joined(outcomes, decision):
+            body["permissionDecisionReason"] = reason
+    changed = _of(outcomes, "change_input")
+    if changed and decision not in ("deny", "defer"):
+        body["updatedInput"] = changed[-1].value
+    if advice:
+        body["additionalContext"] = advice
+    return body | _last_words(outcomes) | _switches(outcomes)
+
+
+def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """A permission's changed input can only be said together with an approval (client fact §1.3)."""
+    if denials := _of(outcomes, "deny"):
+        decision: dict[str, Any] = {"behavior": "deny", "message": _joined(outcomes, "deny")}
+        if any(denial.value for denial in denials):
+            decision["interrupt"] = True
+        return {"decision": decision}
+    if not _of(outcomes, "allow"):
+        return {}
+    decision = {"behavior": "allow"}
+    if changed := _of(outcomes, "change_input"):
+        decision["updatedInput"] = changed[-1].value
+    if updates := [update for outcome in _of(outcomes, "allow") for update in outcome.value or []]:
+        decision["updatedPermissions"] = updates
+    return {"decision": decision}
+
+
+def _last_words(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Kinds of which the client takes one: the last handler's."""
+    body: dict[str, Any] = {}
+    for outcome in outcomes:
+        match outcome.kind:
+            case "change_output":
+                body["updatedToolOutput"] = outcome.value
+            case "title":
+                body["sessionTitle"] = outcome.text
+            case "initial_message":
+                body["initialUserMessage"] = fit([Piece(outcome.text)]).text
+            case "display":
+                body["displayContent"] = outcome.text
+            case "answer":
+                body |= {"action": outcome.text} | ({} if outcome.value is None else {"content": outcome.value})
+    if notes := _of(outcomes, "classify"):
+        body["classifierContext"] = fit([Piece(note.text) for note in notes], CLASSIFIER_LIMIT).text
+    return body
+
+
+def _switches(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    if watched := [path for outcome in _of(outcomes, "watch") for path in outcome.value]:
+        body["watchPaths"] = list(dict.fromkeys(watched))
+    for kind, key in (
+        ("reload_skills", "reloadSkills"),
+        ("retry", "retry"),
+        ("suppress_prompt", "suppressOriginalPrompt"),
+    ):
+        if _of(outcomes, kind):
+            body[key] = True
+    return body
+
+
+__all__ = ["CAP", "Reply", "merge", "render"]

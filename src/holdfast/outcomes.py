@@ -1,0 +1,288 @@
+"""What a handler may say: one constructor per kind of outcome.
+
+Which event accepts which kind stands in the events' models (`Event.accepts`), so an outcome the client would
+reject or ignore is the handler's error, named, instead of silence in the session.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+CLASSIFIER_LIMIT = 2_000  # UTF-16 units, client fact §1.9
+
+
+class OutcomeError(ValueError):
+    """An outcome that cannot be said: a wrong type, nothing to say, or not on this event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One thing a handler says about an event.
+
+    Attributes:
+        kind: the constructor's name.
+        text: the words, where the kind has any.
+        value: the data, where the kind has any (JSON values only).
+        priority: advice of higher priority is kept when the client's limit forces a choice.
+        must_keep: advice that is placed before any other, whatever the priorities.
+        on_delivered: called once the reply that holds this advice whole has been written.
+    """
+
+    kind: str
+    text: str = ""
+    value: Any = None
+    priority: int = 0
+    must_keep: bool = False
+    on_delivered: Callable[[], object] | None = field(default=None, compare=False)
+
+
+def advise(
+    text: str, *, priority: int = 0, must_keep: bool = False, on_delivered: Callable[[], object] | None = None
+) -> Outcome:
+    """Give the model a text to know (`additionalContext`); never forces another turn.
+
+    Args:
+        text: the advice, in whole lines; facts work better than commands (client fact §1.8).
+        priority: higher is kept first under the client's limit.
+        must_keep: kept before everything else.
+        on_delivered: called after a reply that holds the text whole was written.
+    """
+    return Outcome("advise", _words("advise", text), None, priority, must_keep, on_delivered)
+
+
+def force_turn(text: str) -> Outcome:
+    """Give the model a text on Stop or SubagentStop, which makes it take another turn.
+
+    Never say this without a stop condition: the client overrides it only after 8 turns in a row.
+    """
+    return Outcome("force_turn", _words("force_turn", text))
+
+
+def instruct_summary(text: str) -> Outcome:
+    """Add a plain text to the summariser's instructions on PreCompact (client fact §2.3)."""
+    return Outcome("instruct_summary", _words("instruct_summary", text))
+
+
+def deny(reason: str, *, interrupt: bool = False) -> Outcome:
+    """Refuse a tool call, a permission or a model switch.
+
+    Args:
+        reason: what the model (or the user) is told.
+        interrupt: on PermissionRequest, end the turn as well.
+    """
+    return Outcome("deny", _words("deny", reason), {"interrupt": True} if interrupt else None)
+
+
+def ask(reason: str) -> Outcome:
+    """Have the user asked before a tool call or a model switch."""
+    return Outcome("ask", _words("ask", reason))
+
+
+def allow(reason: str = "", *, permissions: Sequence[Mapping[str, Any]] = ()) -> Outcome:
+    """Approve a tool call, a permission or a model switch without asking the user.
+
+    Args:
+        reason: shown with the decision; may be empty.
+        permissions: on PermissionRequest, permission updates to apply (`updatedPermissions`).
+    """
+    return Outcome("allow", _string("allow", reason), _data("allow", list(permissions)) or None)
+
+
+def defer(reason: str = "") -> Outcome:
+    """Leave a tool call to be decided later by the program that drives the client (PreToolUse, headless)."""
+    return Outcome("defer", _string("defer", reason))
+
+
+def block(reason: str) -> Outcome:
+    """Block what the event announces: a prompt, a compaction, a stop, a task, a settings change."""
+    return Outcome("block", _words("block", reason))
+
+
+def change_input(tool_input: Mapping[str, Any]) -> Outcome:
+    """Replace the whole input of a tool call; this never approves the call, only `allow()` does.
+
+    Args:
+        tool_input: the complete new input, JSON values only. Later handlers see it.
+    """
+    if not isinstance(tool_input, dict) and not hasattr(tool_input, "items"):
+        raise OutcomeError(f"change_input() takes the whole input as a mapping, not {type(tool_input).__name__}")
+    return Outcome("change_input", value=_data("change_input", dict(tool_input)))
+
+
+def change_output(tool_output: Any) -> Outcome:
+    """Replace what the model sees as a tool's result; it must have the shape of the tool's own output."""
+    if tool_output is None:
+        raise OutcomeError("change_output() takes the new output, not None")
+    return Outcome("change_output", value=_data("change_output", tool_output))
+
+
+def classify(text: str) -> Outcome:
+    """Give the client's permission classifier a note on a tool result; at most 2,000 UTF-16 units."""
+    return Outcome("classify", _words("classify", text))
+
+
+def stop(reason: str) -> Outcome:
+    """End the turn after this event (`continue: false`); the reason is shown to the user."""
+    return Outcome("stop", _words("stop", reason))
+
+
+def tell_user(text: str) -> Outcome:
+    """Show the user a message; the model does not see it."""
+    return Outcome("tell_user", _words("tell_user", text))
+
+
+def environment(variables: Mapping[str, str], *, path: Sequence[str] = ()) -> Outcome:
+    """Set environment variables for the model's Bash commands (appended to `CLAUDE_ENV_FILE`).
+
+    Args:
+        variables: names and values.
+        path: folders to append to the end of PATH.
+    """
+    for name, value in variables.items():
+        if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+            raise OutcomeError(f"environment(): {name!r} is not a variable name")
+        _string("environment", value)
+    return Outcome("environment", value={"variables": dict(variables), "path": [str(folder) for folder in path]})
+
+
+def watch(paths: Sequence[str]) -> Outcome:
+    """Have the client watch files and fire FileChanged for them; absolute paths."""
+    return Outcome("watch", value=[_words("watch", str(path)) for path in paths])
+
+
+def title(text: str) -> Outcome:
+    """Name the session."""
+    return Outcome("title", _words("title", text))
+
+
+def initial_message(text: str) -> Outcome:
+    """Start a headless session with this user message; `@path` in it is expanded (client fact §4.6)."""
+    return Outcome("initial_message", _words("initial_message", text))
+
+
+def reload_skills() -> Outcome:
+    """Have the client read its skills again at SessionStart."""
+    return Outcome("reload_skills")
+
+
+def retry() -> Outcome:
+    """Let the model try a call again that auto mode denied (PermissionDenied)."""
+    return Outcome("retry")
+
+
+def answer(action: Literal["accept", "decline", "cancel"], content: Mapping[str, Any] | None = None) -> Outcome:
+    """Answer an MCP server's question in the user's place.
+
+    Args:
+        action: what the user would have chosen.
+        content: the form's values, for `accept`.
+    """
+    if action not in ("accept", "decline", "cancel"):
+        raise OutcomeError(f"answer() takes accept, decline or cancel, not {action!r}")
+    return Outcome("answer", action, None if content is None else _data("answer", dict(content)))
+
+
+def suppress_prompt() -> Outcome:
+    """Keep the user's original prompt out of the conversation."""
+    return Outcome("suppress_prompt")
+
+
+def worktree(path: str) -> Outcome:
+    """Name the folder that was made for WorktreeCreate; one line."""
+    words = _words("worktree", str(path))
+    if "\n" in words:
+        raise OutcomeError("worktree() takes one line")
+    return Outcome("worktree", words)
+
+
+def display(text: str) -> Outcome:
+    """Show other words on the screen than the assistant's; the conversation keeps its own."""
+    return Outcome("display", _string("display", text))
+
+
+def terminal(sequence: str) -> Outcome:
+    """Send an OSC sequence (0, 1, 2, 9, 99, 777) or BEL to the user's terminal, in interactive sessions."""
+    return Outcome("terminal", _words("terminal", sequence))
+
+
+def to_wire(outcome: Outcome) -> dict[str, Any]:
+    """Turn an outcome into JSON values for the pipe between the handlers' process and the engine's."""
+    return {
+        "kind": outcome.kind,
+        "text": outcome.text,
+        "value": outcome.value,
+        "priority": outcome.priority,
+        "must_keep": outcome.must_keep,
+    }
+
+
+def from_wire(values: Mapping[str, Any]) -> Outcome:
+    """Turn `to_wire`'s values back into an outcome (without `on_delivered`, which stays where it was made)."""
+    return Outcome(**values)
+
+
+def flatten(returned: object) -> tuple[Outcome, ...]:
+    """Read what a handler returned.
+
+    Args:
+        returned: `None`, an outcome, or a list or tuple of outcomes (`None` among them is skipped).
+
+    Raises:
+        OutcomeError: for anything else, naming the type.
+    """
+    if returned is None:
+        return ()
+    if isinstance(returned, Outcome):
+        return (returned,)
+    if isinstance(returned, (list, tuple)):
+        return tuple(outcome for item in returned for outcome in flatten(item))
+    raise OutcomeError(
+        f"returned {type(returned).__name__}; a handler returns None, an outcome such as advise(…), or a list of them"
+    )
+
+
+def check(outcome: Outcome, event: str, accepts: frozenset[str]) -> None:
+    """Refuse an outcome that the event does not accept.
+
+    Args:
+        outcome: what the handler said.
+        event: the event's name.
+        accepts: the kinds the event accepts (`Event.accepts`).
+
+    Raises:
+        OutcomeError: naming the kind, the event and what would be accepted.
+    """
+    if outcome.kind in accepts:
+        return
+    hint = ""
+    if outcome.kind == "advise" and "force_turn" in accepts:
+        hint = "; advice there forces another turn, so say force_turn(…)"
+    elif outcome.kind in ("advise", "tell_user") and "instruct_summary" in accepts:
+        hint = "; say instruct_summary(…)"
+    accepted = ", ".join(sorted(accepts)) or "no outcome at all"
+    raise OutcomeError(f"{outcome.kind}() is not accepted on {event}{hint} (accepted: {accepted})")
+
+
+def _string(kind: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise OutcomeError(f"{kind}() takes a string, not {type(text).__name__}")
+    return text
+
+
+def _words(kind: str, text: object) -> str:
+    words = _string(kind, text)
+    if not words.strip():
+        raise OutcomeError(f"{kind}() takes a text that says something; return None to say nothing")
+    return words
+
+
+def _data(kind: str, value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OutcomeError(f"{kind}() takes JSON values only: {error}") from error

@@ -1,0 +1,135 @@
+"""Where everything lies: Holdfast's own folders, the shipped files and the root of a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_APP = "holdfast"
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def config_dir() -> Path:
+    """Return the folder of the user's configuration and handlers (XDG_CONFIG_HOME is respected)."""
+    from platformdirs import user_config_path
+
+    return user_config_path(_APP, appauthor=False)
+
+
+def state_dir() -> Path:
+    """Return the folder of the ledgers and the log (XDG_STATE_HOME is respected)."""
+    from platformdirs import user_state_path
+
+    return user_state_path(_APP, appauthor=False)
+
+
+def cache_dir() -> Path:
+    """Return the folder of what can be made again at any time (XDG_CACHE_HOME is respected)."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path(_APP, appauthor=False)
+
+
+def data_dir() -> Path:
+    """Return the folder of install records and backups (XDG_DATA_HOME is respected)."""
+    from platformdirs import user_data_path
+
+    return user_data_path(_APP, appauthor=False)
+
+
+def log_file() -> Path:
+    """Return the log's path; its folder need not exist yet."""
+    return state_dir() / "log" / "holdfast.log"
+
+
+def launcher() -> Path:
+    """Return the entrypoint that settings.json names: fixed under $HOME, the same text on every machine."""
+    return Path.home() / ".local" / "share" / _APP / "run"
+
+
+def command_dir() -> Path:
+    """Return the folder that holds only the `holdfast` command and is appended to the model's PATH."""
+    return Path.home() / ".local" / "share" / _APP / "bin"
+
+
+def package_root() -> Path:
+    """Return the folder to put on `sys.path` for `import holdfast`."""
+    return _PACKAGE.parent
+
+
+def shipped(kind: Literal["handlers", "hooks", "skills"]) -> Path:
+    """Return the folder of the shipped files: the checkout's own when the package lies in `src/`, else the wheel's."""
+    checkout = _PACKAGE.parent.parent / kind
+    if _PACKAGE.parent.name == "src" and checkout.is_dir():
+        return checkout
+    return _PACKAGE / "_shipped" / kind
+
+
+def user_handlers() -> Path:
+    """Return the folder of the user's own handlers."""
+    return config_dir() / "handlers"
+
+
+def project_handlers(root: Path) -> Path:
+    """Return the folder of a project's handlers, which run only once trusted."""
+    return root / ".claude" / "handlers"
+
+
+def user_config() -> Path:
+    """Return the path of the user's configuration file."""
+    return config_dir() / "holdfast.toml"
+
+
+def project_config(root: Path) -> Path:
+    """Return the path of a project's configuration file."""
+    return root / ".claude" / "holdfast.toml"
+
+
+def sidecar_dir(root: Path) -> Path:
+    """Return the project's folder for the guidance's overflow, where the model may read it."""
+    return root / ".claude" / "holdfast"
+
+
+def ensure_private(folder: Path) -> Path:
+    """Create a folder with its missing parents, each for its owner alone (0700), and return it.
+
+    What already exists keeps its mode. Raises OSError when something else is in the way.
+    """
+    if not folder.is_dir():
+        if folder.parent != folder:
+            ensure_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def find_root(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path:
+    """Return the real path of the project a command is about.
+
+    In this order: `explicit` (--project), HOLDFAST_PROJECT_DIR, CLAUDE_PROJECT_DIR, the nearest folder from `cwd`
+    upward that holds `.claude` or `.git` (the home folder's own `.claude` is the user's, not a project's), `cwd`.
+    Raises HoldfastError when a named folder does not exist: state must not land somewhere else unnoticed.
+    """
+    named = [("--project", explicit)]
+    named += [(name, env.get(name)) for name in ("HOLDFAST_PROJECT_DIR", "CLAUDE_PROJECT_DIR")]
+    for source, text in named:
+        if text:
+            return _named_root(source, cwd / text)
+    start = cwd.resolve()
+    return next((folder for folder in (start, *start.parents) if _is_project(folder)), start)
+
+
+def _named_root(source: str, folder: Path) -> Path:
+    if not folder.is_dir():
+        raise HoldfastError(f"{source} names {folder}, which is not a folder")
+    return folder.resolve()
+
+
+def _is_project(folder: Path) -> bool:
+    if (folder / ".git").exists():
+        return True
+    return (folder / ".claude").is_dir() and folder != Path.home().resolve()

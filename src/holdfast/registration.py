@@ -1,0 +1,151 @@
+"""Which events, with which matchers and which command, Claude Code is asked to run Holdfast for."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Any
+
+from holdfast.events import EVENTS
+from holdfast.matching import TOOL_EVENTS, alternatives, selects_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from holdfast.loader import HandlerFile
+
+LAUNCHER = "$HOME/.local/share/holdfast/run"
+"""The launcher as every registered command names it: the same text on every machine (DESIGN, Registration)."""
+
+NO_MATCHER = frozenset(
+    {
+        "UserPromptSubmit",
+        "PostToolBatch",
+        "Stop",
+        "TeammateIdle",
+        "TaskCreated",
+        "TaskCompleted",
+        "WorktreeCreate",
+        "WorktreeRemove",
+        "CwdChanged",
+        "MessageDisplay",
+    }
+)
+"""Events without a field a matcher could test (client fact §4.2)."""
+
+EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})
+"""Events that know no JSON decision: exit code 2 is the only way to say no (client fact §1.3)."""
+
+_LIST_EVENTS = frozenset({"StopFailure", "FileChanged"})
+_SAME_TOOL = frozenset({"Task", "Agent"})
+_OURS = re.compile(
+    r"""\s*(?:p=|exec\s+|(?:\[|test)\s+-\S+\s+)?
+        (?P<quote>["']?)(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*)/\.local/share/holdfast/run(?P=quote)(?:[\s;]|$)""",
+    re.VERBOSE,
+)
+# Constructs the client's regular expressions do not have or read otherwise, and those that count or name groups.
+_UNSAFE_TO_JOIN = re.compile(r"\(\?(?:P|#|\(|>|<(?![=!])|[aiLmsux-])|\\[AZk1-9]|[*+?}]\+")
+
+
+def wanted(files: Iterable[HandlerFile], known: frozenset[str]) -> dict[str, str | None]:
+    """Return event name -> matcher (None: every value) for all that the active ones of `files` want.
+
+    Only events in `known` are named, in the order of `events.EVENTS`.
+    """
+    return merged(routes(files), known)
+
+
+def routes(files: Iterable[HandlerFile]) -> list[tuple[str, str | None]]:
+    """Return (event, matcher as written) for each route of the active ones of `files`, in their order."""
+    return [(route.event, route.match) for file in files if file.active for route in file.routes]
+
+
+def merged(pairs: Iterable[tuple[str, str | None]], known: frozenset[str]) -> dict[str, str | None]:
+    """Return event name -> the one matcher that selects whatever one of its (event, matcher) `pairs` selects."""
+    by_event: dict[str, list[str | None]] = {}
+    for event, match in pairs:
+        by_event.setdefault(event, []).append(match)
+    return {event: _union(event, by_event[event]) for event in EVENTS if event in by_event and event in known}
+
+
+def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
+    """Return those of `files` that lie in `places`, as they stand where no other place exists.
+
+    What only a file elsewhere replaces is back: a user's own handler must not change what a team registers.
+    """
+    kept = [file for file in files if file.place in places]
+    inside = {file.path for file in kept}
+    return [file if file.replaced_by in inside else dataclasses.replace(file, replaced_by=None) for file in kept]
+
+
+def command(event: str) -> str:
+    """Return the shell command registered for `event`.
+
+    It ends with 0 and says nothing where the launcher, its interpreter or Holdfast itself is missing: any other end
+    could refuse a tool call (client fact §1.4). Only where 2 is a decision is 2 passed on.
+    """
+    run = f'p="{LAUNCHER}"; [ -x "$p" ] && "$p" {event}'
+    if event in EXIT_CODE_EVENTS:
+        return f"{run}; [ $? -eq 2 ] && exit 2; exit 0"
+    return f"{run} 2>/dev/null; exit 0"
+
+
+def ours(text: str) -> bool:
+    """Tell whether a registered command is Holdfast's own, in this or any earlier form.
+
+    A command of ours begins with the launcher's path; one that merely mentions it somewhere is somebody else's.
+    """
+    return _OURS.match(text) is not None
+
+
+def group(event: str, matcher: str | None) -> dict[str, Any]:
+    """Return the matcher group that registers `event`, as settings.json holds it (client fact §4.1)."""
+    hooks = {"hooks": [{"type": "command", "command": command(event)}]}
+    return hooks if matcher is None else {"matcher": matcher, **hooks}
+
+
+def settings(events: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the settings that register `events` (event -> matcher) and nothing else."""
+    return {"hooks": {event: [group(event, matcher)] for event, matcher in events.items()}}
+
+
+def _union(event: str, matchers: list[str | None]) -> str | None:
+    given = [matcher for matcher in matchers if matcher is not None and not selects_all(matcher)]
+    if event in NO_MATCHER or len(given) < len(matchers):
+        return None
+    if event in _LIST_EVENTS:
+        return _bar_list(given)
+    listed = [alternatives(matcher, event) for matcher in given]
+    names = _named({name for part in listed if part is not None for name in part if name}, event)
+    patterns = list(dict.fromkeys(m for m, part in zip(given, listed, strict=True) if part is None))
+    if not all(_joinable(pattern) for pattern in patterns):
+        return None
+    if not patterns:
+        return "|".join(names) or None
+    exact = [f"^(?:{'|'.join(names)})$"] if names else []
+    return "|".join(exact + [f"(?:{pattern})" for pattern in patterns])
+
+
+def _named(names: set[str], event: str) -> list[str]:
+    """Return names in order; a subagent's tool under both its names, whichever a client uses (client fact §7)."""
+    return sorted(names | _SAME_TOOL if event in TOOL_EVENTS and names & _SAME_TOOL else names)
+
+
+def _bar_list(matchers: list[str]) -> str:
+    """Return one `|` list: on these events nothing else is a list, and FileChanged reads its files to watch from it."""
+    plain = [matcher for matcher in matchers if not re.search(r"[()\[\]\\]", matcher)]
+    others = [matcher for matcher in matchers if matcher not in plain]
+    names = sorted({name for matcher in plain for name in matcher.split("|") if name})
+    return "|".join(dict.fromkeys(names + others))
+
+
+def _joinable(pattern: str) -> bool:
+    """Tell whether a regular expression means the same in a union the client reads.
+
+    One the client cannot read would silence all others of its event, so where in doubt every value is asked for.
+    """
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return _UNSAFE_TO_JOIN.search(pattern) is None

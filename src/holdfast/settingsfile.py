@@ -1,0 +1,102 @@
+"""Reading a settings.json and replacing it, never without a backup."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+from holdfast.clock import file_stamp
+from holdfast.errors import HoldfastError, Missing, StateError
+from holdfast.state import atomic, document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A settings file as it stands: `raw` is None where there is none, and `text` is empty then."""
+
+    path: Path
+    raw: bytes | None
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes in hexadecimal, empty where there is no file."""
+        return "" if self.raw is None else sha256(self.raw)
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of `data` in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read(path: Path) -> SettingsFile:
+    """Read a settings file (links already followed); a missing one is no error.
+
+    Raises StateError: no regular file, not readable, not UTF-8.
+    """
+    try:
+        raw, _ = document.read(path)
+    except Missing:
+        return SettingsFile(path, None, "")
+    try:
+        return SettingsFile(path, raw, raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        reason = f"is not UTF-8 at byte {error.start}; save it as UTF-8, then run again"
+        raise StateError(path, reason) from error
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn an error about a settings text into one that names the file `path`."""
+    try:
+        yield
+    except StateError:
+        raise
+    except HoldfastError as error:
+        raise StateError(path, f"{error}; nothing was written") from error
+
+
+def check_writable(file: SettingsFile) -> None:
+    """Raise StateError where the file may not be changed; a write-protected file is left to whoever protected it."""
+    if file.raw is not None and not file.path.stat().st_mode & 0o222:
+        raise StateError(file.path, "is write-protected; make it writable (chmod u+w), then run again")
+    folder = next(place for place in (file.path.parent, *file.path.parents) if place.exists())
+    if not folder.is_dir():
+        raise StateError(file.path, f"cannot be written: {folder} is not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK) or (file.raw is not None and not os.access(file.path, os.W_OK)):
+        raise StateError(file.path, f"is not writable for you; check the permissions of it and of {folder}")
+
+
+def replace(file: SettingsFile, text: str) -> Path | None:
+    """Put `text` in place of what was read and return where the former content was backed up (None: no file before).
+
+    Raises StateError, with nothing written, also when somebody changed the file since it was read.
+    """
+    check_writable(file)
+    backup = None if file.raw is None else _back_up(file.path, file.raw)
+    if read(file.path).raw != file.raw:
+        raise StateError(file.path, "was changed by somebody else just now; run again")
+    atomic.write(file.path, text.encode("utf-8"))
+    return backup
+
+
+def _back_up(path: Path, raw: bytes) -> Path:
+    try:
+        folder = paths.ensure_private(paths.state_dir() / "backups")
+    except OSError as error:
+        raise StateError(path, f"cannot be backed up: {error}; nothing was written") from error
+    name = f"{path.name}.{file_stamp()}-{sha256(os.fsencode(path))[:8]}"
+    place, number = folder / name, 1
+    while os.path.lexists(place):
+        number += 1
+        place = folder / f"{name}-{number}"
+    atomic.write(place, raw, mode=0o600)
+    return place

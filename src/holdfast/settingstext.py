@@ -1,0 +1,202 @@
+"""Edits of a settings.json text that touch nothing but Holdfast's own entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.errors import HoldfastError
+from holdfast.matching import selects_all
+from holdfast.registration import NO_MATCHER, command, group, ours
+from holdfast.state.jsonedit import Editor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from holdfast.state.jsontext import Kind
+
+_HOOKS = ("hooks",)
+_PERMISSIONS = ("permissions",)
+_ALLOW = ("permissions", "allow")
+_A: dict[Kind, str] = {
+    "object": "an object",
+    "array": "an array",
+    "string": "a string",
+    "number": "a number",
+    "literal": "true, false or null",
+}
+
+
+class _Spot(NamedTuple):
+    """Where an entry of ours stands in an event's array."""
+
+    group: int
+    hook: int
+
+
+class SettingsText:
+    """A settings.json text under edit.
+
+    `text` is its present state, `changes` says in sentences what was done, and `added` names the objects and arrays
+    that only exist because of us: they, and with `tidy` any, are removed when the last entry of ours leaves them empty.
+    """
+
+    def __init__(self, text: str, added: Iterable[tuple[str, ...]] = (), *, tidy: bool = False) -> None:
+        """Take a file's text; blank text counts as an empty object.
+
+        Raises JSONTextError when it is not strict JSON, HoldfastError when a part we must edit has the wrong shape.
+        """
+        self._editor = Editor(text if text.strip("\ufeff \t\r\n") else "{}\n")
+        self._tidy = tidy
+        self.added = set(added)
+        self.changes: list[str] = []
+        self._check((), "object")
+        self._check(_HOOKS, "object")
+        for event in self._editor.keys(_HOOKS):
+            self._check((*_HOOKS, event), "array")
+        self._check(_PERMISSIONS, "object")
+        self._check(_ALLOW, "array")
+
+    @property
+    def text(self) -> str:
+        """The text as edited so far."""
+        return self._editor.text
+
+    @property
+    def registered(self) -> list[str]:
+        """The events that have an entry of ours."""
+        return [event for event in self._editor.keys(_HOOKS) if self._spots(event)]
+
+    def register(self, wanted: Mapping[str, str | None]) -> None:
+        """Have exactly the `wanted` events (event -> matcher, None for every value) registered, once each."""
+        for event in self.registered:
+            if event not in wanted:
+                self._clear(event)
+        for event, matcher in wanted.items():
+            self._place(event, matcher)
+
+    def unregister(self) -> None:
+        """Remove every registration of ours."""
+        for event in self.registered:
+            self._clear(event)
+        self._remove_if_empty(_HOOKS)
+
+    def allow(self, rule: str) -> bool:
+        """Have `rule` among the permission rules that need no question; tell whether it was not there before."""
+        if rule in self._allowed():
+            return False
+        self._ensure(_PERMISSIONS, {})
+        self._ensure(_ALLOW, [])
+        self._editor.append(_ALLOW, rule)
+        self.changes.append(f"permissions: {rule} allowed")
+        return True
+
+    def disallow(self, rule: str) -> None:
+        """Remove `rule` from the permission rules that need no question, if it is there."""
+        if rule not in self._allowed():
+            return
+        self._editor.remove((*_ALLOW, self._allowed().index(rule)))
+        self.changes.append(f"permissions: {rule} no longer allowed")
+        self._remove_if_empty(_ALLOW)
+        self._remove_if_empty(_PERMISSIONS)
+
+    def _check(self, steps: tuple[str, ...], kind: Kind) -> None:
+        node = self._editor.node(steps)
+        if node is not None and node.kind != kind:
+            name = f'"{".".join(steps)}"' if steps else "the whole file"
+            raise HoldfastError(f"{name} must be {_A[kind]} but is {_A[node.kind]}; correct or remove it")
+
+    def _ensure(self, steps: tuple[str, ...], empty: object) -> None:
+        if self._editor.node(steps) is None:
+            self._editor.append(steps[:-1], empty, steps[-1])
+            self.added.add(steps)
+
+    def _allowed(self) -> list[object]:
+        rules = self._editor.value(_ALLOW)
+        return rules if isinstance(rules, list) else []
+
+    def _place(self, event: str, matcher: str | None) -> None:
+        spots = self._spots(event)
+        fitting = [spot for spot in spots if _same(event, self._matcher(event, spot), matcher)]
+        movable = [spot for spot in spots if self._alone(event, spot)]
+        kept = next(iter(fitting + movable), None)
+        for spot in reversed(spots):
+            if spot != kept:
+                self._take_out(event, spot)
+        if kept is not None:
+            if len(spots) > 1:
+                self.changes.append(f"{event}: registered once instead of {len(spots)} times")
+            self._update(event, self._spots(event)[0], matcher)
+            return
+        self._ensure(_HOOKS, {})
+        self._ensure((*_HOOKS, event), [])
+        self._editor.append((*_HOOKS, event), group(event, matcher))
+        self.changes.append(f"{event}: registered{_words(event, matcher)}")
+
+    def _update(self, event: str, spot: _Spot, matcher: str | None) -> None:
+        """Bring the one entry of ours up to date, span by span, so that a time limit set by hand stays."""
+        if not _same(event, self._matcher(event, spot), matcher):
+            self._set_matcher((*_HOOKS, event, spot.group), matcher)
+            self.changes.append(f"{event}: matcher changed{_words(event, matcher)}")
+        steps = (*_HOOKS, event, spot.group, "hooks", spot.hook, "command")
+        if self._editor.value(steps) != command(event):
+            self._editor.replace(steps, command(event))
+            self.changes.append(f"{event}: command brought up to date")
+
+    def _set_matcher(self, steps: tuple[str | int, ...], matcher: str | None) -> None:
+        present = self._editor.node((*steps, "matcher")) is not None
+        if matcher is None:
+            self._editor.remove((*steps, "matcher"))
+        elif present:
+            self._editor.replace((*steps, "matcher"), matcher)
+        else:
+            self._editor.append(steps, matcher, "matcher")
+
+    def _clear(self, event: str) -> None:
+        for spot in reversed(self._spots(event)):
+            self._take_out(event, spot)
+        self._remove_if_empty((*_HOOKS, event))
+        self.changes.append(f"{event}: no longer registered")
+
+    def _take_out(self, event: str, spot: _Spot) -> None:
+        """Remove one entry, and its group if that held nothing else."""
+        steps = (*_HOOKS, event, spot.group)
+        self._editor.remove(steps if self._alone(event, spot) else (*steps, "hooks", spot.hook))
+
+    def _alone(self, event: str, spot: _Spot) -> bool:
+        """Tell whether an entry's group holds only that entry and a matcher."""
+        steps = (*_HOOKS, event, spot.group)
+        hooks = self._editor.node((*steps, "hooks"))
+        return hooks is not None and len(hooks.entries) == 1 and {*self._editor.keys(steps)} <= {"matcher", "hooks"}
+
+    def _matcher(self, event: str, spot: _Spot) -> object:
+        return self._editor.value((*_HOOKS, event, spot.group, "matcher"))
+
+    def _spots(self, event: str) -> list[_Spot]:
+        groups = self._editor.node((*_HOOKS, event))
+        return [
+            _Spot(outer, inner)
+            for outer in range(len(groups.entries) if groups else 0)
+            for inner in self._ours_in((*_HOOKS, event, outer, "hooks"))
+        ]
+
+    def _ours_in(self, steps: tuple[str | int, ...]) -> list[int]:
+        hooks = self._editor.node(steps)
+        count = len(hooks.entries) if hooks is not None and hooks.kind == "array" else 0
+        commands = [self._editor.value((*steps, index, "command")) for index in range(count)]
+        return [index for index, text in enumerate(commands) if isinstance(text, str) and ours(text)]
+
+    def _remove_if_empty(self, steps: tuple[str, ...]) -> None:
+        node = self._editor.node(steps)
+        if node is not None and not node.entries and (self._tidy or steps in self.added):
+            self._editor.remove(steps)
+            self.added.discard(steps)
+
+
+def _same(event: str, present: object, wanted: str | None) -> bool:
+    if event in NO_MATCHER or present == wanted:
+        return True
+    return wanted is None and isinstance(present, str) and selects_all(present)
+
+
+def _words(event: str, matcher: str | None) -> str:
+    return "" if event in NO_MATCHER or matcher is None else f" for {matcher}"

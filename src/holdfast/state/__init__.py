@@ -1,0 +1,1 @@
+"""State on the ground: atomic files, locks, JSON documents and the ledger."""

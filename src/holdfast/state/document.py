@@ -1,0 +1,230 @@
+"""Read and rewrite the JSON documents that people, models and Holdfast edit side by side."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import MissingError, StateError
+from holdfast.state import atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LIMIT = 32 * 1024 * 1024  # bytes
+_BOM = b"\xef\xbb\xbf"
+_FIRST_INDENT = re.compile(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
+_FIRST_COLON = re.compile(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
+_ESCAPED_LETTER = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One JSON object as it stood on disk: `data` parsed, `raw` the file's bytes, `mtime` in seconds since 1970."""
+
+    path: Path
+    data: dict[str, Any]
+    raw: bytes
+    mtime: float
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of `raw` in hexadecimal."""
+        import hashlib
+
+        return hashlib.sha256(self.raw).hexdigest()
+
+
+def load(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> Document:
+    """Read a JSON object; a byte order mark and CRLF are accepted.
+
+    `limit` is the largest size in bytes. With `within`, a path whose links lead out of that folder is refused.
+    Raises MissingError when there is no file, else StateError saying what is wrong and where: a folder or device, too
+    large, empty, not UTF-8, not JSON, a key given twice, not an object.
+    """
+    if within is not None and not path.resolve().is_relative_to(within.resolve()):
+        raise StateError(path, f"leads out of {within} through a symbolic link")
+    raw, mtime = read(path, limit)
+    return Document(path, _parse(path, raw), raw, mtime)
+
+
+def read(path: Path, limit: int = LIMIT) -> tuple[bytes, float]:
+    """Return the bytes and `st_mtime` of a regular file of at most `limit` bytes.
+
+    Raises MissingError or StateError; never waits on a pipe or device.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise MissingError(path, "no such file") from error
+    except OSError as error:
+        raise StateError(path, f"cannot be read: {error.strerror or error}") from error
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            raise StateError(path, "is a folder" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            raw = file.read(limit + 1)
+    except OSError as error:
+        raise StateError(path, f"cannot be read: {error.strerror or error}") from error
+    finally:
+        os.close(descriptor)
+    if len(raw) > limit:
+        raise StateError(path, f"is larger than {limit} bytes")
+    return raw, info.st_mtime
+
+
+def render(data: dict[str, Any], like: bytes | None = None) -> bytes:
+    """Return `data` as JSON in the style of `like`, a file's present bytes.
+
+    Kept are indentation, the spacing of colons, newlines, what follows the last brace, the byte order mark, and
+    whether other letters than ASCII are escaped. Without `like`: indent 2, a final newline, letters as they are. A
+    lone surrogate is escaped. Raises TypeError or ValueError for what JSON cannot hold.
+    """
+    import json
+
+    style = _style(like) if like and like.strip() else _Style()
+    text = json.dumps(
+        data,
+        indent=style.indent,
+        separators=(style.comma, style.colon),
+        ensure_ascii=style.escaped,
+        allow_nan=False,
+    )
+    # Surrogates stand only inside strings, where Python's escape for them is also JSON's.
+    body = text.replace("\n", style.newline).encode("utf-8", "backslashreplace")
+    return style.mark + body + style.tail
+
+
+def save(path: Path, data: dict[str, Any], *, like: Document | None = None, mode: int = 0o644) -> bool:
+    """Write `data` to `path` in the style of `like` and tell whether anything was written.
+
+    Nothing is written when `data` says what `like`, read from the same path, already said, or when the bytes are
+    those on disk: an unchanged file rewritten would break the model's next edit. Key order alone is no change.
+    `mode` is for a new file. Raises StateError.
+    """
+    if like is not None and like.path == path and _meaning(like.data) == _meaning(data):
+        return False
+    try:
+        raw = render(data, like.raw if like else None)
+    except RecursionError as error:
+        raise StateError(path, "is nested too deeply to be written") from error
+    with suppress(StateError):
+        if read(path)[0] == raw:
+            return False
+    atomic.write(path, raw, mode=mode)
+    return True
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a broken file to `<name>.corrupt-<time>` (with a number when taken) and return its new path.
+
+    Hold the folder's lock. Raises StateError.
+    """
+    from holdfast.clock import file_stamp
+
+    base = f"{path.name}.corrupt-{file_stamp()}"
+    target, number = path.with_name(base), 1
+    while os.path.lexists(target):
+        number += 1
+        target = path.with_name(f"{base}-{number}")
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise StateError(path, f"cannot be set aside: {error.strerror or error}") from error
+    atomic.sync_folder(path.parent)
+    return target
+
+
+class _Style(NamedTuple):
+    """How a JSON file is written down."""
+
+    indent: str | None = "  "
+    comma: str = ","
+    colon: str = ": "
+    newline: str = "\n"
+    tail: bytes = b"\n"
+    mark: bytes = b""
+    escaped: bool = False
+
+
+def _style(like: bytes) -> _Style:
+    mark, body = (_BOM, like[len(_BOM) :]) if like.startswith(_BOM) else (b"", like)
+    indent, colon = _FIRST_INDENT.match(body), _FIRST_COLON.match(body)
+    trimmed = body.strip()
+    lines = b"\n" in trimmed or trimmed == b"{}"
+    spacing = colon[1].decode() if colon else ": "
+    return _Style(
+        indent=(indent[1].decode() if indent else "  ") if lines else None,
+        comma="," if lines or not spacing.endswith(" ") else ", ",
+        colon=spacing,
+        newline="\r\n" if b"\r\n" in body else "\n",
+        tail=body[len(body.rstrip()) :],
+        mark=mark,
+        escaped=body.isascii() and _ESCAPED_LETTER.search(body) is not None,
+    )
+
+
+def _meaning(data: dict[str, Any]) -> str:
+    """Return a text that is equal for equal data only: unlike `==`, it tells 1 from true and from 1.0."""
+    import json
+
+    return json.dumps(data, sort_keys=True)
+
+
+def _parse(path: Path, raw: bytes) -> dict[str, Any]:
+    import json
+
+    text = _decode(path, raw)
+    try:
+        data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise StateError(path, f"is not JSON: {error.msg}, line {error.lineno} column {error.colno}") from error
+    except RecursionError as error:
+        raise StateError(path, "is nested too deeply to be read") from error
+    except ValueError as error:
+        raise StateError(path, f"is not JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise StateError(path, f"holds a JSON {_kind(data)} where an object is expected")
+    return data
+
+
+def _decode(path: Path, raw: bytes) -> str:
+    body = raw.removeprefix(_BOM)
+    if not body.strip():
+        raise StateError(path, "is empty")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        offset = error.start + len(raw) - len(body)
+        raise StateError(path, f"is not UTF-8: byte 0x{body[error.start]:02x} at offset {offset}") from error
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} is given twice in one object")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return number
+
+
+def _kind(data: object) -> str:
+    names = {list: "array", str: "string", bool: "boolean", type(None): "null"}
+    return names.get(type(data), "number")

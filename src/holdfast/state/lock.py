@@ -1,0 +1,131 @@
+"""One writer at a time: an exclusive lock on a folder."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from holdfast.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_LONGEST_PAUSE = 0.02  # seconds between two tries
+# Some network mounts take locks only on files open for writing; a folder may also be closed for reading.
+_REFUSED = frozenset({errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EACCES})
+
+
+class _Held(threading.local):
+    """How deep this thread of this process holds each folder."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.depths: dict[str, int] = {}
+
+
+_held = _Held()
+
+
+@contextmanager
+def locked(folder: Path, *, timeout: float = 10.0) -> Iterator[None]:
+    """Hold the only lock on `folder` (created if missing) for the length of the block.
+
+    The lock is on the folder itself, so no lock files litter projects; it ends with the process, however that ends.
+    The same thread may take it again inside; other threads and processes wait up to `timeout` seconds.
+    Raises StateError when it stays locked or the folder cannot be created.
+    """
+    depths, name = _depths(), os.path.realpath(folder)
+    if name in depths:
+        depths[name] += 1
+        try:
+            yield
+        finally:
+            depths[name] -= 1
+        return
+    owner, descriptor = os.getpid(), _acquire(folder, timeout)
+    depths[name] = 1
+    try:
+        yield
+    finally:
+        del depths[name]
+        _release(descriptor, owner)
+
+
+def _depths() -> dict[str, int]:
+    """Return what this thread holds; a forked child starts with nothing."""
+    if _held.process != os.getpid():
+        _held.process, _held.depths = os.getpid(), {}
+    return _held.depths
+
+
+def _acquire(folder: Path, timeout: float) -> int:
+    deadline, pause, place = time.monotonic() + timeout, 0.001, folder
+    while True:
+        try:
+            descriptor = _attempt(place, is_folder=place is folder)
+        except OSError as error:
+            if error.errno not in _REFUSED or place is not folder:
+                raise StateError(folder, f"cannot be locked: {error.strerror or error}") from error
+            place = _lock_file(folder)
+            continue
+        if descriptor is not None:
+            return descriptor
+        if time.monotonic() >= deadline:
+            raise StateError(folder, f"locked by another process for {timeout:g} s; try again when it has finished")
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def _attempt(place: Path, *, is_folder: bool) -> int | None:
+    """Return the descriptor that now holds the lock, or None while another one does. Raises OSError."""
+    if is_folder:
+        place.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    else:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_at(descriptor, place):
+            kept, descriptor = descriptor, -1
+            return kept
+    except BlockingIOError:
+        pass
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+    return None
+
+
+def _is_at(descriptor: int, place: Path) -> bool:
+    """Tell whether the locked thing still lies at its path: a folder may have been removed or renamed meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), place.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _lock_file(folder: Path) -> Path:
+    """Return the stand-in for a folder that takes no lock; it is never unlinked, or waiters would split."""
+    import hashlib
+
+    from holdfast.paths import ensure_private, state_dir
+
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
+    try:
+        return ensure_private(state_dir() / "locks") / f"{name}.lock"
+    except OSError as error:
+        raise StateError(folder, f"takes no lock, and {state_dir() / 'locks'} cannot be created: {error}") from error
+
+
+def _release(descriptor: int, owner: int) -> None:
+    # A child forked inside the block shares the lock: it must not end it, and must not prolong it.
+    if os.getpid() == owner:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)

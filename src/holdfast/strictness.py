@@ -1,0 +1,52 @@
+"""The memory of which handlers were strict, so that a guard that no longer loads still refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from holdfast import log, paths
+from holdfast.errors import HoldfastError
+from holdfast.scan import Route
+from holdfast.state import atomic, lock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def recall(path: Path) -> tuple[Route, ...]:
+    """Return the strict routes a handler file had when it was last readable; none if it never had any."""
+    return tuple(Route(**values) for values in _load().get(str(path), ()))
+
+
+def remember(path: Path, routes: Iterable[Route]) -> None:
+    """Keep a handler file's strict routes, writing only when they differ from what is known.
+
+    A memory that cannot be written is logged: the guard still works, it is only forgotten if its file breaks.
+    """
+    strict = [asdict(route) for route in routes if route.strict]
+    if _load().get(str(path), []) == strict:
+        return
+    try:
+        with lock.locked(paths.ensure_private(paths.state_dir())):
+            known = _load()
+            known.pop(str(path), None)
+            if strict:
+                known[str(path)] = strict
+            atomic.write(_file(), json.dumps(known, indent=2).encode(), mode=0o600)
+    except (HoldfastError, OSError) as error:
+        log.write("warning", f"the strict handlers of {path} could not be remembered: {error}")
+
+
+def _load() -> dict[str, list[dict[str, Any]]]:
+    try:
+        content = json.loads(_file().read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _file() -> Path:
+    return paths.state_dir() / "strict.json"

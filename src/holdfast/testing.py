@@ -1,0 +1,173 @@
+"""The pytest plugin for handler authors: write a tree, fire an event, assert the outcome, all in process.
+
+    def test_guard(holdfast_project):
+        project = holdfast_project({".claude/handlers/guard.py": GUARD})
+        project.fire("PreToolUse", tool_name="Bash", tool_input={"command": "printenv"}).assert_denied("secrets")
+
+Everything Holdfast itself keeps (trust, ledger, log) lies in the test's own folder. Real processes, isolation and
+time limits are the engine's own business and are tested there; here a handler that raises shows as a fault.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Content = str | bytes | dict[str, Any] | list[Any] | Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Fired:
+    """What one event brought.
+
+    Attributes:
+        stdout: what the client would read.
+        exit_code: what the client would see.
+        faults: `label: what went wrong` of each handler that failed.
+        variables: what would be appended to the environment file.
+        path: folders that would be appended to the model's PATH.
+    """
+
+    stdout: str
+    exit_code: int
+    faults: list[str] = field(default_factory=list)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+
+    @property
+    def reply(self) -> dict[str, Any]:
+        """The JSON object on stdout; empty when there is none or it is plain text."""
+        return json.loads(self.stdout) if self.stdout.startswith("{") else {}
+
+    @property
+    def specific(self) -> dict[str, Any]:
+        """`hookSpecificOutput`, empty when there is none."""
+        specific: dict[str, Any] = self.reply.get("hookSpecificOutput", {})
+        return specific
+
+    @property
+    def context(self) -> str:
+        """The text that reaches the model as additional context; empty when there is none."""
+        return str(self.specific.get("additionalContext", ""))
+
+    def assert_silent(self) -> None:
+        """Assert that the client hears nothing and no handler failed."""
+        assert (self.stdout, self.exit_code, self.faults) == ("", 0, [])
+
+    def assert_denied(self, *words: str) -> None:
+        """Assert that the call was denied with a reason that contains all words."""
+        assert self.specific.get("permissionDecision") == "deny", self.stdout or "nothing was said"
+        _assert_contains(self.specific["permissionDecisionReason"], words)
+
+    def assert_advised(self, *words: str) -> None:
+        """Assert that the model is told something that contains all words."""
+        _assert_contains(self.context, words)
+
+
+class HoldfastProject:
+    """A project folder with files in it, and events that are fired at it."""
+
+    def __init__(self, root: Path, session: str = "11111111-1111-4111-8111-111111111111") -> None:
+        """Use an existing folder as the project's root."""
+        self.root = root
+        self.session = session
+
+    def write(self, files: Mapping[str, Content]) -> None:
+        """Write files below the root.
+
+        Args:
+            files: relative path → text, bytes, JSON values, or a function whose source text is written.
+        """
+        for name, content in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(_bytes(content))
+
+    def trust(self) -> None:
+        """Trust the project's handlers and configuration as they are now."""
+        from holdfast import paths, trust
+
+        files = [*paths.project_handlers(self.root).glob("*.py"), paths.project_config(self.root)]
+        entries = {
+            trust.relative_name(self.root, path): trust.digest(path.read_bytes()) for path in files if path.is_file()
+        }
+        trust.grant(self.root, entries)
+
+    def fire(self, event: str, recorded: str | None = None, **changes: Any) -> Fired:
+        """Send one event through the loader, the handlers and the merging.
+
+        Args:
+            event: the event's name.
+            recorded: the recorded payload to start from (`PreCompact-manual`); by default the first of the event.
+            changes: payload fields to set.
+
+        Returns:
+            What came of it.
+        """
+        from holdfast import recorded as payloads
+
+        name = recorded or next(name for name in payloads.names() if name.split("-")[0] == event)
+        fields = {"session_id": self.session, "cwd": str(self.root), "transcript_path": ""} | changes
+        return self.send(payloads.load(name, **fields))
+
+    def send(self, payload: dict[str, Any]) -> Fired:
+        """Send one payload as it is; see `fire`."""
+        from holdfast import calls, engine, isolation, log
+        from holdfast.context import Context
+
+        environ = {"CLAUDE_PROJECT_DIR": str(self.root), "CLAUDECODE": "1"}
+        project = engine.open_project(environ)
+        plan, event = engine.prepare(payload, project)
+        if not plan or event is None:
+            return Fired("", 0)
+        caller = calls.Caller(event, Context(project, environ), lambda call: call.route.timeout or 5.0)
+        found = {answer.label: answer for answer in caller.answers(plan)}
+        answers = [found[call.label] for call in plan]
+        reply, said = engine.conclude(event, plan, answers)
+        for position in reply.delivered:
+            isolation.note_delivery(said[position])
+        project.close()
+        log.write("debug", f"fired {event.hook_event_name}")
+        faults = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
+        return Fired(reply.stdout, reply.exit_code, faults, reply.variables, reply.path)
+
+
+@pytest.fixture
+def holdfast_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Mapping[str, Content]], HoldfastProject]:
+    """Give a function that makes a project of files; HOME and the XDG folders are the test's own."""
+    for name in ("CONFIG", "STATE", "DATA", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name.lower()))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    def make(files: Mapping[str, Content] | None = None) -> HoldfastProject:
+        root = tmp_path / "project"
+        (root / ".claude").mkdir(parents=True, exist_ok=True)
+        project = HoldfastProject(root)
+        project.write(files or {})
+        return project
+
+    return make
+
+
+def _bytes(content: Content) -> bytes:
+    if callable(content):
+        content = dedent(inspect.getsource(content))
+    if isinstance(content, (dict, list)):
+        content = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return content.encode() if isinstance(content, str) else content
+
+
+def _assert_contains(text: str, words: tuple[str, ...]) -> None:
+    missing = [word for word in words if word not in text]
+    assert not missing, f"{missing} not in {text!r}"

@@ -1,0 +1,108 @@
+"""Which files of a project its user has trusted, by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from holdfast import paths
+from holdfast.errors import StateError
+from holdfast.state import atomic, lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal: what trust is given to."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def trusted(root: Path, relative: str, content_digest: str) -> bool:
+    """Tell whether exactly this content at this place of this project has been trusted.
+
+    Args:
+        root: the project's root; its real path counts.
+        relative: the file's path inside the project, with forward slashes.
+        content_digest: SHA-256 of the bytes that would be run.
+    """
+    return bool(_load().get(_key(root), {}).get(relative) == content_digest)
+
+
+def config_trusted(root: Path) -> bool:
+    """Tell whether the project's `holdfast.toml`, as it is now, has been trusted."""
+    path = paths.project_config(root)
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    return trusted(root, relative_name(root, path), digest(content))
+
+
+def relative_name(root: Path, path: Path) -> str:
+    """Return a project file's path inside the project, as trust records it."""
+    return path.relative_to(root).as_posix()
+
+
+def grant(root: Path, entries: dict[str, str]) -> None:
+    """Trust files of a project.
+
+    Args:
+        root: the project's root.
+        entries: relative path → SHA-256 of the content that was shown to the user.
+
+    Raises:
+        StateError: the trust file cannot be read or written.
+    """
+    _change(root, lambda known: known | entries)
+
+
+def revoke(root: Path, relatives: set[str] | None = None) -> int:
+    """Take trust back.
+
+    Args:
+        root: the project's root.
+        relatives: which files; `None` is all of the project.
+
+    Returns:
+        How many files lost it.
+    """
+    before = len(_load().get(_key(root), {}))
+    _change(root, lambda known: {} if relatives is None else {k: v for k, v in known.items() if k not in relatives})
+    return before - len(_load().get(_key(root), {}))
+
+
+def _change(root: Path, edit: Any) -> None:
+    folder = paths.ensure_private(paths.config_dir())
+    with lock.locked(folder):
+        everything = _load(strict=True)
+        everything[_key(root)] = edit(everything.get(_key(root), {}))
+        if not everything[_key(root)]:
+            del everything[_key(root)]
+        text = json.dumps(everything, indent=2, sort_keys=True) + "\n"
+        atomic.write(_file(), text.encode(), mode=0o600)
+
+
+def _load(*, strict: bool = False) -> dict[str, dict[str, str]]:
+    """Read the trust file; anything unreadable trusts nothing."""
+    try:
+        content = json.loads(_file().read_bytes())
+        if isinstance(content, dict) and all(isinstance(value, dict) for value in content.values()):
+            return content
+        reason = "is not a trust file"
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        reason = f"cannot be read ({error})"
+    if strict:
+        raise StateError(_file(), f"{reason}; move it away and run holdfast handlers trust again")
+    return {}
+
+
+def _file() -> Path:
+    return paths.config_dir() / "trust.json"
+
+
+def _key(root: Path) -> str:
+    return str(root.resolve())
