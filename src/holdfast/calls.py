@@ -13,6 +13,7 @@ from pluggy import PluginManager
 
 from holdfast import hookspecs, loader, outcomes
 from holdfast.markers import PROJECT_NAME
+from holdfast.merging import merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +68,7 @@ class Caller:
         manager = PluginManager(PROJECT_NAME)
         manager.add_hookspecs(hookspecs)
         modules: dict[str, Call] = {}
-        for call in reversed(plan):  # pluggy calls the last registered first
+        for call in _registration(plan):
             fault = self._register(manager, call, modules)
             if fault:
                 yield Answer(call.label, fault=fault)
@@ -77,36 +78,51 @@ class Caller:
         for implementation in reversed(caller.get_hookimpls()):
             yield self._answer(modules[implementation.plugin_name], implementation)
 
+    def loads(self, plan: Sequence[Call]) -> Iterator[Answer]:
+        """Load and register the planned functions without calling any; never raises."""
+        for call in plan:
+            manager = PluginManager(PROJECT_NAME)
+            manager.add_hookspecs(hookspecs)
+            yield Answer(call.label, fault=self._register(manager, call, {}))
+
     def _register(self, manager: PluginManager, call: Call, modules: dict[str, Call]) -> str:
         """Load a handler file and register it; return what went wrong, or nothing."""
         self.begin(call.label)
-        name = str(call.file.path)
+        name, limit = str(call.file.path), self.limit(call)
         try:
             if call.route.broken:
                 return call.route.broken
-            with interrupted_after(self.limit(call)):
+            with interrupted_after(limit):
                 manager.register(_only(call.route.function, loader.load(call.file)), name=name)
             if not manager.get_hookcallers(manager.get_plugin(name)):
                 return f"{call.route.function} is not marked with holdfast's hookimpl"
         except BaseException as error:  # noqa: BLE001 - a handler file may raise anything, SystemExit included
-            return f"does not load: {describe(error, self.limit(call))}"
+            return f"does not load: {describe(error, limit)}"
         modules[name] = call
         return ""
 
     def _answer(self, call: Call, implementation: Any) -> Answer:
         self.begin(call.label)
         self.context.handler = call.file.path.name
-        given: Mapping[str, Any] = {"event": self.event.model_copy(deep=True), "context": self.context}
+        name, limit = self.event.hook_event_name, self.limit(call)
         try:
-            with interrupted_after(self.limit(call)):
-                returned = implementation.function(*(given[name] for name in implementation.argnames))
+            given: Mapping[str, Any] = {"event": self.event.model_copy(deep=True), "context": self.context}
+            with interrupted_after(limit):
+                returned = implementation.function(*(given[argument] for argument in implementation.argnames))
             said = outcomes.flatten(returned)
             for outcome in said:
-                outcomes.check(outcome, self.event.hook_event_name, type(self.event).accepts)
+                outcomes.check(outcome, name, type(self.event).accepts)
+            merge(name, said)  # what cannot be merged alone would cost the others their answers
         except BaseException as error:  # noqa: BLE001 - a bad handler costs only itself
-            return Answer(call.label, fault=describe(error, self.limit(call)))
+            return Answer(call.label, fault=describe(error, limit))
         self.event = with_changes(self.event, said)
         return Answer(call.label, said)
+
+
+def _registration(plan: Sequence[Call]) -> list[Call]:
+    """Order a plan so that pluggy calls it as planned: the last registered first, but of `trylast` ones the first."""
+    last = [call for call in plan if call.route.trylast]
+    return [*last, *(call for call in reversed(plan) if not call.route.trylast)]
 
 
 def _only(function: str, module: ModuleType) -> ModuleType:

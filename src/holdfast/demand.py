@@ -8,42 +8,36 @@ from holdfast.events import OLDEST_CLIENT_EVENTS
 from holdfast.registration import merged, routes, settings, visible, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from holdfast.project import Project
-    from holdfast.scopes import Scope
+    from holdfast.loader import HandlerFile
 
-Route = tuple[str, str | None]
+Wish = tuple[str, str | None]
 """An event's name with the matcher a handler gave, None for every value."""
 
 
-def demand(
-    scope: Scope, project: Project, known: frozenset[str], others: Iterable[Route] = ()
-) -> dict[str, str | None]:
-    """Return event -> matcher for the settings of `scope`.
+def personal(files: Sequence[HandlerFile], known: frozenset[str], others: Iterable[Wish] = ()) -> dict[str, str | None]:
+    """Return event -> matcher for a user's own settings, of user or local scope.
 
-    The project scope is the team's: shipped and trusted project handlers, events of the oldest client only. User and
-    local scope have the user's handlers too, and what the trusted handlers of this and, by `others`, of other
-    projects want. Events outside `known` are left out.
+    `files` are what `loader.find` found for the project at hand; its trusted handlers count beside the shipped and the
+    user's own, and so do the wishes of `others`, the projects whose handlers rely on the same settings. Events that
+    are not `known` are left out.
     """
-    if scope == "project":
-        return team(project.root)
-    from holdfast import loader
-
-    mine = routes(visible(loader.find(project), "shipped", "user"))
-    return merged([*mine, *of_project(project), *others], known)
+    mine = routes(visible(files, "shipped", "user"))
+    return merged([*mine, *of_project(files), *others], known)
 
 
-def of_project(project: Project) -> list[Route]:
-    """Return what the trusted handlers of the project itself want."""
-    from holdfast import loader
-
-    return routes(visible(loader.find(project), "project"))
+def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
+    """Return what the trusted handlers among a project's own files want."""
+    return routes(visible(files, "project"))
 
 
 def team(root: Path) -> dict[str, str | None]:
-    """Return event -> matcher for everyone who works in the project at `root`: no user's own files or configuration."""
+    """Return event -> matcher for everyone who works in the project at `root`.
+
+    Shipped and trusted project handlers count, no user's own files or configuration, and the oldest client's events.
+    """
     from holdfast import loader
     from holdfast.config import Config
     from holdfast.project import Project

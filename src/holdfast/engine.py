@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, intake, loader, log, paths
+from holdfast import events, faults, intake, loader, log, paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,9 +38,9 @@ def main(argument: str | None = None) -> int:
     Returns:
         The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
     """
-    started = time.monotonic()
-    streams = _Streams()
+    started = time.monotonic() - time.process_time()  # starting up has taken some of the client's time already
     try:
+        streams = _Streams()
         signal.signal(signal.SIGTERM, _end)
         payload = _read(argument, streams)
         return answer(payload, os.environ, started, streams) if payload else 0
@@ -129,13 +129,14 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
     from holdfast.merging import merge
 
     name = event.hook_event_name
-    strict = {call.label for call in plan if call.route.strict}
+    called = {call.label: call for call in plan}
     said: list[Outcome] = []
     for given in answers:
         said += given.outcomes
         if given.fault:
             log.write("error", f"{name}: {given.label} {given.fault}", session=event.session_id)
-            if given.label in strict:
+            faults.remember(name, called[given.label].file, given.fault)
+            if called[given.label].route.strict:
                 said.append(refusal(name, f"{given.label} {given.fault}"))
     return merge(name, said), said
 
@@ -156,7 +157,7 @@ def _judge_again(isolated: Any, plan: Sequence[Call], answers: Sequence[Answer])
         return []
     last = changes[-1]
     earlier = [call for call in plan if call.route.strict and labels.index(call.label) < last]
-    return [_refusals_only(given) for given in isolated.run(earlier)]
+    return [_refusals_only(given) for given in isolated.judge(earlier)]
 
 
 def _refusals_only(given: Answer) -> Answer:
@@ -189,7 +190,7 @@ def _read(argument: str | None, streams: _Streams) -> dict[str, Any] | None:
 
 
 def _refuse_oversize(error: intake.Oversize, argument: str | None, streams: _Streams) -> None:
-    """A call too large to read is refused where a strict handler would have judged it, and passes elsewhere."""
+    """A call that cannot be shown to a strict handler which would have judged it is refused; any other passes."""
     from holdfast.merging import merge
     from holdfast.scan import STRICT_EVENTS
 
@@ -213,8 +214,8 @@ def _write_environment(reply: Reply, environ: Mapping[str, str]) -> None:
     lines = [f"export {name}={quote(value)}" for name, value in reply.variables.items()]
     lines += [f'export PATH="$PATH":{quote(folder)}' for folder in reply.path]
     try:
-        known = Path(target).read_text("utf-8") if Path(target).exists() else ""
-        new = "".join(f"{line}\n" for line in lines if line not in known.splitlines())
+        known = Path(target).read_text("utf-8", "surrogateescape") if Path(target).exists() else ""
+        new = "".join(f"{line}\n" for line in lines if f"\n{line}\n" not in f"\n{known}\n")
         if new:
             with Path(target).open("a", encoding="utf-8") as file:
                 file.write(new if not known or known.endswith("\n") else "\n" + new)

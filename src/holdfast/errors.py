@@ -25,7 +25,7 @@ class MissingError(StateError):
     """A file that is not there, so that callers can tell absent from broken."""
 
 
-class NotOurs(StateError):  # noqa: N818 - a fact about the file, not an error suffix
+class NotOurs(StateError):
     """A file in our place that does not have our schema: it is never overwritten."""
 
 

@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
-from holdfast.errors import Missing, StateError
+from holdfast.errors import MissingError, StateError
 from holdfast.state import document
 from holdfast.state.lock import locked
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
-    from holdfast.demand import Route
+    from holdfast.demand import Wish
     from holdfast.scopes import Scope
+
+_SCOPES: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +55,33 @@ class Install:
     skill: Path | None = None
     skill_digest: str = ""
     everything: bool = False
-    projects: dict[str, tuple[Route, ...]] = dataclasses.field(default_factory=dict)
+    projects: dict[str, tuple[Wish, ...]] = dataclasses.field(default_factory=dict)
 
-    def others(self, root: Path) -> list[Route]:
+    def others(self, root: Path) -> list[Wish]:
         """Return what the handlers of all recorded projects but the one at `root` want."""
-        return [route for name, wanted in self.projects.items() if name != str(root) for route in wanted]
+        return [wish for name, wishes in self.projects.items() if name != str(root) for wish in wishes]
+
+    def with_project(self, root: Path, wishes: Iterable[Wish]) -> Install:
+        """Return this record with what the handlers of the project at `root` want; only user settings serve several."""
+        left = {name: known for name, known in self.projects.items() if name != str(root)}
+        own = tuple(wishes) if self.scope == "user" else ()
+        return dataclasses.replace(self, projects={**left, str(root): own} if own else left)
 
 
 def held() -> AbstractContextManager[None]:
     """Return the lock under which settings files and this record are changed. Raises StateError."""
-    return locked(paths.ensure_private(paths.state_dir()))
+    folder = paths.state_dir()
+    try:
+        return locked(paths.ensure_private(folder))
+    except OSError as error:
+        raise StateError(folder, f"cannot be created: {error.strerror or error}") from error
 
 
 def load() -> dict[str, Install]:
-    """Return every install by the settings file's real path; a record that cannot be read is empty, and the log says so."""
+    """Return every install by the settings file's real path; what cannot be read is logged and counts as none."""
     try:
         rows = document.load(_file()).data.get("installs")
-    except Missing:
+    except MissingError:
         return {}
     except StateError as error:
         log.write("warning", f"{error}; nothing can be restored from it")
@@ -89,10 +102,17 @@ def keep(install: Install) -> None:
 
 def forget(settings: Path) -> bool:
     """Drop a file's record, and those of files that are gone; tell whether any other is left. Raises StateError."""
-    left = {name: install for name, install in load().items() if install.settings != settings}
-    left = {name: install for name, install in left.items() if install.settings.exists()}
-    _save(left)
+    known = load()
+    left = {name: install for name, install in known.items() if install.settings.exists()}
+    left.pop(str(settings), None)
+    if left != known:
+        _save(left)
     return bool(left)
+
+
+def is_there(root: str) -> bool:
+    """Tell whether a recorded project still exists."""
+    return Path(root).is_dir()
 
 
 def _file() -> Path:
@@ -102,7 +122,7 @@ def _file() -> Path:
 def _save(installs: dict[str, Install]) -> None:
     try:
         document.load(_file())
-    except Missing:
+    except MissingError:
         pass
     except StateError:
         document.set_aside(_file())
@@ -120,7 +140,7 @@ def _install(row: Any) -> Install | None:
     with suppress(AttributeError, KeyError, TypeError, ValueError):
         return Install(
             settings=Path(row["settings"]),
-            scope=row["scope"],
+            scope=_SCOPES[row["scope"]],
             root=Path(row["root"]),
             written=row["written"],
             created=bool(row["created"]),

@@ -22,15 +22,15 @@ class IntakeError(HoldfastError):
 
 
 class Oversize(IntakeError):
-    """Valid so far, but larger than `LIMIT`.
+    """Valid so far, but larger than `LIMIT` or nested too deeply: no handler can be shown it.
 
     Attributes:
         head: the payload's first keys, as far as they could be read; the client writes `tool_name` before
             `tool_input`.
     """
 
-    def __init__(self, size: int, head: dict[str, Any]) -> None:
-        super().__init__(f"stdin holds {size} bytes, more than {LIMIT}")
+    def __init__(self, message: str, head: dict[str, Any]) -> None:
+        super().__init__(message)
         self.head = head
 
 
@@ -44,12 +44,13 @@ def read(descriptor: int) -> dict[str, Any]:
         The payload.
 
     Raises:
-        IntakeError: empty, not UTF-8, not JSON, not an object, or nested too deeply.
-        Oversize: more than `LIMIT` bytes; everything has been read, so that the client does not block.
+        IntakeError: empty, not UTF-8, not JSON or not an object.
+        Oversize: more than `LIMIT` bytes, or nested too deeply; everything has been read, so that the client does
+            not block.
     """
     data, size = _drain(descriptor)
     if size > LIMIT:
-        raise Oversize(size, _head(data))
+        raise Oversize(f"stdin holds {size} bytes, more than {LIMIT}", _head(data))
     if not data.strip():
         raise IntakeError("stdin is empty")
     try:
@@ -57,7 +58,7 @@ def read(descriptor: int) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise IntakeError(f"stdin is not UTF-8 at byte {error.start} of {size}: {_excerpt(data)}") from error
     except RecursionError as error:
-        raise IntakeError(f"stdin is nested too deeply ({size} bytes)") from error
+        raise Oversize(f"stdin is nested too deeply ({size} bytes)", _head(data)) from error
     except ValueError as error:
         raise IntakeError(f"stdin is not JSON ({error}), {size} bytes: {_excerpt(data)}") from error
     if not isinstance(payload, dict):

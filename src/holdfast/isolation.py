@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from holdfast.loader import Call
     from holdfast.outcomes import Outcome
 
-GRACE = 0.3  # seconds a handler has to obey its interrupt before its process is ended
+GRACE = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
+BURIAL = 0.1  # seconds in which a process that closed its pipe is expected to be dead
 CAPTURE_LIMIT = 8_192  # bytes of what handlers print that are kept for the log
 _CHUNK = 65_536
 
@@ -43,6 +44,7 @@ class Isolated:
         context: what handlers may ask for.
         timeout: seconds a handler may take when its route does not say.
         deadline: `time.monotonic()` at which the whole event ends.
+        only_load: load the handlers' files and call nothing: `holdfast handlers check`.
         private: descriptors that handlers must not inherit: the client's own stdout and stderr.
         printed: what handlers and their child processes wrote to stdout and stderr, at most `CAPTURE_LIMIT`.
     """
@@ -51,6 +53,7 @@ class Isolated:
     context: Context
     timeout: float
     deadline: float
+    only_load: bool = False
     private: tuple[int, ...] = ()
     printed: bytearray = field(default_factory=bytearray)
     _children: list[_Child] = field(default_factory=list)
@@ -72,6 +75,15 @@ class Isolated:
             self._run_rest(rest, answers)
         return [answers[call.label] for call in plan]
 
+    def judge(self, plan: Sequence[Call]) -> list[Answer]:
+        """Call functions once more, on the event as changed so far; nothing that they say now is delivered."""
+        children, self._children = self._children, []
+        try:
+            return self.run(plan)
+        finally:
+            self.deliver(())
+            self._children = children
+
     def deliver(self, said: Sequence[Outcome]) -> None:
         """Have `on_delivered` called, in the process each outcome came from, and let the children end.
 
@@ -80,7 +92,7 @@ class Isolated:
         """
         wanted = [outcomes.to_wire(outcome) for outcome in said]
         for child in self._children:
-            child.release(wanted, self.deadline)
+            child.release(wanted, max(self.deadline, time.monotonic() + GRACE))
         self._children.clear()
 
     def abandon(self) -> None:
@@ -104,7 +116,7 @@ class Isolated:
                 answer = _from_wire(message)
                 answers[answer.label] = answer
                 self.event = with_changes(self.event, answer.outcomes)
-            else:  # the child is done and waits for `deliver`
+            else:  # the child has no more to say and waits for `deliver`
                 return
         answers[running] = Answer(running, fault=child.end())
 
@@ -120,6 +132,7 @@ class _Child:
     captured: int  # read end: what handlers print
     verdict: int  # write end: which advice was delivered
     _buffer: bytearray = field(default_factory=bytearray)
+    _silent: bool = False  # it closed its pipe: it is dead, or about to be
 
     @classmethod
     def fork(cls, isolated: Isolated, plan: Sequence[Call]) -> _Child:
@@ -141,7 +154,7 @@ class _Child:
         return cls(pid, messages, captured, verdict)
 
     def receive(self, until: float, printed: bytearray) -> dict[str, Any] | None:
-        """Return the child's next message, or None when it is dead or the time is up."""
+        """Return the child's next message, or None when it is dead, talks nonsense or the time is up."""
         while b"\n" not in self._buffer:
             left = until - time.monotonic()
             if left <= 0:
@@ -156,13 +169,17 @@ class _Child:
             if self.messages in ready:
                 chunk = os.read(self.messages, _CHUNK)
                 if not chunk:
+                    self._silent = True
                     return None
                 self._buffer += chunk
         line, _, rest = self._buffer.partition(b"\n")
         self._buffer = rest
         self._capture(printed)
-        message: dict[str, Any] = json.loads(line)
-        return message
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return None
+        return message if isinstance(message, dict) else None
 
     def _capture(self, printed: bytearray) -> None:
         """Drain what handlers print; nobody may block on us, so all is read and only the first part kept."""
@@ -178,28 +195,34 @@ class _Child:
 
     def end(self) -> str:
         """End a child that is stuck, with all it started, or bury a dead one; say which it was."""
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        pid, status = self._wait(time.monotonic() + BURIAL if self._silent else 0.0)
         if pid:
-            self.pid = 0
             code = os.waitstatus_to_exitcode(status)
             return f"ended its process (signal {-code})" if code < 0 else f"ended its process (exit code {code})"
         self.kill()
+        if self._silent:
+            return "closed descriptors that are not its own, and its process was ended"
         return "took longer than it may, did not obey its interrupt, and its process was ended"
 
     def release(self, wanted: Sequence[dict[str, Any]], deadline: float) -> None:
         """Tell the child what was delivered and wait for it, at most until the deadline."""
         if self.pid:
             self._tell(wanted)
-            while self.pid and time.monotonic() < deadline:
-                if os.waitpid(self.pid, os.WNOHANG)[0]:
-                    self.pid = 0
-                else:
-                    time.sleep(0.001)
-            if self.pid:
-                self.kill()
+            self._wait(deadline)
+            self.kill()
         for descriptor in (self.messages, self.captured, self.verdict):
             if descriptor >= 0:
                 os.close(descriptor)
+
+    def _wait(self, until: float) -> tuple[int, int]:
+        """Wait for the child's end, at most until a moment; return its pid and status, or a pid of 0."""
+        while True:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.pid = 0
+            if pid or time.monotonic() >= until:
+                return pid, status
+            time.sleep(0.001)
 
     def _tell(self, wanted: Sequence[dict[str, Any]]) -> None:
         try:
@@ -230,14 +253,14 @@ def _work(isolated: Isolated, plan: Sequence[Call], report: int, printed: int, h
     os.dup2(printed, 2)
     caller = Caller(isolated.event, isolated.context, isolated._limit, lambda label: _write(report, {"begin": label}))
     hopeful: list[Outcome] = []
-    for answer in caller.answers(plan):
+    for answer in caller.loads(plan) if isolated.only_load else caller.answers(plan):
         hopeful += [outcome for outcome in answer.outcomes if outcome.on_delivered]
         _flush()
         _write(report, _to_wire(answer))
+        if hopeful:
+            break  # what it waits to hear shall not die with a later handler: those run in the next child
     _write(report, {"done": True})
-    if not hopeful:
-        return
-    delivered = _heard(heard)
+    delivered = _heard(heard) if hopeful else []
     for outcome in hopeful:
         if outcomes.to_wire(outcome) in delivered:
             note_delivery(outcome)

@@ -147,9 +147,9 @@ def _file(place: Place, path: Path, project: Project) -> HandlerFile:
         source = _read(path)
     except OSError as error:
         known = _broken_strict(path, f"cannot be read ({error.strerror or error})")
-        return HandlerFile(
-            place, name, path, b"", "", place != "project", _off(name, False, project), known, (str(error),)
-        )
+        off = _off(name, False, project)
+        file = HandlerFile(place, name, path, b"", "", place != "project", off, known, (str(error),))
+        return _keep_strict_on(file, project)
     digest = trust.digest(source)
     trusted = place != "project" or trust.trusted(project.root, trust.relative_name(project.root, path), digest)
     found = scan.scan(source)
@@ -170,19 +170,12 @@ def _read(path: Path) -> bytes:
 
 
 def _with_broken(path: Path, found: scan.Scan) -> tuple[Route, ...]:
-    """Add the strict functions that the file once had and that are now at fault."""
-    whole = found.faults.get("")
-    broken = _broken_strict(path, whole) if whole else ()
-    if not whole:
-        present = {route.function for route in found.routes}
-        broken = tuple(
-            replace(route, broken=found.faults[route.function])
-            for route in strictness.recall(path)
-            if route.function in found.faults and route.function not in present
-        )
-        if not found.faults:
-            strictness.remember(path, found.routes)
-    return (*found.routes, *broken)
+    """Add the strict functions that the file once had and that are now at fault; remember all that are strict."""
+    if "" in found.faults:
+        return _broken_strict(path, found.faults[""])
+    lost = [route for route in strictness.recall(path) if route.function in found.faults]
+    strictness.remember(path, (*found.routes, *lost))
+    return (*found.routes, *(replace(route, broken=found.faults[route.function]) for route in lost))
 
 
 def _broken_strict(path: Path, reason: str) -> tuple[Route, ...]:

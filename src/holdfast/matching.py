@@ -21,6 +21,8 @@ _NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
 _PLAIN = re.compile(r"[A-Za-z0-9_|, -]*")
 _NARROW_PLAIN = re.compile(r"[A-Za-z0-9_|]*")
 _JS_NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
+_LITERAL = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+_PYTHON_ONLY = re.compile(r"\(\?(?:P|#|>|\(|[aiLmsux]+\))|[*+?]\+")
 
 
 def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:
@@ -62,11 +64,23 @@ def matches(matcher: str | None, value: str | None, event: str) -> bool:
     exact = alternatives(matcher, event)
     if exact is not None:
         return not names.isdisjoint(exact)
+    pattern = _pattern(matcher)
+    return pattern is not None and any(pattern.search(name) for name in names)
+
+
+def valid(matcher: str | None, event: str) -> bool:
+    """Tell whether a matcher can select anything: the client takes an invalid regular expression for no match."""
+    return matcher is None or alternatives(matcher, event) is not None or matcher == "*" or bool(_pattern(matcher))
+
+
+def _pattern(matcher: str) -> re.Pattern[str] | None:
+    """Compile a regular expression of the client's; None for what JavaScript or Python does not know."""
+    if _PYTHON_ONLY.search(_LITERAL.sub("", matcher)):
+        return None
     try:
-        pattern = re.compile(_JS_NAMED_GROUP.sub("(?P<", matcher))
+        return re.compile(_JS_NAMED_GROUP.sub("(?P<", matcher))
     except (re.error, RecursionError, OverflowError):
-        return False
-    return any(pattern.search(name) for name in names)
+        return None
 
 
 def _names(value: str, event: str) -> set[str]:

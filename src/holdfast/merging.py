@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 PRECEDENCE = ("deny", "defer", "ask", "allow")
 EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})  # they know no JSON decision
 PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "WorktreeCreate": "worktree"}
+_LIKE_JSON = re.compile(r"[\s\ufeff]*\{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
 
 def render(body: Mapping[str, Any]) -> str:
     """Write one JSON object on one line, readable where the text can be UTF-8, escaped where it cannot."""
-    text = json.dumps(body, ensure_ascii=False)
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # a lone surrogate, as JavaScript makes them by cutting an emoji in two
@@ -110,7 +112,7 @@ def _plain(event: str, outcomes: Sequence[Outcome]) -> str:
         return next((outcome.text for outcome in reversed(_of(outcomes, kind))), "")
     text = _joined(outcomes, kind)
     # A text that begins like JSON would be parsed as JSON (client fact §1.5).
-    return f"Note: {text}" if text.lstrip().startswith("{") else text
+    return f"Note: {text}" if _LIKE_JSON.match(text) else text
 
 
 def _top_level(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from os import fspath
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
 
 CLASSIFIER_LIMIT = 2_000  # UTF-16 units, client fact §1.9
 
@@ -39,6 +41,16 @@ class Outcome:
     priority: int = 0
     must_keep: bool = False
     on_delivered: Callable[[], object] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be merged: it would cost the other handlers their answers."""
+        _string(self.kind, self.text)
+        if not isinstance(self.priority, (int, float)):
+            raise OutcomeError(f"{self.kind}() takes a number as priority, not {type(self.priority).__name__}")
+        if not (self.on_delivered is None or callable(self.on_delivered)):
+            raise OutcomeError(
+                f"{self.kind}() takes a function as on_delivered, not {type(self.on_delivered).__name__}"
+            )
 
 
 def advise(
@@ -136,7 +148,7 @@ def tell_user(text: str) -> Outcome:
     return Outcome("tell_user", _words("tell_user", text))
 
 
-def environment(variables: Mapping[str, str], *, path: Sequence[str] = ()) -> Outcome:
+def environment(variables: Mapping[str, str], *, path: Sequence[str | PathLike[str]] = ()) -> Outcome:
     """Set environment variables for the model's Bash commands (appended to `CLAUDE_ENV_FILE`).
 
     Args:
@@ -147,12 +159,13 @@ def environment(variables: Mapping[str, str], *, path: Sequence[str] = ()) -> Ou
         if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
             raise OutcomeError(f"environment(): {name!r} is not a variable name")
         _string("environment", value)
-    return Outcome("environment", value={"variables": dict(variables), "path": [str(folder) for folder in path]})
+    folders = [_words("environment", folder) for folder in _list("environment", path)]
+    return Outcome("environment", value={"variables": dict(variables), "path": folders})
 
 
-def watch(paths: Sequence[str]) -> Outcome:
+def watch(paths: Sequence[str | PathLike[str]]) -> Outcome:
     """Have the client watch files and fire FileChanged for them; absolute paths."""
-    return Outcome("watch", value=[_words("watch", str(path)) for path in paths])
+    return Outcome("watch", value=[_words("watch", path) for path in _list("watch", paths)])
 
 
 def title(text: str) -> Outcome:
@@ -279,6 +292,12 @@ def _words(kind: str, text: object) -> str:
     if not words.strip():
         raise OutcomeError(f"{kind}() takes a text that says something; return None to say nothing")
     return words
+
+
+def _list(kind: str, items: Sequence[str | PathLike[str]]) -> list[str]:
+    if isinstance(items, (str, bytes)):
+        raise OutcomeError(f"{kind}() takes a list of paths, not one {type(items).__name__}")
+    return [fspath(item) for item in items]
 
 
 def _data(kind: str, value: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.events import HOOK_NAMES
+from holdfast.matching import valid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,15 +83,16 @@ def scan(source: bytes) -> Scan:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         return Scan(faults={"": f"{where}cannot be read as Python ({_reason(error)})"})
-    routes: list[Route] = []
+    routes: dict[str, Route] = {}
     faults: dict[str, str] = {}
-    for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            try:
-                routes.extend(_route(node))
-            except _Fault as fault:
-                faults[node.name] = f"line {node.lineno}: {node.name} {fault}"
-    return Scan(tuple(routes), faults, any(_switches_off(node) for node in tree.body))
+    # Of two functions of one name Python keeps the last.
+    functions = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for name, node in functions.items():
+        try:
+            routes |= {route.function: route for route in _route(node)}
+        except _Fault as fault:
+            faults[name] = f"line {node.lineno}: {name} {fault}"
+    return Scan(tuple(routes.values()), faults, any(_switches_off(node) for node in tree.body))
 
 
 def _reason(error: BaseException) -> str:
@@ -115,6 +117,8 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Route]:
     options = _options(marker)
     if options.get("strict") and event not in STRICT_EVENTS:
         raise _Fault(f"strict is not possible on {event}, only on {', '.join(sorted(STRICT_EVENTS))}")
+    if not valid(options.get("match"), event):
+        raise _Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
     return [Route(event=event, function=node.name, line=node.lineno, **options)]
 
 

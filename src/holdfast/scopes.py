@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -33,15 +34,15 @@ class Target:
     def undo(self) -> str:
         """The command that takes back what an install of this target did."""
         usual = target(self.scope, self.root).settings
-        named = "" if self.settings == usual else f" --settings {self.settings}"
-        project = "" if self.scope == "user" else f" --project {self.root}"
+        named = "" if self.settings == usual else f" --settings {shlex.quote(str(self.settings))}"
+        project = "" if self.scope == "user" else f" --project {shlex.quote(str(self.root))}"
         return f"holdfast uninstall --scope {self.scope}{named}{project}"
 
 
 def claude_dir() -> Path:
     """Return the client's folder for the user: CLAUDE_CONFIG_DIR if set, else `~/.claude`."""
     named = os.environ.get("CLAUDE_CONFIG_DIR")
-    return Path(named) if named else Path.home() / ".claude"
+    return Path(named).absolute() if named else Path.home() / ".claude"
 
 
 def target(scope: Scope, root: Path, settings: Path | None = None) -> Target:

@@ -6,16 +6,16 @@ import hashlib
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.clock import file_stamp
-from holdfast.errors import HoldfastError, Missing, StateError
+from holdfast.errors import HoldfastError, MissingError, StateError
 from holdfast.state import atomic, document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def read(path: Path) -> SettingsFile:
     """
     try:
         raw, _ = document.read(path)
-    except Missing:
+    except MissingError:
         return SettingsFile(path, None, "")
     try:
         return SettingsFile(path, raw, raw.decode("utf-8"))
@@ -61,7 +61,7 @@ def explained(path: Path) -> Iterator[None]:
     except StateError:
         raise
     except HoldfastError as error:
-        raise StateError(path, f"{error}; nothing was written") from error
+        raise StateError(path, f"{error}; nothing was written, correct it and run again") from error
 
 
 def check_writable(file: SettingsFile) -> None:

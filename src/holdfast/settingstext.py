@@ -66,6 +66,15 @@ class SettingsText:
         """The events that have an entry of ours."""
         return [event for event in self._editor.keys(_HOOKS) if self._spots(event)]
 
+    @property
+    def silenced(self) -> bool:
+        """Whether a setting keeps the client from running any hook (client fact §4.3)."""
+        return self._editor.value(("disableAllHooks",)) is True
+
+    def allows(self, rule: str) -> bool:
+        """Tell whether `rule` is among the permission rules that need no question."""
+        return rule in self._allowed()
+
     def register(self, wanted: Mapping[str, str | None]) -> None:
         """Have exactly the `wanted` events (event -> matcher, None for every value) registered, once each."""
         for event in self.registered:
@@ -82,7 +91,7 @@ class SettingsText:
 
     def allow(self, rule: str) -> bool:
         """Have `rule` among the permission rules that need no question; tell whether it was not there before."""
-        if rule in self._allowed():
+        if self.allows(rule):
             return False
         self._ensure(_PERMISSIONS, {})
         self._ensure(_ALLOW, [])
@@ -92,7 +101,7 @@ class SettingsText:
 
     def disallow(self, rule: str) -> None:
         """Remove `rule` from the permission rules that need no question, if it is there."""
-        if rule not in self._allowed():
+        if not self.allows(rule):
             return
         self._editor.remove((*_ALLOW, self._allowed().index(rule)))
         self.changes.append(f"permissions: {rule} no longer allowed")
@@ -103,7 +112,7 @@ class SettingsText:
         node = self._editor.node(steps)
         if node is not None and node.kind != kind:
             name = f'"{".".join(steps)}"' if steps else "the whole file"
-            raise HoldfastError(f"{name} must be {_A[kind]} but is {_A[node.kind]}; correct or remove it")
+            raise HoldfastError(f"{name} must be {_A[kind]} but is {_A[node.kind]}")
 
     def _ensure(self, steps: tuple[str, ...], empty: object) -> None:
         if self._editor.node(steps) is None:

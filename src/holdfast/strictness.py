@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 def recall(path: Path) -> tuple[Route, ...]:
     """Return the strict routes a handler file had when it was last readable; none if it never had any."""
-    return tuple(Route(**values) for values in _load().get(str(path), ()))
+    try:
+        return tuple(Route(**values) for values in _load().get(str(path), ()))
+    except TypeError:  # not what this version writes
+        return ()
 
 
 def remember(path: Path, routes: Iterable[Route]) -> None:

@@ -102,7 +102,7 @@ class HoldfastProject:
         }
         trust.grant(self.root, entries)
 
-    def fire(self, event: str, recorded: str | None = None, **changes: Any) -> Fired:
+    def fire(self, event: str, /, recorded: str | None = None, **changes: Any) -> Fired:
         """Send one event through the loader, the handlers and the merging.
 
         Args:

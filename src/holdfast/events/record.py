@@ -3,15 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic.functional_validators import ModelWrapValidatorHandler
 
 Identifier = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An opaque id: a string, though some clients have sent numbers (client fact §7)."""
@@ -25,7 +18,8 @@ class Record(BaseModel):
     is missing or of a wrong type is refused.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    # Built at first use: a firing pays for its own event, not for its whole family.
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     _unreadable: dict[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -37,26 +31,36 @@ class Record(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _set_aside(cls, values: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        try:
-            return read(values)
-        except ValidationError as problem:
-            if not isinstance(values, Mapping):
-                raise
-            unfit = {key for key in values if not _is_text(key)} | {str(fault["loc"][0]) for fault in _located(problem)}
-            if unfit & cls.required():
-                raise
-            record = read({key: value for key, value in values.items() if key not in unfit})
-            record._unreadable.update((key, values[key]) for key in unfit if values[key] is not None)
-            return record
+        fit = values
+        while True:
+            try:
+                record = read(fit)
+            except ValidationError as problem:
+                unfit = cls._unfit(fit, problem)
+                if not unfit:
+                    raise
+                fit = {key: value for key, value in fit.items() if key not in unfit}
+            else:
+                break
+        if fit is not values:
+            record._unreadable.update((k, v) for k, v in values.items() if k not in fit and v is not None)
+        return record
+
+    @classmethod
+    def _unfit(cls, values: Any, problem: ValidationError) -> set[Any]:
+        """Name the keys to do without; none when it cannot be done without them."""
+        if not isinstance(values, Mapping):
+            return set()
+        # A key that is no text hides all other faults, so it goes first and the rest are found in a second reading.
+        unfit = {key for key in values if not _is_text(key)} or {
+            fault["loc"][0] for fault in problem.errors(include_url=False, include_context=False) if fault["loc"]
+        }
+        return set() if unfit & cls.required() else unfit
 
     @classmethod
     def required(cls) -> frozenset[str]:
         """Name the fields without which there is no record."""
         return frozenset(name for name, field in cls.model_fields.items() if field.is_required())
-
-
-def _located(problem: ValidationError) -> list[Any]:
-    return [fault for fault in problem.errors(include_url=False, include_context=False) if fault["loc"]]
 
 
 def _is_text(key: object) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT = 32 * 1024 * 1024  # bytes
+_GROWTH = 64 * 1024  # bytes a file may gain while it is being opened
 _BOM = b"\xef\xbb\xbf"
 _FIRST_INDENT = re.compile(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
 _FIRST_COLON = re.compile(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
@@ -68,8 +69,8 @@ def read(path: Path, limit: int = LIMIT) -> tuple[bytes, float]:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
             raise StateError(path, "is a folder" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            raw = file.read(limit + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            raw = file.read(min(limit, info.st_size + _GROWTH) + 1)
     except OSError as error:
         raise StateError(path, f"cannot be read: {error.strerror or error}") from error
     finally:
@@ -108,9 +109,9 @@ def save(path: Path, data: dict[str, Any], *, like: Document | None = None, mode
     those on disk: an unchanged file rewritten would break the model's next edit. Key order alone is no change.
     `mode` is for a new file. Raises StateError.
     """
-    if like is not None and like.path == path and _meaning(like.data) == _meaning(data):
-        return False
     try:
+        if like is not None and like.path == path and _meaning(like.data) == _meaning(data):
+            return False
         raw = render(data, like.raw if like else None)
     except RecursionError as error:
         raise StateError(path, "is nested too deeply to be written") from error

@@ -40,7 +40,7 @@ class Style:
 
 def style_of(text: str, root: Node) -> Style:
     """Return the style of a parsed JSON text; an empty container has the default one: two spaces, an entry a line."""
-    newline = "\r\n" if re.search(r"\r?\n|\Z", text)[0] == "\r\n" else "\n"
+    newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     if not root.entries:
         return Style(newline=newline)
     colon = next(_colons(text, root), ": ")

@@ -34,7 +34,6 @@ class Ledger:
         self.file = file
         self.problem = problem
         self._connection = connection
-        self._connection.row_factory = _row
         self._ensured: set[str] = set()
         self._depth = 0
         self._guard = threading.RLock()
@@ -157,7 +156,9 @@ def _connect(file: Path) -> sqlite3.Connection:
 def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
     import sqlite3
 
-    return sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=uri)
+    connection = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=uri)
+    connection.row_factory = _row
+    return connection
 
 
 def _prepare(file: Path) -> None:
@@ -172,7 +173,8 @@ def _prepare(file: Path) -> None:
     if not stat.S_ISREG(info.st_mode):
         raise OSError("it is not a regular file")
     if stat.S_IMODE(info.st_mode) & 0o077:
-        file.chmod(0o600)
+        with suppress(PermissionError):
+            file.chmod(0o600)
     if not (os.access(file, os.W_OK) and os.access(folder, os.W_OK)):
         raise PermissionError("its folder is read-only")
     disk = os.statvfs(folder)
@@ -182,7 +184,7 @@ def _prepare(file: Path) -> None:
 
 def _configure(connection: sqlite3.Connection) -> None:
     """Switch to write-ahead logging; SQLite does not wait for others here, so the caller tries again."""
-    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+    if connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -194,17 +196,28 @@ def _busy(error: BaseException) -> bool:
 
 def _memory(file: Path | None = None) -> sqlite3.Connection:
     """Return a ledger in memory holding what can be read of `file`, so that a full disk forgets nothing old."""
+    if file is None or not _is_file(file):
+        return _dial(":memory:")
+    for access in ("mode=ro", "mode=ro&immutable=1"):
+        connection = _dial(":memory:")
+        if _copy(f"{file.absolute().as_uri()}?{access}", connection):
+            return connection
+        connection.close()
+    return _dial(":memory:")
+
+
+def _copy(source: str, target: sqlite3.Connection) -> bool:
+    """Copy a ledger as far as it is sound; tell whether it was."""
     import sqlite3
 
-    connection = _dial(":memory:")
-    for access in ("mode=ro", "mode=ro&immutable=1") if file else ():
-        with suppress(sqlite3.Error, OSError, ValueError), closing(_source(file, access)) as source:
-            source.backup(connection)
-            return connection
-    return connection
+    with suppress(sqlite3.Error), closing(_dial(source, uri=True)) as origin:
+        origin.backup(target)
+        return bool(target.execute("PRAGMA quick_check").fetchone()["quick_check"] == "ok")
+    return False
 
 
-def _source(file: Path | None, access: str) -> sqlite3.Connection:
-    if file is None or not file.is_file():
-        raise ValueError("nothing to read from")
-    return _dial(f"{file.absolute().as_uri()}?{access}", uri=True)
+def _is_file(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except OSError:
+        return False

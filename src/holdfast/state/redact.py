@@ -11,12 +11,15 @@ _DEEPEST = 200  # levels; what lies deeper is masked whole
 
 # How the name of a secret ends: DB_PASSWORD, accessToken, client-secret; not max_tokens, PASSWORD_FILE, secretary.
 _NAME = (
-    r"(?:passw(?:or)?d|passphrase|secret(?:[_-]?(?:key|token)(?:[_-]?base)?)?|credentials?|authorization|(?:set-)?cookie"
+    r"(?:passw(?:or)?d|passphrase|secret(?:[_-]?(?:key|token)(?:[_-]?base)?)?|credentials?|(?:set-)?cookie"
     r"|(?:api|access|private|signing|encryption|account|master|service|auth|ssh|license|client)[_-]?key"
     r"|api[_-]?secret|token|[_-]pwd)"
 )
-_SECRET_NAME = re.compile(rf"{_NAME}(?:[_-]?\d{{1,3}})?\Z", re.IGNORECASE)
-_PLAIN = r"(?:true|false|null|none|undefined|yes|no|\d{1,6}|\[redacted\])(?![\w.+/=-])|[$<{*(]"
+_SECRET_NAME = re.compile(rf"(?:authorization|{_NAME}(?:[_-]?\d{{1,3}})?)\Z", re.IGNORECASE)
+_PLAIN = (
+    r"(?:true|false|null|none|undefined|yes|no|required|optional|string|str|text|unknown|missing|invalid|expired|unset"
+    r"|changed|\d{1,6}|\[redacted\])(?![\w.+/=-])|[$<{*(]"
+)
 
 _TOKENS = (
     r"sk-ant-[\w-]{8,}",
@@ -94,9 +97,9 @@ def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
         (rf"(?<![A-Za-z0-9_-])(?:{'|'.join(_TOKENS)})", MASK),
         (r"(https://hooks\.slack\.com/services/)[\w/]{20,}", rf"\1{MASK}"),
         (r"([a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@\"'?#]{0,256}:)[^\s/\"'?#]{1,512}@", rf"\1{MASK}@"),
-        (rf"(?i)(authorization{edge}{sign}{edge}(?:{scheme}[ \t]+)?)(?!\[)[^\s\"'\\,]{{4,}}", rf"\1{MASK}"),
+        (rf"(?i)(authorization{edge}{sign}{edge}(?:{scheme}[ \t]+)?+)(?!\[)[^\s\"'\\,]{{4,}}", rf"\1{MASK}"),
         (r"(?i)(\b(?:bearer|basic)[ \t]+)(?=[^\s\"']*\d)[\w.~+/-]{16,}=*", rf"\1{MASK}"),
-        (rf"(?i)(--[\w-]{{0,40}}{name}(?:[ \t]+|=))(?!-){bare}", rf"\1{MASK}"),
+        (rf"(?i)((?<![\w-])--[\w-]{{0,40}}{name}(?:[ \t]+|=))(?!-){bare}", rf"\1{MASK}"),
         (rf"(?i)({name}\\{{0,8}}[\"']?{sign}){quoted}", rf"\1\g<quote>{MASK}\g<quote>"),
         (rf"(?i)({name}=){bare}", rf"\1{MASK}"),
         (rf"(?im)^([ \t]*(?:-[ \t]+)?[\w.-]{{0,64}}{name}[ \t]*[:=][ \t]+){bare}(?=[ \t]*(?:#.*)?$)", rf"\1{MASK}"),

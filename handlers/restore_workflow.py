@@ -1,0 +1,92 @@
+"""Restores workflows after a compaction: finds whose it is and puts its guidance into the model's context."""
+
+from pathlib import Path
+
+from holdfast import Context, Outcome, advise, environment, hookimpl, paths, tell_user
+from holdfast.events import SessionEnd, SessionStart
+from holdfast.survival import agents, owners, seals, sessions
+from holdfast.workflow import formats, guidance
+from holdfast.workflow.model import Found, Workflow
+
+
+@hookimpl
+def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
+    """Let the model call the command line, and after a compaction give it its workflow back (R001-16, R001-17)."""
+    said = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])]
+    if event.in_subagent:
+        return said
+    known = sessions.known(context.project, event.session_id)
+    in_foreground = agents.in_foreground(context.project, event.session_id)
+    sessions.seen(context.project, event.session_id, context.environ.get("CLAUDE_PID"))
+    if event.source == "compact" and not in_foreground:
+        said += _restore(event, context, known)
+    return said
+
+
+@hookimpl
+def on_session_end(event: SessionEnd, context: Context) -> None:
+    """Note that the session no longer claims anything."""
+    sessions.ended(context.project, event.session_id)
+
+
+def _restore(event: SessionStart, context: Context, known: bool) -> list[Outcome]:
+    found = formats.all_found(context.project)
+    verdict = owners.judge(context.project, event.session_id, found.workflows, known=known)
+    if verdict.full is None:
+        return _say_refused(context, verdict.refused) + _mention(found, verdict.others, context)
+    owners.own(context.project, verdict.full, event.session_id)
+    text = _guidance(verdict.full, verdict.others, found, context)
+    restored = verdict.full
+    context.log(f"restored {restored.title!r} ({restored.ref}), step {verdict.step}", session=event.session_id)
+    return [advise(text, must_keep=True, on_delivered=lambda: _note_restored(event, context, restored, verdict.sealed))]
+
+
+def _guidance(workflow: Workflow, others: tuple[Workflow, ...], found: Found, context: Context) -> str:
+    """Compile the guidance; its overflow lies beside it in the sidecar."""
+    notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
+    return guidance.compile(
+        workflow, root=context.root, others=others, notes=notes, files=lambda entry: _state(entry, context.root)
+    ).text
+
+
+def _state(entry: str, root: Path) -> str | None:
+    """Say of a required reading whether it is still there (I001-21)."""
+    path = Path(entry.removeprefix("@")).expanduser()
+    return None if (root / path).exists() else "missing"
+
+
+def _problem(path: Path, reason: str, context: Context) -> str:
+    shown = path.relative_to(context.root) if path.is_relative_to(context.root) else path
+    return f"{shown} could not be read: {reason}"
+
+
+def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> list[Outcome]:
+    """Where nothing is restored, say in a line each what is there and what cannot be read."""
+    lines = [guidance.line(other) for other in others if not other.finished]
+    problems = [_problem(problem.path, problem.reason, context) for problem in found.problems]
+    said: list[Outcome] = []
+    if lines:
+        said.append(advise("\n".join(["Workflows of this project that were not restored, being too old:", *lines])))
+    if problems:
+        said.append(tell_user("Holdfast: " + "; ".join(problems)))
+    return said
+
+
+def _say_refused(context: Context, refused: tuple[Workflow, ...]) -> list[Outcome]:
+    """A wrong restore is worse than none: say in one line that there is something, and how to take it."""
+    if not refused:
+        return []
+    context.log(f"refused: {len(refused)} workflow(s) another live session could own", level="warning")
+    return [
+        tell_user(
+            f"Holdfast restored nothing: {len(refused)} workflow(s) here could belong to another live session. "
+            "`holdfast list` shows them."
+        )
+    ]
+
+
+def _note_restored(event: SessionStart, context: Context, workflow: Workflow, sealed: bool) -> None:
+    """Where no PreCompact left a seal, leave a spent one: `holdfast status` shows every restore."""
+    if not sealed:
+        seals.leave(context.project, event.session_id, "none", [seals.of(workflow)])
+        seals.claim(context.project, event.session_id, known=True)

@@ -1,0 +1,167 @@
+"""Keeps phases, Markdown view and to-do list in step with what subagents did.
+
+To-dos follow the workflow and never move it (R000-32). A hook cannot call a tool (I000-11): the model is told the
+list to write, once, when it changed.
+"""
+
+from holdfast import Context, Outcome, advise, change_input, hookimpl
+from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
+from holdfast.events.agents import agent_result
+from holdfast.survival import agents, progress, todolists
+from holdfast.workflow import todos
+from holdfast.workflow.formats import hybrid
+
+
+@hookimpl(match="Agent|Task|TodoWrite")
+def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
+    """Start the phase an agent is launched for; correct a to-do list that contradicts the workflow."""
+    if event.in_subagent:
+        return []
+    if event.tool_name == "TodoWrite":
+        return _corrected(event, context)
+    moved = progress.settle(context.project, event.session_id)
+    started = _launch(event, context)
+    return _report(event.session_id, context, [*moved, *([started] if started else [])])
+
+
+@hookimpl(match="Agent|Task|TaskCreate|TaskUpdate")
+def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
+    """Finish the phase of an agent that returned; remember the ids of tasks that stand for phases."""
+    if event.in_subagent:
+        return []
+    if not event.is_agent_launch:
+        _remember_task(event, context)
+        return []
+    result = agent_result(event.tool_response)
+    _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
+    if event.tool_use_id:
+        run = agents.run_id(result.agent_id, event.tool_use_id)
+        agents.named(context.project, event.session_id, event.tool_use_id, run)
+    return _report(event.session_id, context, progress.settle(context.project, event.session_id))
+
+
+@hookimpl(match="Agent|Task")
+def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> list[Outcome]:
+    """Fail the phase of an agent that failed."""
+    if event.in_subagent or not event.tool_use_id:
+        return []
+    _launch(event, context)
+    run = agents.run_id("", event.tool_use_id)
+    agents.named(context.project, event.session_id, event.tool_use_id, run)
+    return _report(event.session_id, context, progress.settle(context.project, event.session_id))
+
+
+@hookimpl
+def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Judge what background agents reported since the last main-thread event."""
+    if event.in_subagent:
+        return []
+    note = event.task_notification
+    if note and note.tool_use_id:
+        agents.named(context.project, event.session_id, note.tool_use_id, note.task_id)
+    moved = progress.settle(context.project, event.session_id)
+    agents.abandon_open(context.project, event.session_id)
+    return _report(event.session_id, context, moved)
+
+
+@hookimpl(tryfirst=True)
+def on_pre_compact(event: PreCompact, context: Context) -> None:
+    """Bring the workflow up to date before it is saved."""
+    if not event.in_subagent:
+        progress.settle(context.project, event.session_id)
+
+
+@hookimpl(match="compact|resume", tryfirst=True)
+def on_session_start(event: SessionStart, context: Context) -> None:
+    """Bring the workflow up to date before it is restored."""
+    if not event.in_subagent:
+        progress.settle(context.project, event.session_id)
+
+
+def _launch(event: PreToolUse | PostToolUse | PostToolUseFailure, context: Context) -> progress.Moved | None:
+    given = {name: value for name, value in event.tool_input.items() if isinstance(value, str)}
+    return progress.launch(
+        context.project,
+        event.session_id,
+        event.tool_use_id or "",
+        given.get("subagent_type", ""),
+        given.get("description", ""),
+        given.get("prompt", ""),
+    )
+
+
+def _corrected(event: PreToolUse, context: Context) -> list[Outcome]:
+    """Correct only the status of items that stand for phases, and say so."""
+    workflow = progress.mine(context.project, event.session_id)
+    given = event.tool_input.get("todos")
+    if workflow is None or not isinstance(given, list):
+        return []
+    corrected, titles = todos.correct(given, workflow)
+    if todos.covers(corrected, workflow):
+        digest = todos.digest(todos.wanted(workflow))
+        todolists.tell(context.project, event.session_id, workflow.key, digest)
+    if not titles:
+        return []
+    named = ", ".join(f'"{title}"' for title in titles)
+    return [
+        change_input({**event.tool_input, "todos": corrected}),
+        advise(f"Holdfast set the status of these to-dos to their phase's status in {workflow.place}: {named}."),
+    ]
+
+
+def _remember_task(event: PostToolUse, context: Context) -> None:
+    response = event.tool_response if isinstance(event.tool_response, dict) else {}
+    if event.tool_name == "TaskCreate":
+        task = response.get("task")
+        if isinstance(task, dict) and task.get("id") and task.get("subject"):
+            todolists.remember_task(context.project, event.session_id, str(task["id"]), str(task["subject"]))
+    elif response.get("success") is not False and event.tool_input.get("taskId"):
+        given = event.tool_input
+        todolists.change_task(
+            context.project,
+            event.session_id,
+            str(given["taskId"]),
+            subject=given.get("subject") if isinstance(given.get("subject"), str) else None,
+            status=given.get("status") if isinstance(given.get("status"), str) else None,
+        )
+
+
+def _report(session: str, context: Context, moved: list[progress.Moved]) -> list[Outcome]:
+    """Tell the model what moved, what comes next, and the to-do list if it is another than the one it knows."""
+    said = [advise(_sentence(each)) for each in moved]
+    for launch, words in progress.contradicted(context.project, session):
+        said.append(
+            advise(
+                f"An agent ({launch.agent_type}) reported a failure after its phase {launch.phase} was completed: "
+                f"{todos.one_line(words)}. The phase stays completed; a person can undo that with "
+                f"`holdfast hybrid reopen {launch.phase}`."
+            )
+        )
+    workflow = progress.mine(context.project, session)
+    if workflow is None:
+        return said
+    if moved and (step := hybrid.step(workflow)):
+        said.append(advise(f"{step.text}\nIts prompt:\n{step.prompt}"))
+    return [*said, *_wanted_list(session, context, workflow, bool(moved))]
+
+
+def _sentence(moved: progress.Moved) -> str:
+    phase = moved.phase
+    sentence = f'Phase {phase.number}/{moved.workflow.total} "{todos.one_line(phase.title)}" is {phase.status}'
+    if phase.status == "completed" and phase.deliverables:
+        sentence += f"; deliverables: {todos.one_line(', '.join(phase.deliverables))}"
+    if moved.words:
+        sentence += f" ({todos.one_line(moved.words)})"
+    return f"{sentence}. Its state is in {moved.workflow.place}."
+
+
+def _wanted_list(session: str, context: Context, workflow: hybrid.Workflow, moved: bool) -> list[Outcome]:
+    if context.config.todos == "off" or workflow.status == "pending":
+        return []
+    project, key = context.project, workflow.key
+    digest = todos.digest(todos.wanted(workflow))
+    known = todolists.told(project, session, key)
+    if known == digest or (known is None and not moved):
+        return []
+    text = todos.request(workflow, todolists.task_ids(project, session))
+    return [advise(text, on_delivered=lambda: todolists.tell(project, session, key, digest))]

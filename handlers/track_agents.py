@@ -1,0 +1,59 @@
+"""Keeps what subagents report of themselves: running, stopped, completed, failed."""
+
+from holdfast import Context, hookimpl
+from holdfast.events import PostToolUse, PostToolUseFailure, StopFailure, SubagentStart, SubagentStop, UserPromptSubmit
+from holdfast.events.agents import agent_result
+from holdfast.survival import agents
+
+
+@hookimpl(tryfirst=True)
+def on_subagent_start(event: SubagentStart, context: Context) -> None:
+    """Note that an agent runs."""
+    if event.agent_id and event.agent_type:
+        agents.reported(context.project, event.session_id, event.agent_id, event.agent_type, "running")
+
+
+@hookimpl(tryfirst=True)
+def on_subagent_stop(event: SubagentStop, context: Context) -> None:
+    """Note an agent's last words; whether it succeeded is judged later. A compaction's own agent is nobody's result."""
+    if event.agent_id and event.agent_type:
+        words = event.last_assistant_message or ""
+        agents.reported(context.project, event.session_id, event.agent_id, event.agent_type, "stopped", words)
+
+
+@hookimpl(tryfirst=True)
+def on_stop_failure(event: StopFailure, context: Context) -> None:
+    """Note that an agent died of an API error; without an agent_id it is the main conversation that did."""
+    if event.agent_id:
+        words = event.last_assistant_message or event.error
+        agents.reported(context.project, event.session_id, event.agent_id, event.agent_type or "", "failed", words)
+
+
+@hookimpl(match="Agent|Task", tryfirst=True)
+def on_post_tool_use(event: PostToolUse, context: Context) -> None:
+    """Note what a foreground agent returned; a background launch returns at once and is no result."""
+    if event.in_subagent:
+        return
+    result = agent_result(event.tool_response)
+    if result.status == "completed":
+        run = agents.run_id(result.agent_id, event.tool_use_id or "")
+        state = "failed" if result.is_api_error else "completed"
+        agents.reported(context.project, event.session_id, run, result.agent_type, state, result.text)
+
+
+@hookimpl(match="Agent|Task", tryfirst=True)
+def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> None:
+    """Note that a launch failed; the client does not say which agent it was."""
+    if not event.in_subagent and event.tool_use_id:
+        run = agents.run_id("", event.tool_use_id)
+        agents.reported(context.project, event.session_id, run, "", "failed", event.error)
+
+
+@hookimpl(tryfirst=True)
+def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
+    """Note how a background agent ended, from the prompt the client makes of it."""
+    note = event.task_notification
+    if note and not event.in_subagent:
+        state = "completed" if note.status == "completed" else "failed"
+        words = note.result or note.summary
+        agents.reported(context.project, event.session_id, note.task_id, "", state, words)

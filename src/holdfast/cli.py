@@ -1,0 +1,79 @@
+"""The `holdfast` command: finds the subcommand, loads only that, and turns errors into a sentence and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from holdfast.errors import HoldfastError
+
+# name -> one line for `holdfast --help`; the module is holdfast.commands.<name>, loaded only when it is called
+COMMANDS = {
+    "install": "Register Holdfast in a settings.json.",
+    "uninstall": "Remove it again.",
+    "status": "Show what was saved, restored and what failed.",
+    "demo": "Run the main job on recorded events and watch it happen.",
+    "start": "Start a workflow.",
+    "next": "Say what is to be done next, and begin it.",
+    "done": "Complete the current phase and move on.",
+    "update": "Change a workflow's phase, reading, reminders or context.",
+    "list": "List the workflows of all formats.",
+    "show": "Show one workflow.",
+    "explain": "Say what is detected, saved and restored here, and why.",
+    "handlers": "List, trust, check and write handlers.",
+    "hybrid": "What only the hybrid format has.",
+    "dispatch": "Answer one event from stdin; what the entrypoint does.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command's module and return its `command`."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"holdfast.commands.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands' lines without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="holdfast", prog_name="holdfast")
+def holdfast() -> None:
+    """Make long Claude Code work survive context compaction, and route hook events to handlers."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line.
+
+    Args:
+        arguments: without the program's name; by default the process's own.
+
+    Returns:
+        Never; ends with exit code 0, 1 for an error the user can mend (a sentence on stderr), or 2 for a wrong
+        call. `holdfast dispatch` ends with 0 whatever happens, for a usage error must not refuse a tool call.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["dispatch"] and not {"-h", "--help"} & set(given):
+        from holdfast.engine import main as answer
+
+        sys.exit(answer(given[1] if len(given) > 1 else None))
+    try:
+        holdfast(args=given)
+    except HoldfastError as error:
+        click.echo(f"holdfast: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(0)

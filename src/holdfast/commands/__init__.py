@@ -1,0 +1,1 @@
+"""The subcommands, one file each: they read options, call the library and print."""

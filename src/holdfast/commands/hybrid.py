@@ -1,0 +1,90 @@
+"""`holdfast hybrid …`: what only the hybrid format has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.commands import moving, options
+from holdfast.errors import HoldfastError
+from holdfast.survival import todolists
+from holdfast.workflow import todos as lists
+from holdfast.workflow.formats import hybrid
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+
+@click.group(name="hybrid")
+def command() -> None:
+    """Phases with agents, deliverables and a Markdown view (.claude/state/workflow.json)."""
+
+
+@command.command()
+@click.argument("phase")
+@click.option("--status", type=click.Choice(["active", "completed", "failed"]), help="The phase's new status.")
+@click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="What the phase delivered.")
+@click.option("--context", "handover", metavar="C", help="What the next phase needs to know.")
+@options.json_option
+@options.project_option
+def phase(
+    phase: str,
+    status: str | None,
+    deliverables: tuple[str, ...],
+    handover: str | None,
+    as_json: bool,
+    project_dir: str | None,
+) -> None:
+    """Set a phase's status, deliverables and hand-over; PHASE is phase_0, 0 or its title.
+
+    Completing a phase begins the following one; the last one completes the workflow.
+    """
+    project = options.open_project(project_dir)
+    found = _phase_id(_only(project), phase)
+    if status is None and not deliverables and handover is None:
+        raise HoldfastError("nothing to change was given; see holdfast hybrid phase --help")
+    workflow, _ = hybrid.move(project, found, status, deliverables=deliverables, handover=handover or "", by="person")
+    moving.tell(workflow, as_json)
+
+
+@command.command()
+@click.argument("phase")
+@options.json_option
+@options.project_option
+def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
+    """Make a completed or failed PHASE active again; for people, no hook ever does this."""
+    project = options.open_project(project_dir)
+    workflow = hybrid.reopen(project, _phase_id(_only(project), phase))
+    moving.tell(workflow, as_json, "Reopened.")
+
+
+@command.command()
+@options.json_option
+@options.project_option
+def todos(as_json: bool, project_dir: str | None) -> None:
+    """Print the to-do list the workflow stands for (R000-31)."""
+    project = options.open_project(project_dir)
+    workflow = _only(project)
+    if as_json:
+        options.print_json(lists.wanted(workflow))
+    else:
+        session = options.session()
+        click.echo(lists.request(workflow, todolists.task_ids(project, session) if session else {}))
+
+
+def _only(project: Project) -> Workflow:
+    workflows = hybrid.find(project).workflows
+    if not workflows:
+        raise HoldfastError(f"{project.root} has no hybrid workflow; holdfast start TITLE --format hybrid makes one")
+    return workflows[0]
+
+
+def _phase_id(workflow: Workflow, wanted: str) -> str:
+    """Return the id of the phase that is named by id, by its number from 0, or by title."""
+    for each in workflow.phases:
+        if wanted in (each.id, each.title) or wanted == each.id.removeprefix("phase_"):
+            return each.id
+    known = ", ".join(f"{each.id} ({each.title})" for each in workflow.phases)
+    raise HoldfastError(f"no phase is called {wanted!r}; there are: {known}")

@@ -1,0 +1,78 @@
+"""Options that several commands share, and what their values mean."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from holdfast import paths, trust
+from holdfast.project import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+project_option = click.option(
+    "--project", "project_dir", metavar="DIR", help="The project's folder; by default found from here upward."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+workflow_argument = click.argument("workflow_id", metavar="[WORKFLOW]", required=False)
+
+
+def content_options(command: Command) -> Command:
+    """Add `--read`, `--remind` and `--set`, which start and update share."""
+    for option in (
+        click.option("--set", "assignments", multiple=True, metavar="K=V", help="A context value; V may be JSON."),
+        click.option("--remind", "reminders", multiple=True, metavar="TEXT", help="A key reminder."),
+        click.option("--read", "reading", multiple=True, metavar="PATH", help="A required reading."),
+    ):
+        command = option(command)
+    return command
+
+
+def open_project(project_dir: str | None) -> Project:
+    """Open the project a command is about (`paths.find_root`).
+
+    Raises:
+        HoldfastError: the folder that was named does not exist.
+    """
+    root = paths.find_root(project_dir, os.environ, Path.cwd())
+    return Project.open(root, trusted=trust.config_trusted(root))
+
+
+def session() -> str | None:
+    """Return the session whose Bash tool runs this command, if any (client fact: `CLAUDE_CODE_SESSION_ID`)."""
+    return os.environ.get("CLAUDE_CODE_SESSION_ID") or None
+
+
+def as_reading(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return required readings with the `@` that R001-08 asks for."""
+    return tuple(entry if entry.startswith("@") else f"@{entry}" for entry in entries)
+
+
+def as_context(assignments: Iterable[str]) -> dict[str, Any]:
+    """Read `K=V` pairs; a value that is JSON is taken as JSON, any other as text.
+
+    Raises:
+        click.BadParameter: a pair without `=` or without a name.
+    """
+    context: dict[str, Any] = {}
+    for assignment in assignments:
+        name, sign, value = assignment.partition("=")
+        if not sign or not name.strip():
+            raise click.BadParameter(f"{assignment!r} is not K=V", param_hint="--set")
+        try:
+            context[name.strip()] = json.loads(value)
+        except ValueError:
+            context[name.strip()] = value
+    return context
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON for programs."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -1,0 +1,83 @@
+"""`holdfast status`: show what was saved, restored and what failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast import inspection, loader, log
+from holdfast.commands import options
+from holdfast.survival import owners, seals, sessions
+from holdfast.workflow import formats, views
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+COMPACTIONS = 5
+LOG_LINES = 5
+
+
+@click.command(name="status")
+@options.json_option
+@options.project_option
+def command(as_json: bool, project_dir: str | None) -> None:
+    """Show the project's workflows and owners, its last compactions with what was restored, and what failed."""
+    status = _status(options.open_project(project_dir))
+    if as_json:
+        options.print_json(status)
+        return
+    click.echo(f"{status['root']}\nidentity {status['identity']}, ledger {status['ledger']}")
+    _section("Workflows", [_workflow(each) for each in status["workflows"]])
+    _section("Last compactions", [_compaction(each) for each in status["compactions"]])
+    _section("Not read", [f"{each['path']}: {each['reason']}" for each in status["problems"]])
+    _section("Handlers at fault", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
+    _section("Last warnings and errors", status["log"])
+
+
+def _status(project: Project) -> dict[str, Any]:
+    found = formats.all_found(project)
+    files = loader.find(project)
+    return {
+        "root": str(project.root),
+        "identity": project.identity,
+        "ledger": project.ledger.problem or str(project.ledger.file),
+        "workflows": [views.row(each) | {"owner": owners.owner(project, each)} for each in found.workflows],
+        "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
+        "sessions": sessions.all_of(project),
+        "compactions": [_seal(seal) for seal in seals.recent(project, COMPACTIONS)],
+        "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
+        "log": [line for line in log.tail(500) if " error " in line or " warning " in line][-LOG_LINES:],
+    }
+
+
+def _seal(seal: seals.Seal) -> dict[str, Any]:
+    return {
+        "session": seal.session,
+        "trigger": seal.why,
+        "saved_at": None if seal.why == "none" else seal.sealed_at,
+        "workflows": [f"{each.title} ({each.phase})" for each in seal.workflows],
+        "restored_at": seal.claimed_at,
+        "restored_in": seal.claimed_by,
+    }
+
+
+def _workflow(row: dict[str, Any]) -> str:
+    owner = f", owned by session {row['owner'][:8]}" if row["owner"] else ""
+    phase = f" {row['phase']}" if row["phase"] else ""
+    return f"{row['title']}: {row['status']}, {row['current'] or 0}/{row['total']}{phase} ({row['format']}{owner})"
+
+
+def _compaction(row: dict[str, Any]) -> str:
+    saved = f"saved {row['saved_at']}" if row["saved_at"] else "PreCompact never fired"
+    restored = (
+        f"restored {row['restored_at']}" if row["restored_at"] else "not restored (no compaction came, or not yet)"
+    )
+    return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}"
+
+
+def _section(heading: str, lines: list[str]) -> None:
+    if lines:
+        click.echo(f"\n{heading}")
+        for line in lines:
+            click.echo(f"  {line}")

@@ -1,0 +1,55 @@
+"""`holdfast update`: change a workflow's phase, reading, reminders or context."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.commands import moving, options
+from holdfast.errors import HoldfastError
+from holdfast.workflow import formats
+from holdfast.workflow.model import Changes
+
+STATUSES = ("pending", "active", "completed", "failed", "blocked")
+
+
+@click.command(name="update")
+@options.workflow_argument
+@click.option("--phase", metavar="N|NAME", help="The current phase's number, or its new name.")
+@click.option("--total", type=click.IntRange(min=1), help="How many phases there are.")
+@click.option("--status", type=click.Choice(STATUSES), help="The current phase's status.")
+@click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="A deliverable of the current phase.")
+@click.option("--context", "handover", metavar="TEXT", help="What the current phase leaves for the next.")
+@options.content_options
+@options.json_option
+@options.project_option
+def command(
+    workflow_id: str | None,
+    phase: str | None,
+    total: int | None,
+    status: str | None,
+    deliverables: tuple[str, ...],
+    handover: str | None,
+    reading: tuple[str, ...],
+    reminders: tuple[str, ...],
+    assignments: tuple[str, ...],
+    as_json: bool,
+    project_dir: str | None,
+) -> None:
+    """Change a workflow; readings, reminders and context are added to what is there."""
+    number = int(phase) if phase and phase.isdigit() else None
+    changes = Changes(
+        current=number,
+        total=total,
+        phase=phase if number is None else None,
+        status=status,  # type: ignore[arg-type] # click.Choice has checked it
+        reading=options.as_reading(reading),
+        reminders=reminders,
+        context=options.as_context(assignments),
+        deliverables=deliverables,
+        handover=handover,
+    )
+    if changes == Changes():
+        raise HoldfastError("nothing to change was given; see holdfast update --help")
+    project = options.open_project(project_dir)
+    workflow = moving.find(project, workflow_id)
+    moving.tell(formats.get(workflow.format).update(project, workflow, changes), as_json, "Updated.")

@@ -1,0 +1,163 @@
+"""Bringing a settings.json to the state in which it registers exactly what the handlers want."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast import client, demand, installs, launcher, loader, settingsfile, skillcopy, trust
+from holdfast.installs import Install
+from holdfast.project import Project
+from holdfast.settingstext import SettingsText
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from holdfast.loader import HandlerFile
+    from holdfast.scopes import Target
+    from holdfast.settingsfile import SettingsFile
+
+ALLOW_RULES = ("Bash(holdfast:*)",)
+"""The permission rules by which the model may call our command without a question, on every supported client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one settings file would become: `text` is the edit, `install` the record that would be kept of it."""
+
+    target: Target
+    file: SettingsFile
+    wanted: Mapping[str, str | None]
+    text: SettingsText
+    install: Install
+    had_ours: bool
+
+    @property
+    def changes(self) -> bool:
+        """Whether the file would be another than it is."""
+        return self.text.text != self.file.text
+
+
+def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow_cli: bool = False) -> Plan:
+    """Work out what `target` should become, writing nothing.
+
+    `files` are the project's handler files as `loader.find` returns them, `record` what is known of an earlier
+    install, with `everything` and `projects` as they should be now.
+    Raises StateError for a file that cannot be read or is not the JSON that settings are.
+    """
+    file = settingsfile.read(target.real)
+    wanted = _wanted(target, files, record)
+    with settingsfile.explained(target.settings):
+        text = SettingsText(file.text, tidy=not record.written)
+        allowed = [rule for rule in record.allowed if text.allows(rule)]
+        had_ours = bool(text.registered or allowed)
+        if had_ours:
+            text.added.update(record.added)
+        text.register(wanted)
+        allowed += [rule for rule in ALLOW_RULES if allow_cli and text.allow(rule)]
+    install = dataclasses.replace(record, added=tuple(sorted(text.added)), allowed=tuple(allowed))
+    return Plan(target, file, wanted, text, install, had_ours)
+
+
+def install(target: Target, *, allow_cli: bool = False) -> list[str]:
+    """Install into one settings file and write this machine's launcher; return lines that say what was done.
+
+    Raises StateError or ConfigError; the settings are then as they were.
+    """
+    with installs.held():
+        files = _files(target)
+        planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
+        skill = skillcopy.shipped() if allow_cli else b""
+        if planned.changes:
+            settingsfile.check_writable(planned.file)
+        launcher.write()
+        backup, record = carry_out(planned)
+        lines = [*_registered(planned), *_backed_up(planned, backup)]
+        if allow_cli:
+            lines.append(_copy_skill(target, skill, record))
+    return [*lines, *(f"program: {path}" for path in launcher.programs()), f"to undo: {target.undo}"]
+
+
+def preview(target: Target, *, allow_cli: bool = False) -> str:
+    """Return what `install` would change in the settings file, as a unified diff; empty when nothing."""
+    import difflib
+
+    files = _files(target)
+    planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
+    if not planned.changes:
+        return ""
+    name = str(target.settings)
+    former = "/dev/null" if planned.file.raw is None else name
+    lines = difflib.unified_diff(_lines(planned.file.text), _lines(planned.text.text), former, name)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def carry_out(planned: Plan) -> tuple[Path | None, Install]:
+    """Write a plan's settings, if they differ, and keep its record; return the backup, if any, and that record.
+
+    Raises StateError. Hold `installs.held()`.
+    """
+    file, record = planned.file, planned.install
+    backup = None
+    if planned.changes:
+        backup = settingsfile.replace(file, planned.text.text)
+        if not planned.had_ours:
+            record = dataclasses.replace(record, created=file.raw is None, backup=backup, before=file.digest)
+        elif file.digest != record.written:  # somebody's own changes lie between: there is nothing to put back
+            record = dataclasses.replace(record, created=False, backup=None, before="")
+        record = dataclasses.replace(record, written=settingsfile.sha256(planned.text.text.encode("utf-8")))
+    elif not record.written:
+        record = dataclasses.replace(record, written=file.digest)
+    installs.keep(record)
+    return backup, record
+
+
+def _files(target: Target) -> list[HandlerFile]:
+    return loader.find(Project.open(target.root, trusted=trust.config_trusted(target.root)))
+
+
+def _wanted(target: Target, files: Sequence[HandlerFile], record: Install) -> dict[str, str | None]:
+    if target.scope == "project":
+        return demand.team(target.root)
+    return demand.personal(files, client.known_events(record.everything), record.others(target.root))
+
+
+def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
+    """Return the record to install with: what is known, the installed client, and what this project wants."""
+    known = installs.get(target.real) or Install(target.real, target.scope, target.root)
+    everything = target.scope != "project" and client.knows_all_events()
+    there = {root: wishes for root, wishes in known.projects.items() if installs.is_there(root)}
+    known = dataclasses.replace(known, scope=target.scope, root=target.root, everything=everything, projects=there)
+    return known.with_project(target.root, demand.of_project(files))
+
+
+def _copy_skill(target: Target, source: bytes, record: Install) -> str:
+    copied = skillcopy.copy(source, target.skill, record.skill_digest)
+    if copied.ours:
+        installs.keep(dataclasses.replace(record, skill=target.skill, skill_digest=copied.digest))
+    return copied.line
+
+
+def _registered(planned: Plan) -> list[str]:
+    name = planned.target.settings
+    if not planned.wanted:
+        return [f"no handler wants any event, so {name} registers none"]
+    head = f"registered in {name}:" if planned.changes else f"already registered in {name}, nothing to change:"
+    width = max(map(len, planned.wanted))
+    events = [f"  {event:<{width}}  {matcher or '*'}" for event, matcher in planned.wanted.items()]
+    changes = [f"  {change}" for change in planned.text.changes] if planned.had_ours else []
+    silenced = ['note: "disableAllHooks" is true in it, so the client runs no hook'] if planned.text.silenced else []
+    return [head, *events, *(["changed:", *changes] if changes else []), *silenced]
+
+
+def _backed_up(planned: Plan, backup: Path | None) -> list[str]:
+    if not planned.changes:
+        return []
+    return [f"the file before: {backup}" if backup else "the file before: there was none"]
+
+
+def _lines(text: str) -> list[str]:
+    """Split at newlines alone: a string may hold what Python also takes for a line's end."""
+    return [line + "\n" for line in text.split("\n")[:-1]] + [last for last in text.split("\n")[-1:] if last]

@@ -1,0 +1,97 @@
+"""The two programs an install writes for this machine: the entrypoint that settings.json names, and the command."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from holdfast import paths
+from holdfast.errors import ConfigError, StateError
+from holdfast.state import atomic, document
+
+LONGEST = 120
+"""Bytes of an interpreter's path that a first line may hold: some kernels cut that line at 128."""
+
+_ROOT = re.compile(r'^ROOT = ""$', re.MULTILINE)
+
+_COMMAND = """\
+\"\"\"The holdfast command of this machine, written by holdfast install.\"\"\"
+
+import sys
+
+ROOT = ""
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
+try:
+    from holdfast.cli import main
+except ImportError as error:
+    sys.exit(f"holdfast: cannot be loaded from {ROOT} ({error}); install it again, then run holdfast install")
+sys.exit(main())
+"""
+
+
+def write() -> list[Path]:
+    """Write the launcher and the command for the running interpreter and package; return those that changed.
+
+    Raises StateError when one cannot be written, ConfigError when no program can name this interpreter.
+    """
+    source = paths.shipped("hooks") / "dispatch.py"
+    entry = document.read(source)[0].decode("utf-8")
+    if not _ROOT.search(entry):
+        raise StateError(source, 'has no line ROOT = "" to fill in; install holdfast again')
+    texts = (program(entry, "-IS"), program(_COMMAND, "-I"))
+    return [path for path, text in zip(programs(), texts, strict=True) if _put(path, text.encode("utf-8"))]
+
+
+def programs() -> tuple[Path, Path]:
+    """Return where the launcher and the command lie."""
+    return paths.launcher(), paths.command_dir() / "holdfast"
+
+
+def remove() -> list[Path]:
+    """Remove the launcher and the command folder, as far as they are there, and return what was removed."""
+    present = [path for path in programs() if os.path.lexists(path)]
+    for path in present:
+        atomic.remove(path)
+    for folder in (paths.command_dir(), paths.launcher().parent):
+        with suppress(OSError):  # somebody else's files keep the folder
+            folder.rmdir()
+    return present
+
+
+def program(source: str, flags: str, interpreter: str | None = None) -> str:
+    """Return a Python program that starts itself with `interpreter` (default: the running one).
+
+    `source` may begin with a first line of its own, which is replaced, and its line `ROOT = ""` is filled in.
+    Raises ConfigError for an interpreter whose path no program text can hold.
+    """
+    body = source.split("\n", 1)[1] if source.startswith("#!") else source
+    filled = _ROOT.sub(lambda _: f"ROOT = {str(paths.package_root())!a}", body, count=1)
+    return _start(interpreter or sys.executable, flags) + filled
+
+
+def _start(interpreter: str, flags: str) -> str:
+    if not Path(interpreter).is_absolute() or not interpreter.isprintable() or "\\" in interpreter:
+        raise ConfigError(f"the path of the interpreter, {interpreter!r}, cannot start a program; use another Python")
+    if " " not in interpreter and len(os.fsencode(interpreter)) <= LONGEST:
+        return f"#!{interpreter} {flags}\n"
+    # To the shell these are a colon and an exec, to Python one string.
+    return f"#!/bin/sh\n''':'\nexec {shlex.quote(interpreter)} {flags} \"$0\" \"$@\"\n'''\n"
+
+
+def _put(path: Path, data: bytes) -> bool:
+    """Have `data` as the executable file `path`; tell whether that was a change."""
+    with suppress(StateError):
+        if document.read(path)[0] == data and os.access(path, os.X_OK):
+            return False
+    try:
+        paths.ensure_private(path.parent)
+        atomic.write(path, data, mode=0o755)
+        path.chmod(0o755)
+    except OSError as error:
+        raise StateError(path, f"cannot be written: {error.strerror or error}") from error
+    return True

@@ -1,0 +1,1 @@
+"""What Holdfast remembers about a project beside its state files; each module owns its ledger table."""

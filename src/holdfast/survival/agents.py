@@ -1,0 +1,221 @@
+"""Subagents: which were launched for which phase, what they reported, and what that makes of the phase.
+
+A launch is known by its `tool_use_id`, a run by its `agent_id`; the client names both only in the launch's
+PostToolUse and in a `<task-notification>`, and the run's own events may come before either. So both are kept
+apart until they can be joined, and judged once they are (`DESIGN`: Agents; client facts §3.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast import clock
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+State = Literal["running", "stopped", "completed", "failed"]
+# A failure signal beats "completed" from the same run; a verdict beats a bare stop.
+_RANK = {"running": 0, "stopped": 1, "completed": 2, "failed": 3}
+LAUNCHES = """
+CREATE TABLE IF NOT EXISTS launches (
+    project TEXT NOT NULL, session TEXT NOT NULL, tool_use_id TEXT NOT NULL, agent_id TEXT,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    agent_type TEXT NOT NULL, workflow TEXT, phase TEXT, launched_at TEXT NOT NULL, verdict TEXT,
+    PRIMARY KEY (project, session, tool_use_id))
+"""
+RUNS = """
+CREATE TABLE IF NOT EXISTS runs (
+    project TEXT NOT NULL, session TEXT NOT NULL, agent_id TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    agent_type TEXT NOT NULL, state TEXT NOT NULL, words TEXT NOT NULL,
+    started_at TEXT NOT NULL, changed_at TEXT NOT NULL,
+    PRIMARY KEY (project, session, agent_id))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A call of the Agent tool.
+
+    Attributes:
+        tool_use_id: the call.
+        agent_id: the run it started, once known.
+        agent_type: the agent's name.
+        workflow: the key of the workflow it works for, if any.
+        phase: the id of the phase it works for, if any.
+        verdict: `completed`, `failed`, `abandoned` or `disputed` once judged.
+    """
+
+    tool_use_id: str
+    agent_id: str | None
+    agent_type: str
+    workflow: str | None
+    phase: str | None
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A launch whose result is in: how the run ended and its last words."""
+
+    launch: Launch
+    state: Literal["completed", "failed"]
+    words: str
+
+
+def launched(
+    project: Project, session: str, tool_use_id: str, agent_type: str, workflow: str | None, phase: str | None
+) -> None:
+    """Note a launch; one that is known already keeps what it has."""
+    _ensure(project)
+    project.ledger.run(
+        "INSERT INTO launches (project, session, tool_use_id, worktree, host, client, agent_type, workflow, phase,"
+        " launched_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, tool_use_id) DO NOTHING",
+        *(project.key, session, tool_use_id, project.worktree, project.host, project.client),
+        *(agent_type, workflow, phase, clock.stamp()),
+    )
+
+
+def run_id(agent_id: str, tool_use_id: str) -> str:
+    """Return what a run is called: the client's agent id, or a name of ours where the client gives none."""
+    return agent_id or f"call:{tool_use_id}"
+
+
+def named(project: Project, session: str, tool_use_id: str, agent_id: str) -> None:
+    """Join a launch with the run it started."""
+    _ensure(project)
+    project.ledger.run(
+        "UPDATE launches SET agent_id = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
+        *(agent_id, project.key, session, tool_use_id),
+    )
+
+
+def reported(project: Project, session: str, agent_id: str, agent_type: str, state: State, words: str = "") -> None:
+    """Keep what a run reported of itself.
+
+    A weaker signal never replaces a stronger one: failed > completed > stopped > running. An agent that is
+    started again after a verdict (resumed, sent a message) keeps the verdict.
+
+    Args:
+        project: where.
+        session: the main session.
+        agent_id: the run.
+        agent_type: the agent's name; empty if the signal does not say.
+        state: what the signal says.
+        words: its last message, or the error.
+    """
+    _ensure(project)
+    now = clock.stamp()
+    stronger = " OR ".join(
+        f"(excluded.state = '{new}' AND runs.state IN ({_listed(old for old in _RANK if _RANK[old] <= _RANK[new])}))"
+        for new in _RANK
+    )
+    project.ledger.run(
+        "INSERT INTO runs (project, session, agent_id, worktree, host, client, agent_type, state, words, started_at,"
+        " changed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, session, agent_id) DO UPDATE SET state = excluded.state,"
+        " words = CASE WHEN excluded.words = '' THEN runs.words ELSE excluded.words END,"
+        f" changed_at = excluded.changed_at WHERE {stronger}",
+        *(project.key, session, agent_id, project.worktree, project.host, project.client),
+        *(agent_type, state, words, now, now),
+    )
+
+
+def find(project: Project, session: str, tool_use_id: str) -> Launch | None:
+    """Return a launch by its call."""
+    _ensure(project)
+    row = project.ledger.one(
+        "SELECT * FROM launches WHERE project = ? AND session = ? AND tool_use_id = ?",
+        *(project.key, session, tool_use_id),
+    )
+    return _launch(row) if row else None
+
+
+def due(project: Project, session: str) -> list[Due]:
+    """Return the launches whose results are in and have not been judged.
+
+    Only to be asked at a main-thread event, after that event's own signal was kept: there a bare SubagentStop
+    with no contrary signal counts as completed.
+    """
+    _ensure(project)
+    rows = project.ledger.rows(
+        "SELECT launches.*, runs.state AS state, runs.words AS words FROM launches JOIN runs"
+        " ON runs.project = launches.project AND runs.session = launches.session AND runs.agent_id = launches.agent_id"
+        " WHERE launches.project = ? AND launches.session = ? AND launches.verdict IS NULL AND runs.state <> 'running'"
+        " ORDER BY runs.changed_at, launches.tool_use_id",
+        *(project.key, session),
+    )
+    return [Due(_launch(row), "failed" if row["state"] == "failed" else "completed", row["words"]) for row in rows]
+
+
+def disputed(project: Project, session: str) -> list[Due]:
+    """Return, once each, the launches that were judged completed and whose run reported a failure only afterwards."""
+    _ensure(project)
+    rows = project.ledger.rows(
+        "SELECT launches.*, runs.state AS state, runs.words AS words FROM launches JOIN runs"
+        " ON runs.project = launches.project AND runs.session = launches.session AND runs.agent_id = launches.agent_id"
+        " WHERE launches.project = ? AND launches.session = ? AND launches.verdict = 'completed'"
+        " AND launches.phase IS NOT NULL AND runs.state = 'failed'",
+        *(project.key, session),
+    )
+    for row in rows:
+        project.ledger.run(
+            "UPDATE launches SET verdict = 'disputed' WHERE project = ? AND session = ? AND tool_use_id = ?",
+            *(project.key, session, row["tool_use_id"]),
+        )
+    return [Due(_launch(row), "failed", row["words"]) for row in rows]
+
+
+def judged(project: Project, session: str, tool_use_id: str, verdict: str) -> bool:
+    """Close a launch; of several processes that try, one gets True."""
+    _ensure(project)
+    changed = project.ledger.run(
+        "UPDATE launches SET verdict = ? WHERE project = ? AND session = ? AND tool_use_id = ? AND verdict IS NULL",
+        *(verdict, project.key, session, tool_use_id),
+    )
+    return changed == 1
+
+
+def abandon_open(project: Project, session: str) -> None:
+    """Close foreground launches that never returned: the main thread is at its prompt, so none can still run."""
+    _ensure(project)
+    project.ledger.run(
+        "UPDATE launches SET verdict = 'abandoned' WHERE project = ? AND session = ? AND verdict IS NULL"
+        " AND agent_id IS NULL",
+        *(project.key, session),
+    )
+
+
+def in_foreground(project: Project, session: str) -> bool:
+    """Tell whether the main thread waits for a foreground agent right now.
+
+    Then a compaction can only be the agent's own: clients before the one that marks such events with `agent_id`
+    send them unmarked.
+    """
+    _ensure(project)
+    open_launch = project.ledger.one(
+        "SELECT tool_use_id FROM launches WHERE project = ? AND session = ? AND verdict IS NULL AND agent_id IS NULL",
+        *(project.key, session),
+    )
+    running = project.ledger.one(
+        "SELECT agent_id FROM runs WHERE project = ? AND session = ? AND state = 'running' AND agent_id NOT IN"
+        " (SELECT agent_id FROM launches WHERE project = ? AND session = ? AND agent_id IS NOT NULL)",
+        *(project.key, session, project.key, session),
+    )
+    return open_launch is not None and running is not None
+
+
+def _ensure(project: Project) -> None:
+    project.ledger.ensure(LAUNCHES)
+    project.ledger.ensure(RUNS)
+
+
+def _listed(states: Any) -> str:
+    return ", ".join(f"'{state}'" for state in states)
+
+
+def _launch(row: dict[str, Any]) -> Launch:
+    fields = ("tool_use_id", "agent_id", "agent_type", "workflow", "phase", "verdict")
+    return Launch(**{name: row[name] for name in fields})

@@ -1,0 +1,84 @@
+"""Extracts: what was last taken over from memory files and plans, so that old ones are never taken over twice."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from holdfast.clock import stamp
+from holdfast.state.ledger import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS extracts (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    path TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL, at TEXT NOT NULL,
+    UNIQUE (project, worktree, path)
+);
+CREATE TABLE IF NOT EXISTS tombstones (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    name TEXT NOT NULL, digest TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (project, worktree, name, digest)
+)
+"""
+
+
+def remember(project: Project, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
+    """Note the extract last seen for the state file at `path`.
+
+    `name` is the workflow's key, `digest` and `content` (JSON values) are the extract's. Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLES)
+    project.ledger.run(
+        "INSERT INTO extracts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, path) DO UPDATE SET "
+        "host = excluded.host, client = excluded.client, name = excluded.name, digest = excluded.digest, "
+        "content = excluded.content, at = excluded.at",
+        *(new_id(), project.key, project.worktree, project.host, project.client),
+        *(_place(project, path), name, digest, json.dumps(content), stamp()),
+    )
+
+
+def last(project: Project, path: Path) -> dict[str, Any] | None:
+    """Return name, digest and content of the extract last seen for a state file, or None. Raises LedgerError."""
+    project.ledger.ensure(_TABLES)
+    sql = "SELECT name, digest, content FROM extracts WHERE project = ? AND worktree = ? AND path = ?"
+    row = project.ledger.one(sql, project.key, project.worktree, _place(project, path))
+    return row and {**row, "content": json.loads(row["content"])}
+
+
+def saved_to(project: Project, name: str, digest: str) -> Path | None:
+    """Return the state file an extract of this name and digest was last seen for, whether or not it still exists.
+
+    None if there was none. Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLES)
+    sql = "SELECT path FROM extracts WHERE project = ? AND worktree = ? AND name = ? AND digest = ? ORDER BY at DESC"
+    row = project.ledger.one(sql, project.key, project.worktree, name, digest)
+    return project.root / row["path"] if row else None
+
+
+def bury(project: Project, name: str, digest: str) -> None:
+    """Leave a tombstone: this extract of this workflow is done and never creates a file again (I001-6).
+
+    Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLES)
+    project.ledger.run(
+        "INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, name, digest) DO NOTHING",
+        *(new_id(), project.key, project.worktree, project.host, project.client, name, digest, stamp()),
+    )
+
+
+def is_buried(project: Project, name: str, digest: str) -> bool:
+    """Tell whether there is a tombstone for this extract of this workflow. Raises LedgerError."""
+    project.ledger.ensure(_TABLES)
+    sql = "SELECT id FROM tombstones WHERE project = ? AND worktree = ? AND name = ? AND digest = ?"
+    return project.ledger.one(sql, project.key, project.worktree, name, digest) is not None
+
+
+def _place(project: Project, path: Path) -> str:
+    return (path.relative_to(project.root) if path.is_relative_to(project.root) else path).as_posix()

@@ -1,0 +1,89 @@
+"""Generations: the earlier contents of state files, kept verbatim."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from holdfast import log
+from holdfast.clock import stamp
+from holdfast.errors import LedgerError
+from holdfast.state.ledger import new_id
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+KEPT = 200  # generations of one file
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS generations (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    path TEXT NOT NULL, number INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL, why TEXT NOT NULL,
+    at TEXT NOT NULL, UNIQUE (project, worktree, path, number)
+)
+"""
+_OF_PATH = "FROM generations WHERE project = ? AND worktree = ? AND path = ?"
+
+
+def keep(project: Project, path: Path, raw: bytes, *, why: str) -> str | None:
+    """Keep the content `raw` of the state file at `path` and return the generation's id.
+
+    None when the same content is already the latest generation, or when the ledger refuses: that is logged and costs
+    nobody a save. The oldest generations beyond 200 of one path are dropped.
+    """
+    digest = hashlib.sha256(raw).hexdigest()
+    try:
+        project.ledger.ensure(_TABLE)
+        with project.ledger.transaction():
+            last = _last(project, path)
+            if last and last["digest"] == digest:
+                return None
+            return _insert(project, path, raw, digest, why, (last["number"] if last else 0) + 1)
+    except LedgerError as error:
+        log.write("warning", f"no generation kept of {path}: {error}")
+        return None
+
+
+def latest(project: Project, path: Path) -> bytes | None:
+    """Return the latest generation of a state file, or None if there is none. Raises LedgerError."""
+    project.ledger.ensure(_TABLE)
+    row = _last(project, path, "number, digest, content")
+    return bytes(row["content"]) if row else None
+
+
+def all(project: Project, path: Path) -> list[dict[str, Any]]:
+    """Return the generations of a state file, the latest first.
+
+    Each has id, number, digest (SHA-256), why, at (UTC stamp) and size (bytes). Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    columns = "id, number, digest, why, at, LENGTH(content) AS size"
+    return project.ledger.rows(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC", *_key(project, path))
+
+
+def content(project: Project, generation: str) -> bytes | None:
+    """Return what the generation with this id holds, or None if there is none. Raises LedgerError."""
+    project.ledger.ensure(_TABLE)
+    sql = "SELECT content FROM generations WHERE project = ? AND id = ?"
+    row = project.ledger.one(sql, project.key, generation)
+    return bytes(row["content"]) if row else None
+
+
+def _last(project: Project, path: Path, columns: str = "number, digest") -> dict[str, Any] | None:
+    # By number and not by time: a clock may jump back, and two generations may share a microsecond.
+    return project.ledger.one(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC LIMIT 1", *_key(project, path))
+
+
+def _insert(project: Project, path: Path, raw: bytes, digest: str, why: str, number: int) -> str:
+    id_, (key, worktree, place) = new_id(), _key(project, path)
+    row = (id_, key, worktree, project.host, project.client, place, number, digest, raw, why, stamp())
+    project.ledger.run(f"INSERT INTO generations VALUES ({', '.join('?' * len(row))})", *row)
+    project.ledger.run(f"DELETE {_OF_PATH} AND number <= ?", *_key(project, path), number - KEPT)
+    return id_
+
+
+def _key(project: Project, path: Path) -> tuple[str, str, str]:
+    place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
+    return project.key, project.worktree, place.as_posix()

@@ -1,0 +1,125 @@
+"""Whose workflow is it: the session that owns each, and what may be restored into a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.survival import generations, seals, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS owners (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, session TEXT NOT NULL,
+    host TEXT NOT NULL, client TEXT NOT NULL, since TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What may be restored into a session.
+
+    Attributes:
+        full: the workflow whose guidance is given in full, if any.
+        others: workflows that get a line each.
+        refused: workflows that another live session could own and nothing decides.
+        step: which step of the order decided: 1 owner, 2 seal, 5 nobody else; 0 when nothing is restored.
+        sealed: whether a seal announced this compaction; without one PreCompact never fired.
+    """
+
+    full: Workflow | None = None
+    others: tuple[Workflow, ...] = ()
+    refused: tuple[Workflow, ...] = ()
+    step: int = 0
+    sealed: bool = False
+
+
+def own(project: Project, workflow: Workflow, session: str) -> None:
+    """Give a workflow to a session, whoever had it: it was started or taken by hand there."""
+    project.ledger.ensure(TABLE)
+    project.ledger.run(
+        "INSERT INTO owners (project, worktree, workflow, session, host, client, since) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, worktree, workflow) DO UPDATE SET session = excluded.session, host = excluded.host,"
+        " client = excluded.client, since = excluded.since",
+        *(project.key, project.worktree, workflow.key, session, project.host, project.client, clock.stamp()),
+    )
+
+
+def owner(project: Project, workflow: Workflow) -> str | None:
+    """Return the session that owns a workflow, or None."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT session FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
+        *(project.key, project.worktree, workflow.key),
+    )
+    return str(row["session"]) if row else None
+
+
+def of_session(project: Project, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return the workflows a session may save and move: all of them while no other session is live, else its own."""
+    alone = not sessions.live_others(project, session)
+    return [each for each in workflows if alone or owner(project, each) == session]
+
+
+def judge(project: Project, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
+    """Decide what a compacted session gets back.
+
+    The order is survival's "Whose workflow is it?": the owner (1), an unclaimed seal of the same worktree (2),
+    and, where no other live session could own one, the newest (5).
+
+    Args:
+        project: where.
+        session: the session that starts again.
+        workflows: all workflows that could be read, of all formats.
+        known: whether the ledger had seen the session before this compaction.
+
+    Returns:
+        The verdict; the seal, if one was claimed, is spent.
+    """
+    seal = seals.claim(project, session, known=known)
+    if seal and seal.session != session:  # the compaction changed the session's id: the old one is no other session
+        sessions.ended(project, seal.session)
+    sealed = {each.key for each in seal.workflows} if seal else set()
+    unfinished = sorted((each for each in workflows if not each.finished), key=_rank, reverse=True)
+    owners = {each.key: owner(project, each) for each in workflows}
+    mine = [each for each in unfinished if owners[each.key] == session]
+    from_seal = [each for each in unfinished if each.key in sealed and each not in mine]
+    ours, step = (mine, 1) if mine else (from_seal, 2)
+    if not sessions.live_others(project, session):
+        verdict = _alone(project, workflows, ours or unfinished, step if ours else 5)
+    elif ours:
+        verdict = Verdict(ours[0], tuple(ours[1:]), step=step)
+    else:
+        verdict = Verdict(refused=tuple(each for each in unfinished if owners[each.key] is None))
+    return replace(verdict, sealed=seal is not None)
+
+
+def _alone(project: Project, workflows: Sequence[Workflow], candidates: Sequence[Workflow], step: int) -> Verdict:
+    """With no other live session: the newest in full, and every other, finished and stale ones too, in a line."""
+    full = next((each for each in candidates if step < 5 or fresh(project, each)), None)
+    rest = sorted((each for each in workflows if each is not full), key=_rank, reverse=True)
+    return Verdict(full, tuple(rest), step=step if full else 0)
+
+
+def fresh(project: Project, workflow: Workflow) -> bool:
+    """Tell whether a workflow's content changed recently enough to be restored unasked.
+
+    Freshness counts from the last change of content the ledger saw, and for a file it never saw from the
+    modification time (I001-10); `freshness_days` says how long.
+    """
+    changed = generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
+    moment = clock.parse(changed)
+    return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
+
+
+def _rank(workflow: Workflow) -> tuple[bool, str, str]:
+    """Order for "the newest": what agents made outranks what was derived from a plan (I001-9), then time, then name."""
+    return (workflow.origin == "agent", workflow.updated_at, str(workflow.path))

@@ -1,0 +1,126 @@
+"""Moving a workflow's phases by what its agents were launched for and what they reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+from holdfast.survival import agents, owners
+from holdfast.workflow.formats import hybrid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.project import Project
+    from holdfast.survival.agents import Due, Launch
+    from holdfast.workflow.model import Phase, Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A phase that an agent moved, or that could not be moved.
+
+    Attributes:
+        workflow: as it is now.
+        phase: the phase that was moved, as it is now.
+        words: why not, or what a failed agent said; may be empty.
+    """
+
+    workflow: Workflow
+    phase: Phase
+    words: str = ""
+
+
+def mine(project: Project, session: str) -> Workflow | None:
+    """Return the workflow whose phases this session's agents work on, if there is one it may touch."""
+    found = owners.of_session(project, session, hybrid.find(project).workflows)
+    return next((workflow for workflow in found if not workflow.recovered), None)
+
+
+def launch(project: Project, session: str, tool_use_id: str, agent: str, description: str, prompt: str) -> Moved | None:
+    """Note the launch of an agent and start the phase it is for (R000-14, I000-6, I000-15).
+
+    Args:
+        project: where.
+        session: the main session.
+        tool_use_id: the call.
+        agent: `subagent_type`; empty is the client's general-purpose agent.
+        description: the call's short description.
+        prompt: the call's prompt.
+
+    Returns:
+        The phase that became active by it, or None when none did.
+    """
+    if agents.find(project, session, tool_use_id):
+        return None
+    workflow = mine(project, session)
+    agent = agent or "general-purpose"
+    phase = hybrid.match_phase(workflow, f"{description}\n{prompt}", agent) if workflow else None
+    key = workflow.key if workflow and phase else None
+    agents.launched(project, session, tool_use_id, agent, key, phase.id if phase else None)
+    if workflow is None or phase is None or phase.status == "active":
+        return None
+    busy = any(other.status == "active" for other in workflow.phases)
+    if busy or phase.status == "completed":  # one phase at a time (R000-15); hooks never revive a finished one
+        return None
+    return _move(project, phase.id, lambda: hybrid.move(project, phase.id, "active", by="hook"))
+
+
+def settle(project: Project, session: str) -> list[Moved]:
+    """Judge every launch whose result is in, and move the phases they were for.
+
+    Only to be called at a main-thread event, after the event's own signal was kept (`agents.due`).
+
+    Returns:
+        The phases that moved, in the order in which their agents ended.
+    """
+    moved = [_apply(project, session, due) for due in agents.due(project, session)]
+    return [each for each in moved if each is not None]
+
+
+def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
+    """Return, once, the launches whose completed phase is in doubt, for a failure was reported afterwards.
+
+    A hook never undoes a completion; people can (`holdfast hybrid reopen`).
+    """
+    return [(due.launch, due.words) for due in agents.disputed(project, session)]
+
+
+def _apply(project: Project, session: str, due: Due) -> Moved | None:
+    launched = due.launch
+    workflow = mine(project, session) if launched.phase else None
+    moved = None
+    if workflow and launched.phase and workflow.key == launched.workflow:
+        moved = _finish(project, workflow, launched.phase, due)
+    agents.judged(project, session, launched.tool_use_id, due.state)
+    return moved
+
+
+def _finish(project: Project, workflow: Workflow, phase_id: str, due: Due) -> Moved | None:
+    phase = next((each for each in workflow.phases if each.id == phase_id), None)
+    if phase is None or phase.status in ("completed", "failed"):
+        return None  # finished already, perhaps by the agent itself (I000-8), or a retry that was never launched
+    if due.state == "failed":
+        failed = _move(project, phase_id, lambda: hybrid.move(project, phase_id, "failed", by="hook"))
+        return failed and Moved(failed.workflow, failed.phase, failed.words or due.words)
+    deliverables, handover = hybrid.extract_result(due.words)
+    return _move(
+        project,
+        phase_id,
+        lambda: hybrid.move(project, phase_id, "completed", deliverables=deliverables, handover=handover, by="hook"),
+    )
+
+
+def _move(project: Project, phase_id: str, change: Callable[[], tuple[Workflow, bool]]) -> Moved | None:
+    """Make a change; one that is refused is reported with the workflow as it stands."""
+    try:
+        workflow, changed = change()
+        words = ""
+    except HoldfastError as error:
+        workflow_now = next(iter(hybrid.find(project).workflows), None)
+        if workflow_now is None:
+            return None
+        workflow, changed, words = workflow_now, True, str(error)
+    phase = next((each for each in workflow.phases if each.id == phase_id), None)
+    return Moved(workflow, phase, words) if changed and phase else None

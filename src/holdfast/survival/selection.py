@@ -1,0 +1,51 @@
+"""Which workflow a command is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+from holdfast.survival import owners
+from holdfast.workflow import formats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+
+def select(project: Project, wanted: str | None, session: str | None) -> Workflow:
+    """Find the workflow that a command names, or the one it must mean.
+
+    Args:
+        project: where.
+        wanted: an id, a title, a path or the unambiguous beginning of an id or title; None is "the current one".
+        session: the session that asks, if a model does: its own workflow is the current one.
+
+    Raises:
+        HoldfastError: there is none, or it could be several; the message lists them.
+    """
+    workflows = formats.all_found(project).workflows
+    if wanted is not None:
+        return _only(_named(workflows, wanted), f"named {wanted!r}", workflows)
+    unfinished = [workflow for workflow in workflows if not workflow.finished]
+    if session and (own := [each for each in unfinished if owners.owner(project, each) == session]):
+        return own[0]
+    return _only(unfinished, "unfinished", workflows)
+
+
+def _named(workflows: Sequence[Workflow], wanted: str) -> list[Workflow]:
+    exact = [each for each in workflows if wanted in (each.id, each.title, each.place, str(each.path), each.ref)]
+    begins = [each for each in workflows if each.id.startswith(wanted) or each.title.startswith(wanted)]
+    return exact or begins
+
+
+def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow]) -> Workflow:
+    if len(candidates) == 1:
+        return candidates[0]
+    listed = ", ".join(f"{each.id} ({each.title!r})" for each in candidates or workflows)
+    if candidates:
+        raise HoldfastError(f"several workflows are {what}: {listed}; name one by its id")
+    known = f"; there are: {listed}" if listed else "; start one with holdfast start TITLE"
+    raise HoldfastError(f"no workflow is {what}{known}")

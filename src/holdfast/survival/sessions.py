@@ -1,0 +1,94 @@
+"""Which sessions have been seen in a project, and which of them are still live."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
+TABLE = """
+CREATE TABLE IF NOT EXISTS sessions (
+    project TEXT NOT NULL, id TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    process INTEGER, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
+    PRIMARY KEY (project, id))
+"""
+
+
+def known(project: Project, session: str) -> bool:
+    """Tell whether the ledger has seen this session before."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one("SELECT id FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    return row is not None
+
+
+def seen(project: Project, session: str, process: str | None = None) -> None:
+    """Note that a session has just had an event; a session that had ended is live again (`--resume`).
+
+    Args:
+        project: where.
+        session: the client's session id.
+        process: `CLAUDE_PID` of the hook's environment, if set.
+    """
+    project.ledger.ensure(TABLE)
+    now = clock.stamp()
+    project.ledger.run(
+        "INSERT INTO sessions (project, id, worktree, host, client, process, first_seen, last_seen)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, id) DO UPDATE SET worktree = excluded.worktree, host = excluded.host,"
+        " process = COALESCE(excluded.process, sessions.process), last_seen = excluded.last_seen, ended_at = NULL",
+        *(project.key, session, project.worktree, project.host, project.client),
+        *(int(process) if process and process.isdigit() else None, now, now),
+    )
+
+
+def ended(project: Project, session: str) -> None:
+    """Note that a session has ended."""
+    project.ledger.ensure(TABLE)
+    project.ledger.run(
+        "UPDATE sessions SET ended_at = ? WHERE project = ? AND id = ?", clock.stamp(), project.key, session
+    )
+
+
+def live_others(project: Project, session: str) -> set[str]:
+    """Return the other sessions of this worktree that are live.
+
+    Live is a session with no SessionEnd and an event within 60 minutes; where its process was noted on this
+    host, that process must still run.
+    """
+    project.ledger.ensure(TABLE)
+    since = clock.stamp(clock.now() - SILENCE)
+    rows = project.ledger.rows(
+        "SELECT id, host, process FROM sessions"
+        " WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?",
+        *(project.key, project.worktree, session, since),
+    )
+    return {row["id"] for row in rows if row["host"] != project.host or _runs(row["process"])}
+
+
+def all_of(project: Project) -> list[dict[str, object]]:
+    """Return every session seen, the latest event first: id, worktree, first_seen, last_seen, ended_at."""
+    project.ledger.ensure(TABLE)
+    return project.ledger.rows(
+        "SELECT id, worktree, first_seen, last_seen, ended_at FROM sessions WHERE project = ?"
+        " ORDER BY last_seen DESC, id",
+        project.key,
+    )
+
+
+def _runs(process: int | None) -> bool:
+    """Tell whether a process runs; one that was not noted is taken to run."""
+    if process is None:
+        return True
+    with suppress(PermissionError, OverflowError):  # it runs, as somebody else's
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+    return True

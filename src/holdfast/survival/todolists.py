@@ -1,0 +1,85 @@
+"""What a session was told about its to-do list, and the ids its Task tools gave to phases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+TOLD = """
+CREATE TABLE IF NOT EXISTS todo_lists (
+    project TEXT NOT NULL, session TEXT NOT NULL, workflow TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, digest TEXT NOT NULL, told_at TEXT NOT NULL,
+    PRIMARY KEY (project, session, workflow))
+"""
+TASKS = """
+CREATE TABLE IF NOT EXISTS todo_tasks (
+    project TEXT NOT NULL, session TEXT NOT NULL, task_id TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    subject TEXT NOT NULL, status TEXT NOT NULL, changed_at TEXT NOT NULL,
+    PRIMARY KEY (project, session, task_id))
+"""
+
+
+def told(project: Project, session: str, workflow: str) -> str | None:
+    """Return the digest of the list a session was last told for a workflow, or has itself written; None if none."""
+    project.ledger.ensure(TOLD)
+    row = project.ledger.one(
+        "SELECT digest FROM todo_lists WHERE project = ? AND session = ? AND workflow = ?",
+        *(project.key, session, workflow),
+    )
+    return str(row["digest"]) if row else None
+
+
+def tell(project: Project, session: str, workflow: str, digest: str) -> None:
+    """Note that a session knows the list with this digest."""
+    project.ledger.ensure(TOLD)
+    project.ledger.run(
+        "INSERT INTO todo_lists (project, session, workflow, worktree, host, client, digest, told_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, workflow)"
+        " DO UPDATE SET digest = excluded.digest, told_at = excluded.told_at",
+        *(project.key, session, workflow, project.worktree, project.host, project.client, digest, clock.stamp()),
+    )
+
+
+def remember_task(project: Project, session: str, task_id: str, subject: str, status: str = "pending") -> None:
+    """Note a task of the client's Task tools: its id is opaque, its subject names the phase."""
+    project.ledger.ensure(TASKS)
+    project.ledger.run(
+        "INSERT INTO todo_tasks (project, session, task_id, worktree, host, client, subject, status, changed_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, task_id)"
+        " DO UPDATE SET subject = excluded.subject, status = excluded.status, changed_at = excluded.changed_at",
+        *(project.key, session, task_id, project.worktree, project.host, project.client),
+        *(subject, status, clock.stamp()),
+    )
+
+
+def change_task(project: Project, session: str, task_id: str, *, subject: str | None, status: str | None) -> None:
+    """Note what TaskUpdate changed of a task that is known; `deleted` forgets it."""
+    project.ledger.ensure(TASKS)
+    row = project.ledger.one(
+        "SELECT subject, status FROM todo_tasks WHERE project = ? AND session = ? AND task_id = ?",
+        *(project.key, session, task_id),
+    )
+    if row is None:
+        return
+    if status == "deleted":
+        project.ledger.run(
+            "DELETE FROM todo_tasks WHERE project = ? AND session = ? AND task_id = ?",
+            *(project.key, session, task_id),
+        )
+        return
+    remember_task(project, session, task_id, subject or row["subject"], status or row["status"])
+
+
+def task_ids(project: Project, session: str) -> dict[str, str]:
+    """Return the known task ids by subject; of several tasks with one subject the latest."""
+    project.ledger.ensure(TASKS)
+    rows = project.ledger.rows(
+        "SELECT subject, task_id FROM todo_tasks WHERE project = ? AND session = ? ORDER BY changed_at, task_id",
+        *(project.key, session),
+    )
+    return {row["subject"]: row["task_id"] for row in rows}

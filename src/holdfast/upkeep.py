@@ -1,0 +1,84 @@
+"""Keeping what is registered in step with the handlers, between installs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from holdfast import demand, installs, loader, log, scopes, settingsfile
+from holdfast.errors import HoldfastError
+from holdfast.install import Plan, carry_out, plan
+from holdfast.installs import Install
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from holdfast.loader import HandlerFile
+    from holdfast.project import Project
+
+
+def refresh(settings: Path, project: Project) -> list[str]:
+    """Bring our entries in one settings file up to date with the handlers as they are now.
+
+    A file without an entry of ours is left alone: who took them out wanted that. Returns a line per change.
+    Raises StateError.
+    """
+    return _refresh(settings, project, loader.find(project))
+
+
+def keep_registered(project: Project) -> list[str]:
+    """Refresh the user's and the project's local settings; return lines for the user.
+
+    The project's own settings belong to its team: where they lack something that no other file registers, a line
+    names the command. What goes wrong goes to the log, for a session must start without it.
+    """
+    try:
+        files = loader.find(project)
+        lines = []
+        for scope in _PERSONAL:
+            lines += _refresh(scopes.target(scope, project.root).settings, project, files)
+        return lines + _team_notice(project)
+    except HoldfastError as error:
+        log.write("warning", f"the registered events could not be brought up to date: {error}")
+        return []
+
+
+_PERSONAL: tuple[scopes.Scope, ...] = ("user", "local")
+
+
+def _refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
+    if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(_planned(settings, project, files)):
+        return []
+    with installs.held():
+        planned = _planned(settings, project, files)
+        if _due(planned):
+            carry_out(planned)
+    return [f"{settings}: {change}" for change in planned.text.changes]
+
+
+def _planned(settings: Path, project: Project, files: Sequence[HandlerFile]) -> Plan:
+    target = scopes.target_of(settings, project.root)
+    record = installs.get(target.real)
+    if record is None:
+        record = Install(target.real, target.scope, project.root)
+    target = dataclasses.replace(target, scope=record.scope)
+    return plan(target, files, record.with_project(project.root, demand.of_project(files)))
+
+
+def _due(planned: Plan) -> bool:
+    """Tell whether there is anything to write: settings, or a wish of this project that others must not undo."""
+    if not planned.had_ours:
+        return False
+    recorded = installs.get(planned.target.real)
+    return planned.changes or (recorded is not None and recorded.projects != planned.install.projects)
+
+
+def _team_notice(project: Project) -> list[str]:
+    target = scopes.target("project", project.root)
+    if not target.real.exists():
+        return []
+    planned = plan(target, (), installs.get(target.real) or Install(target.real, "project", project.root))
+    if not (planned.had_ours and planned.changes):
+        return []
+    return [f"{target.settings} does not register what the handlers want now; run holdfast install --scope project"]

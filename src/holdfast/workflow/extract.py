@@ -1,0 +1,88 @@
+"""What a memory file or plan says about a workflow, before any state file is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Source = Literal["memory", "plan", "memory+plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """The values that were really found: None, and an empty list or mapping, mean not found (I001-6).
+
+    Attributes:
+        name: the workflow's name, never empty.
+        current: the phase's number from 1; `total` how many there are.
+        status: a word of R001-07.
+        reading: entries with `@` in front.
+        source: the file that named the workflow; `mtime` is that file's, in seconds since 1970.
+        basis: the extract of the naming file alone, where a plan added to it.
+    """
+
+    name: str
+    current: int | None = None
+    total: int | None = None
+    phase: str | None = None
+    status: str | None = None
+    kind: str | None = None
+    reading: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+    origin: Source = "memory"
+    source: Path = field(default_factory=Path)
+    mtime: float = 0.0
+    basis: Extract | None = None
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The values as JSON can hold them, without where and when they were found."""
+        return {
+            "name": self.name,
+            "current": self.current,
+            "total": self.total,
+            "phase": self.phase,
+            "status": self.status,
+            "kind": self.kind,
+            "reading": list(self.reading),
+            "reminders": list(self.reminders),
+            "context": dict(self.context),
+        }
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 over what the naming file says.
+
+        A plan that merely added readings does not count, or a change in it would revive a completed workflow.
+        """
+        import hashlib
+        import json
+
+        content = (self.basis or self).content
+        text = json.dumps(content, sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that was looked at, whether it names an active workflow, and why or why not (R001-27)."""
+
+    path: Path
+    method: Literal["CLAUDE.local.md", "plan"]
+    accepted: bool
+    reasons: tuple[str, ...]
+    mtime: float
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The extract to save, if any, every file that was looked at, and the extracts of single files it is made of."""
+
+    extract: Extract | None
+    candidates: tuple[Candidate, ...] = ()
+    extracts: tuple[Extract, ...] = ()

@@ -1,0 +1,33 @@
+"""The formats a workflow can be kept in: one module each, loaded when first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from holdfast.errors import HoldfastError
+from holdfast.workflow.model import Found
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+    from holdfast.workflow.model import Format
+
+FORMATS = {
+    "hybrid": "holdfast.workflow.formats.hybrid",
+    "compaction": "holdfast.workflow.formats.compaction",
+}
+
+
+def get(name: str) -> Format:
+    """Return the format's module. Raises HoldfastError for a name that is no format."""
+    if name not in FORMATS:
+        raise HoldfastError(f"there is no format {name!r}; known are {', '.join(sorted(FORMATS))}")
+    return cast("Format", import_module(FORMATS[name]))
+
+
+def all_found(project: Project) -> Found:
+    """Return the workflows of all formats, the most recently changed first (then by path), with all problems."""
+    found = [get(name).find(project) for name in FORMATS]
+    workflows = sorted((workflow for each in found for workflow in each.workflows), key=lambda each: each.ref)
+    workflows.sort(key=lambda each: each.updated_at, reverse=True)
+    return Found(tuple(workflows), tuple(problem for each in found for problem in each.problems))

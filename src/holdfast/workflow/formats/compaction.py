@@ -1,0 +1,210 @@
+"""The `compaction` format: one state file for each workflow under `untracked/workflow-state/` (document 001)."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import MissingError, TransitionError
+from holdfast.state.lock import locked
+from holdfast.workflow import names, statefile, values
+from holdfast.workflow.formats import compaction_file as files
+from holdfast.workflow.formats.compaction_completion import complete
+from holdfast.workflow.formats.compaction_file import Entry, Spot
+from holdfast.workflow.formats.compaction_save import Saved, intend, save
+from holdfast.workflow.model import Changes, Found, Start, Step, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from holdfast.project import Project
+
+__all__ = ["NAME", "Saved", "begin", "done", "find", "intend", "save", "start", "step", "update"]
+
+NAME = files.NAME
+
+
+def find(project: Project) -> Found:
+    """Return one workflow for each name, read from its newest readable file, the last changed first (I001-7)."""
+    entries, problems = files.scan(project)
+    found: dict[str, Workflow] = {}
+    for entry in entries:
+        workflow = entry.workflow
+        newer = found.setdefault(names.key(workflow.title), workflow)
+        if newer is not workflow:
+            warning = f"{workflow.place} is an older file of the same workflow"
+            found[names.key(workflow.title)] = replace(newer, warnings=(*newer.warnings, warning))
+    return Found(tuple(found.values()), tuple(problems))
+
+
+def start(project: Project, start: Start) -> Workflow:
+    """Create the state file of a workflow at its first phase (R001-11).
+
+    Raises TransitionError when a workflow of this name is unfinished, HoldfastError without a name.
+    """
+    if not start.title.strip():
+        raise TransitionError("a workflow needs a name")
+    statefile.guard(project.root, files.folder(project))
+    with locked(files.folder(project)):
+        for workflow in find(project).workflows:
+            if names.key(workflow.title) == names.key(start.title) and not workflow.finished:
+                raise TransitionError(
+                    f'"{workflow.title[:80]}" is at phase {workflow.position} in {workflow.place}; '
+                    f"finish it with `holdfast done --all` first"
+                )
+        path = files.new_path(project, start.title)
+        return files.view(project, statefile.write(project, path, _fresh(start), None, why="start"))
+
+
+def begin(project: Project, workflow: Workflow) -> Workflow:
+    """Set a current phase that is not started to in progress; anything else stays."""
+
+    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
+        return _at(data, now, status="in_progress") if now.phase_status == "pending" else data
+
+    return _changed(project, workflow, edit, why="begin")
+
+
+def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+    """Complete the current phase and start the next one in the same file (R001-12).
+
+    After the last phase, or with `everything`, the workflow is complete: a tombstone is left, its state files are
+    removed (their content stays as generations) and the folder if it is empty (I001-3, R001-19, R001-20). When
+    somebody else completed the phase meanwhile nothing happens. `note` is kept as what the phase leaves for the next.
+    """
+    with _held(project, workflow) as entry:
+        now = entry.workflow
+        if now.current != workflow.current and not everything:
+            return now
+        data = _noted(dict(entry.file.data), now, note)
+        current = now.current or 1
+        if everything or current >= now.total:
+            data = _at(data, now, current=now.total, status="completed")
+            return complete(project, _rewritten(project, entry, data, "complete"))
+        data = _at(data, now, current=current + 1, status="in_progress")
+        return _rewritten(project, entry, data, f"done {current}").workflow
+
+
+def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+    """Apply changes in the same file; created_at and everything not named stay (R001-12).
+
+    Raises TransitionError for a phase out of bounds, a status the format does not know, or deliverables.
+    """
+
+    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
+        return _updated(data, now, changes)
+
+    return _changed(project, workflow, edit, why="update")
+
+
+def step(workflow: Workflow) -> Step | None:
+    """Return the current phase as the next thing to do, or None when the workflow is finished."""
+    if workflow.finished or workflow.current is None:
+        return None
+    number = workflow.current
+    if workflow.phase_status == "completed" and number < workflow.total:
+        number += 1
+    title = files.title_of(workflow, number)
+    agent = next((phase.agent for phase in workflow.phases if phase.number == number), "")
+    handover = next((phase.handover for phase in workflow.phases if phase.number == number - 1), "")
+    verb = {"blocked": "clear what blocks", "pending": "start"}.get(workflow.phase_status, "go on with")
+    text = f'{verb if number == workflow.current else "start"} phase {number}/{workflow.total} "{title}"'
+    text += f" with the agent {agent}" if agent else ""
+    return Step(number, workflow.total, title, agent, f"{title}\n\nContext: {handover}" if handover else title, text)
+
+
+@contextmanager
+def _held(project: Project, workflow: Workflow) -> Iterator[Entry]:
+    """Hold the lock and yield the workflow's file as it is now. Raises MissingError when it is gone, StateError."""
+    statefile.guard(project.root, workflow.path)
+    if not workflow.path.exists():
+        raise MissingError(workflow.path, "the state file is gone; `holdfast list` shows what is left")
+    with locked(files.folder(project)):
+        yield files.load(project, workflow.path)
+
+
+def _rewritten(project: Project, entry: Entry, data: dict[str, Any], why: str) -> Entry:
+    file = statefile.write(project, entry.workflow.path, data, entry.file, why=why)
+    return Entry(file, files.view(project, file))
+
+
+def _changed(
+    project: Project, workflow: Workflow, edit: Callable[[dict[str, Any], Workflow], dict[str, Any]], *, why: str
+) -> Workflow:
+    with _held(project, workflow) as entry:
+        data = edit(dict(entry.file.data), entry.workflow)
+        return entry.workflow if data == entry.file.data else _rewritten(project, entry, data, why).workflow
+
+
+def _updated(data: dict[str, Any], now: Workflow, changes: Changes) -> dict[str, Any]:
+    _check(now, changes)
+    word = files.WORDS[changes.status] if changes.status else None
+    if any(value is not None for value in (changes.current, changes.total, changes.phase, word)):
+        data = _at(data, now, current=changes.current, total=changes.total, name=changes.phase, status=word)
+    data = _noted(data, now, changes.handover or "")
+    for key, new in (
+        ("required_reading", tuple(map(values.at, changes.reading))),
+        ("key_reminders", changes.reminders),
+    ):
+        if new:
+            data[key] = values.added(data.get(key), new)
+    if changes.context:
+        data["context"] = {**values.mapping(data.get("context"), "context", []), **changes.context}
+    return data
+
+
+def _check(now: Workflow, changes: Changes) -> None:
+    current, total = changes.current or now.current or 1, changes.total or now.total
+    if not 1 <= (changes.current if changes.current is not None else current) <= total:
+        raise TransitionError(f'phase {current} is not one of the {total} phases of "{now.title[:80]}"')
+    if changes.status and changes.status not in files.WORDS:
+        raise TransitionError(f"a {NAME} phase cannot be {changes.status}; it can be {', '.join(files.WORDS)}")
+    if changes.deliverables:
+        raise TransitionError(f"the {NAME} format keeps no deliverables; use a note or a context value")
+
+
+def _at(
+    data: dict[str, Any],
+    now: Workflow,
+    *,
+    current: int | None = None,
+    total: int | None = None,
+    name: str | None = None,
+    status: str | None = None,
+) -> dict[str, Any]:
+    """Return the state with its phase changed; a plan's workflow that somebody moves is an agent's from then on."""
+    where = files.spot(data, [])
+    number = current or where.current
+    moved = number != where.current
+    phase = data.get("phase")
+    context = data.get("context")
+    if isinstance(context, dict) and files.DERIVED in context:
+        data["context"] = {key: value for key, value in context.items() if key != files.DERIVED}
+    data["phase"] = {
+        **(phase if isinstance(phase, dict) else {}),
+        "current": number,
+        "total": total or where.total,
+        "name": name or (files.title_of(now, number) if moved else where.name),
+        "status": status or ("in_progress" if moved else where.word),
+    }
+    return data
+
+
+def _noted(data: dict[str, Any], now: Workflow, note: str) -> dict[str, Any]:
+    """Return the state with what the current phase leaves for the next one, among the free context (R001-05)."""
+    if note.strip():
+        context = dict(values.mapping(data.get("context"), "context", []))
+        kept = context.get(files.NOTES)
+        context[files.NOTES] = {**(kept if isinstance(kept, dict) else {}), str(now.current or 1): note.strip()}
+        data["context"] = context
+    return data
+
+
+def _fresh(start: Start) -> dict[str, Any]:
+    total = max(start.total or 0, len(start.phases), 1)
+    first = start.phases[0][0] if start.phases else "Phase 1"
+    listed = [{"title": title, "agent": agent} if agent else title for title, agent in start.phases]
+    context = {**start.context, **({files.PHASES: listed} if listed else {})}
+    content = {"reading": start.reading, "reminders": start.reminders, "context": context}
+    return files.fresh(start.title, start.kind, Spot(1, total, first, "in_progress"), content)

@@ -1,0 +1,65 @@
+"""The end of a `compaction` workflow: its tombstone, its generations and the removal of its files."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast import log
+from holdfast.errors import LedgerError
+from holdfast.survival import extracts
+from holdfast.workflow import names, statefile
+from holdfast.workflow.detect import detect
+from holdfast.workflow.formats import compaction_file as files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.extract import Extract
+    from holdfast.workflow.formats.compaction_file import Entry
+    from holdfast.workflow.model import Workflow
+
+
+def complete(project: Project, entry: Entry) -> Workflow:
+    """Bury a workflow and remove its state files; hold the folder's lock.
+
+    Only `state-*.json` files that name this workflow go, then their folder if nothing else is in it (I001-3,
+    R001-20). Returns the completed workflow, whose path no longer exists. Raises StateError.
+    """
+    workflow = entry.workflow
+    # The tombstone first: killed between the two, the worst is a finished file left over, not a workflow revived.
+    _bury(project, workflow)
+    entries, _ = files.scan(project)
+    same = {each.workflow.path for each in entries if names.key(each.workflow.title) == names.key(workflow.title)}
+    for path in sorted(same | {workflow.path}):
+        statefile.discard(project, path, why="complete")
+        _remove_empty(project, path.parent)
+    return workflow
+
+
+def _bury(project: Project, workflow: Workflow) -> None:
+    try:
+        for name, digest in _claims(project, workflow):
+            extracts.bury(project, name, digest)
+    except LedgerError as error:
+        log.write("warning", f'no tombstone for "{workflow.title[:80]}": {error}')
+
+
+def _claims(project: Project, workflow: Workflow) -> set[tuple[str, str]]:
+    """Return (name, digest) of every extract that could create this workflow's file again."""
+    claims = {(names.key(each.name), each.digest) for each in detect(project).extracts if _names(each, workflow)}
+    last = extracts.last(project, workflow.path)
+    return claims | ({(last["name"], last["digest"])} if last else set())
+
+
+def _names(extract: Extract, workflow: Workflow) -> bool:
+    if names.key(extract.name) == names.key(workflow.title):
+        return True
+    return names.faithful(extract.name) and names.slug(extract.name) == workflow.path.parent.name
+
+
+def _remove_empty(project: Project, folder: Path) -> None:
+    if folder.parent == files.folder(project):
+        with suppress(OSError):
+            folder.rmdir()

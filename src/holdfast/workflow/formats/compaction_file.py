@@ -1,0 +1,262 @@
+"""The state file of the `compaction` format: where it lies, what is in it, and how it reads as a workflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
+from holdfast.errors import MissingError, NotOurs, StateError
+from holdfast.workflow import memory, names, statefile, values
+from holdfast.workflow.model import Phase, Problem, Status, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.statefile import StateFile
+
+NAME = "compaction"
+FOLDER = "untracked/workflow-state"
+TYPES = ("planning", "qa-loop", "implementation", "custom")
+PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # our own keys of the free `context` (R001-05)
+
+_COUNTS = {"planning": (6,), "qa-loop": (2, 3)}
+_OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
+_NEUTRAL: dict[str, Status] = {
+    "not_started": "pending",
+    "in_progress": "active",
+    "completed": "completed",
+    "blocked": "blocked",
+}
+_SPELLINGS = {
+    "pending": "not_started",
+    "todo": "not_started",
+    "active": "in_progress",
+    "started": "in_progress",
+    "running": "in_progress",
+    "complete": "completed",
+    "done": "completed",
+    "finished": "completed",
+    "failed": "blocked",
+}
+WORDS: dict[Status, str] = {neutral: word for word, neutral in _NEUTRAL.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the workflow stands: 1 <= current <= total (I001-17); `word` is one of R001-07."""
+
+    current: int
+    total: int
+    name: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One state file with the workflow in it."""
+
+    file: StateFile
+    workflow: Workflow
+
+
+def folder(project: Project) -> Path:
+    """Return the folder of all state files of this format; it need not exist."""
+    return project.root / FOLDER
+
+
+def scan(project: Project) -> tuple[list[Entry], list[Problem]]:
+    """Return every state file that is one, the last changed first (ties by path), and a problem for each other."""
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for path in folder(project).glob("*/state-*.json"):
+        try:
+            entry = load(project, path)
+        except MissingError:
+            continue
+        except StateError as error:
+            problems.append(Problem(path, error.reason))
+            continue
+        entries.append(entry)
+        if entry.file.broken:
+            problems.append(Problem(path, f"{entry.file.broken}; its last generation is used"))
+    entries.sort(key=lambda entry: (-entry.file.document.mtime, entry.workflow.path))
+    return entries, sorted(problems, key=lambda problem: problem.path)
+
+
+def load(project: Project, path: Path) -> Entry:
+    """Return one state file. Raises MissingError, StateError when it is broken, NotOurs when it is something else."""
+    file = statefile.read(project, path)
+    if not isinstance(file.data.get("workflow"), (str, int, float)) or not any(key in file.data for key in _OTHER_KEYS):
+        raise NotOurs(path, 'is no workflow state ("workflow" and "phase" are missing); it is left alone')
+    return Entry(file, view(project, file))
+
+
+def view(project: Project, file: StateFile) -> Workflow:
+    """Return what a state file says as a workflow, with a warning for everything that is not as R001-05 asks."""
+    data, path, warnings = file.data, file.path, list[str]()
+    title = _title(file, warnings)
+    context = dict(values.mapping(data.get("context"), "context", warnings))
+    titles, notes = _titles(context.get(PHASES)), _notes(context.get(NOTES))
+    where = spot(data, warnings)
+    origin: Any = "plan" if context.get(DERIVED) else "agent"
+    return Workflow(
+        format=NAME,
+        id=path.stem,
+        title=title,
+        kind=_kind(data, where.total, warnings),
+        status=_status(where),
+        phases=_phases(where, titles, notes),
+        current=where.current,
+        total=where.total,
+        phase=where.name,
+        phase_status=_NEUTRAL[where.word],
+        reading=tuple(map(values.at, values.texts(data.get("required_reading"), "required_reading", warnings))),
+        reminders=values.texts(data.get("key_reminders"), "key_reminders", warnings),
+        context={key: value for key, value in context.items() if not _shown_as_phase(key, titles, notes)},
+        created_at=_created(data, warnings),
+        updated_at=stamp(from_mtime(file.document.mtime)),
+        path=path,
+        raw=file.document.raw,
+        root=project.root,
+        origin=origin,
+        warnings=tuple(warnings),
+        recovered=bool(file.broken),
+    )
+
+
+def spot(data: Mapping[str, Any], warnings: list[str]) -> Spot:
+    """Return where a state file's workflow stands; what is out of bounds is brought within them and warned of."""
+    current, total, name, word = _raw_phase(data.get("phase"))
+    if current is None:
+        warnings.append('"phase.current" is not a number; 1 is taken')
+    first = current if current is not None else 1
+    last = total if total is not None else max(first, 1)
+    if total is None:
+        warnings.append(f'"phase.total" is not a number; {last} is taken')
+    bounded = Spot(min(max(first, 1), max(last, 1)), max(last, 1), name.strip(), _word(word, warnings))
+    if (bounded.current, bounded.total) != (first, last):
+        warnings.append(f"phase {first} of {last} is not possible; {bounded.current}/{bounded.total} is taken")
+    return bounded
+
+
+def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a new state file in the schema's key order; an unknown type becomes custom (I001-8).
+
+    `content` gives "reading", "reminders" and "context".
+    """
+    return {
+        "workflow": name,
+        "workflow_type": kind if kind in TYPES else "custom",
+        "phase": {"current": where.current, "total": where.total, "name": where.name, "status": where.word},
+        "required_reading": [values.at(entry) for entry in dict.fromkeys(content["reading"])],
+        "context": dict(content["context"]),
+        "key_reminders": list(dict.fromkeys(content["reminders"])),
+        "created_at": stamp(),
+    }
+
+
+def new_path(project: Project, name: str) -> Path:
+    """Return the path of a new state file for this workflow: R001-01 with the present second, the next when taken."""
+    from datetime import timedelta
+
+    short, moment = names.slug(name), now()
+    while (path := folder(project) / short / f"state-{short}-{file_stamp(moment)}.json").exists():
+        moment += timedelta(seconds=1)
+    return path
+
+
+def title_of(workflow: Workflow, number: int) -> str:
+    """Return the title of a phase by its number, `Phase N` where none is known."""
+    return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
+
+
+def _title(file: StateFile, warnings: list[str]) -> str:
+    title = values.text(file.data["workflow"]).strip()
+    if not title:
+        warnings.append('"workflow" is empty; the folder gives the name')
+    return title or file.path.parent.name
+
+
+def _kind(data: Mapping[str, Any], total: int, warnings: list[str]) -> str:
+    kind = values.text(data.get("workflow_type")).strip()
+    if kind not in TYPES:
+        warnings.append(f'"workflow_type" is "{kind}", not one of {", ".join(TYPES)}')
+    elif total not in _COUNTS.get(kind, (total,)):
+        warnings.append(f"a {kind} workflow usually has {' or '.join(map(str, _COUNTS[kind]))} phases, not {total}")
+    return kind
+
+
+def _created(data: Mapping[str, Any], warnings: list[str]) -> str:
+    created = values.text(data.get("created_at"))
+    if parse(created) is None:
+        warnings.append(f'"created_at" is "{created}", not a time')
+    return created
+
+
+def _raw_phase(phase: Any) -> tuple[int | None, int | None, str, str]:
+    """Return number, total, name and status as kept by hand: an object, or text such as `2/5 - Build`."""
+    if not isinstance(phase, dict):
+        number, total, name = memory.position(values.text(phase).strip())
+        return number, total, name or "", ""
+    current, total = values.number(phase.get("current")), values.number(phase.get("total"))
+    if current is None:
+        current, of, _ = memory.position(values.text(phase.get("current")).strip())
+        total = of if total is None else total
+    return current, total, values.text(phase.get("name")), values.text(phase.get("status"))
+
+
+def _word(status: str, warnings: list[str]) -> str:
+    word = "_".join(status.lower().replace("-", " ").replace("_", " ").split())
+    word = _SPELLINGS.get(word, word)
+    if word not in _NEUTRAL:
+        warnings.append(f'"phase.status" is "{status}", not one of {", ".join(_NEUTRAL)}; in_progress is taken')
+        return "in_progress"
+    return word
+
+
+def _status(where: Spot) -> Status:
+    if where.word == "completed":
+        return "completed" if where.current == where.total else "active"
+    return "active" if where.word == "not_started" and where.current > 1 else _NEUTRAL[where.word]
+
+
+def _titles(listed: Any) -> list[tuple[str, str]]:
+    """Return (title, agent) of each phase listed in the context; empty when the list is not ours."""
+    if not isinstance(listed, list):
+        return []
+    found = []
+    for item in listed:
+        if isinstance(item, dict):
+            found.append((values.text(item.get("title")), values.text(item.get("agent"))))
+        elif isinstance(item, str):
+            found.append((item, ""))
+        else:
+            return []
+    return found
+
+
+def _notes(kept: Any) -> dict[int, str]:
+    """Return what each finished phase left for the next, by its number; empty when the object is not ours."""
+    if not isinstance(kept, dict) or not all(key.isdecimal() and isinstance(note, str) for key, note in kept.items()):
+        return {}
+    return {int(key): note for key, note in kept.items()}
+
+
+def _shown_as_phase(key: str, titles: Sequence[Any], notes: Mapping[int, str]) -> bool:
+    return (key == PHASES and bool(titles)) or (key == NOTES and bool(notes))
+
+
+def _phases(where: Spot, titles: Sequence[tuple[str, str]], notes: Mapping[int, str]) -> tuple[Phase, ...]:
+    known = dict(enumerate(titles, start=1))
+    found = []
+    for number in sorted({*known, *notes, where.current}):
+        title, agent = known.get(number, ("", ""))
+        status: Status = "completed" if number < where.current else "pending"
+        phase = Phase(f"phase_{number}", number, title or f"Phase {number}", status, agent, (), notes.get(number, ""))
+        if number == where.current:
+            phase = replace(phase, title=where.name or phase.title, status=_NEUTRAL[where.word])
+        found.append(phase)
+    return tuple(phase for phase in found if phase.number <= where.total)

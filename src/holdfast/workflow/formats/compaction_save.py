@@ -1,0 +1,194 @@
+"""PreCompact's save: what memory files and plans say newly is merged into the state file (I001-6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast import log
+from holdfast.errors import LedgerError
+from holdfast.state.lock import locked
+from holdfast.survival import extracts
+from holdfast.workflow import names, statefile, values
+from holdfast.workflow.formats import compaction_file as files
+from holdfast.workflow.formats.compaction_file import Entry, Spot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.extract import Extract
+    from holdfast.workflow.model import Workflow
+
+Action = Literal["created", "updated", "unchanged", "buried", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save did: the workflow as it is now, and the state file; both None where there is none."""
+
+    workflow: Workflow | None
+    action: Action
+    path: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a save would do: write `data` to `path`, over `entry` if the file exists."""
+
+    action: Action
+    path: Path | None = None
+    entry: Entry | None = None
+    data: Mapping[str, Any] | None = None
+
+
+def save(project: Project, extract: Extract | None) -> Saved:
+    """Merge an extract into its workflow's state file, or create one.
+
+    A value is taken over only where the extract changed since the one last seen for that file, or, without one, when
+    the memory file is newer than the state file; so an old memory file never rolls a phase back. A workflow that was
+    completed, or whose file was removed while the extract stayed the same, is not created again. Nothing new: no
+    write. Raises StateError.
+    """
+    first = intend(project, extract)
+    if extract is None or first.action in ("buried", "none"):
+        return Saved(None, first.action, None)
+    statefile.guard(project.root, files.folder(project))
+    with locked(files.folder(project)):
+        intent = intend(project, extract)
+        return _carry_out(project, extract, intent)
+
+
+def intend(project: Project, extract: Extract | None) -> Intent:
+    """Return what `save` would do now, without writing any file."""
+    if extract is None:
+        return Intent("none")
+    entry = existing(project, extract)
+    if entry is None:
+        return _intend_new(project, extract)
+    taken = _taken(extract, _last(project, entry.workflow.path), entry)
+    data = _merged(entry, taken)
+    action: Action = "unchanged" if data == entry.file.data else "updated"
+    return Intent(action, entry.workflow.path, entry, data)
+
+
+def existing(project: Project, extract: Extract) -> Entry | None:
+    """Return the newest readable state file of the extract's workflow (I001-4, I001-7).
+
+    By the `workflow` field first, by the folder's name second, by what the ledger remembers third.
+    """
+    entries, _ = files.scan(project)
+    key, short = names.key(extract.name), names.slug(extract.name)
+    named = [entry for entry in entries if names.key(entry.workflow.title) == key]
+    if not named and names.faithful(extract.name):
+        named = [entry for entry in entries if entry.workflow.path.parent.name == short]
+    if not named:
+        place = _saved_to(project, extract)
+        named = [entry for entry in entries if entry.workflow.path == place]
+    return named[0] if named else None
+
+
+def remember(project: Project, path: Path, extract: Extract) -> None:
+    """Note the extract as the last one seen for a state file; a ledger that refuses is logged and costs no save."""
+    try:
+        extracts.remember(project, path, names.key(extract.name), extract.digest, extract.content)
+    except LedgerError as error:
+        log.write("warning", f"the extract for {path} is not remembered: {error}")
+
+
+def _intend_new(project: Project, extract: Extract) -> Intent:
+    over = extract.status == "completed" and (extract.current or 1) >= (extract.total or 1)
+    if over:
+        return Intent("none")
+    if _is_buried(project, extract):
+        return Intent("buried")
+    current = max(extract.current or 1, 1)
+    total = max(extract.total or current, 1)
+    where = Spot(min(current, total), total, extract.phase or f"Phase {current}", extract.status or "in_progress")
+    data = files.fresh(extract.name, extract.kind or "custom", where, extract.content)
+    if extract.origin == "plan":
+        data["context"][files.DERIVED] = extract.source.relative_to(project.root).as_posix()
+    return Intent("created", files.new_path(project, extract.name), None, data)
+
+
+def _carry_out(project: Project, extract: Extract, intent: Intent) -> Saved:
+    if intent.path is None or intent.data is None:
+        return Saved(None, intent.action, None)
+    workflow = intent.entry.workflow if intent.entry else None
+    if intent.action != "unchanged":
+        before = intent.entry.file if intent.entry else None
+        file = statefile.write(project, intent.path, dict(intent.data), before, why="save")
+        workflow = files.view(project, file)
+    if (_last(project, intent.path) or {}).get("content") != extract.content:
+        remember(project, intent.path, extract)
+    return Saved(workflow, intent.action, intent.path)
+
+
+def _taken(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> dict[str, Any]:
+    """Return the values of an extract that are to be taken over; an empty mapping for none."""
+    content = extract.content
+    if last is None:
+        newer = extract.mtime > entry.file.document.mtime and not entry.workflow.finished
+        return content if newer else {}
+    seen = last["content"]
+    taken = {field: value for field, value in content.items() if value != seen.get(field)}
+    for field in ("reading", "reminders"):
+        taken[field] = [item for item in content[field] if item not in seen.get(field, ())]
+    known = seen.get("context", {})
+    taken["context"] = {key: value for key, value in content["context"].items() if known.get(key) != value}
+    return taken
+
+
+def _merged(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state file's content with the taken values in it; lists only grow, nothing is cleared."""
+    data = dict(entry.file.data)
+    if any(taken.get(field) is not None for field in ("current", "total", "phase", "status")):
+        data["phase"] = _moved(entry, taken)
+    if taken.get("kind"):
+        data["workflow_type"] = taken["kind"] if taken["kind"] in files.TYPES else data.get("workflow_type", "custom")
+    for field, key in (("reading", "required_reading"), ("reminders", "key_reminders")):
+        if taken.get(field):
+            data[key] = values.added(data.get(key), tuple(taken[field]))
+    if taken.get("context"):
+        data["context"] = {**values.mapping(data.get("context"), "context", []), **taken["context"]}
+    return data
+
+
+def _moved(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the phase object after the taken values; a total that was not found gives way to the number (I001-17)."""
+    now = files.spot(entry.file.data, [])
+    phase = entry.file.data.get("phase")
+    kept = dict(phase) if isinstance(phase, dict) else {}
+    current = max(taken.get("current") or now.current, 1)
+    total = taken.get("total") or max(now.total, current)
+    current = min(current, total)
+    moved = current != now.current
+    name = taken.get("phase") or (files.title_of(entry.workflow, current) if moved else now.name)
+    word = taken.get("status") or ("in_progress" if moved else now.word)
+    return {**kept, "current": current, "total": total, "name": name, "status": word}
+
+
+def _last(project: Project, path: Path) -> dict[str, Any] | None:
+    try:
+        return extracts.last(project, path)
+    except LedgerError as error:
+        log.write("warning", f"the last extract of {path} is unknown: {error}")
+        return None
+
+
+def _saved_to(project: Project, extract: Extract) -> Path | None:
+    try:
+        return extracts.saved_to(project, names.key(extract.name), extract.digest)
+    except LedgerError:
+        return None
+
+
+def _is_buried(project: Project, extract: Extract) -> bool:
+    """Tell whether the workflow was completed: there is a tombstone, or its file went while the extract stayed."""
+    try:
+        buried = extracts.is_buried(project, names.key(extract.name), extract.digest)
+    except LedgerError as error:
+        log.write("warning", f"whether {extract.name[:80]!r} was completed is unknown: {error}")
+        return False
+    return buried or _saved_to(project, extract) is not None

@@ -1,0 +1,189 @@
+"""The neutral view of a workflow, whatever format it is kept in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+Status = Literal["pending", "active", "completed", "failed", "blocked"]
+Origin = Literal["agent", "plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One step of a workflow.
+
+    `number` counts from 1; `handover` is the context this phase leaves for the next one.
+    """
+
+    id: str
+    number: int
+    title: str
+    status: Status
+    agent: str = ""
+    deliverables: tuple[str, ...] = ()
+    handover: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow as its file says, bounded and typed.
+
+    Attributes:
+        format: the name of the format it is kept in.
+        id: what the format calls it: `wf_…` for hybrid, the file's stem for compaction.
+        title: the workflow's name or the user's request.
+        kind: `workflow_type`; empty where the format has none.
+        phases: all that the format knows; may be fewer than `total`.
+        current: the number of the current phase from 1, or None before the first and after the last.
+        phase: the current phase's title, empty where there is none; `phase_status` likewise.
+        reading: entries with `@` in front.
+        updated_at: the file's `st_mtime` as a UTC stamp.
+        raw: the file's bytes (of the generation, if `recovered`).
+        origin: whether an agent keeps it, or it was derived from a plan and nobody touched it since (I001-9).
+        recovered: the file is broken and this is its last generation.
+    """
+
+    format: str
+    id: str
+    title: str
+    kind: str
+    status: Status
+    phases: tuple[Phase, ...]
+    current: int | None
+    total: int
+    phase: str
+    phase_status: Status | Literal[""]
+    reading: tuple[str, ...]
+    reminders: tuple[str, ...]
+    context: Mapping[str, Any]
+    created_at: str
+    updated_at: str
+    path: Path
+    raw: bytes
+    root: Path | None = None
+    origin: Origin = "agent"
+    warnings: tuple[str, ...] = ()
+    recovered: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether all of it is done; a failed workflow is not, it can be retried (I000-9)."""
+        return self.status == "completed"
+
+    @property
+    def ref(self) -> str:
+        """A stable key within the project: `format:path`, the path relative to the root."""
+        return f"{self.format}:{self.place}"
+
+    @property
+    def key(self) -> str:
+        """What the ledger calls it: where it lies and which one it is, for a path may be used again."""
+        return f"{self.ref}#{self.id}"
+
+    @property
+    def place(self) -> str:
+        """The state file's path relative to the root, or whole when it lies elsewhere."""
+        if self.root is not None and self.path.is_relative_to(self.root):
+            return self.path.relative_to(self.root).as_posix()
+        return self.path.as_posix()
+
+    @property
+    def position(self) -> str:
+        """`2/5`: the current phase of all; `0/5` before the first, `5/5` when finished."""
+        return f"{self.current or (self.total if self.finished else 0)}/{self.total}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that could not be read as the workflow it should be."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a format found in a project, the newest first."""
+
+    workflows: tuple[Workflow, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do next: the phase, the agent for it, the prompt to hand that agent and one sentence for the model."""
+
+    number: int
+    total: int
+    title: str
+    agent: str
+    prompt: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a new workflow is made of; `phases` are (title, agent) pairs and `total` counts phases not yet named."""
+
+    title: str
+    kind: str = ""
+    phases: tuple[tuple[str, str], ...] = ()
+    total: int | None = None
+    reading: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to change in a workflow: None leaves a value as it is, lists and `context` are added to what is there.
+
+    `current` counts from 1, `phase` is the current phase's title, `status` its status; `deliverables` and `handover`
+    belong to the current phase, where the format keeps them.
+    """
+
+    current: int | None = None
+    total: int | None = None
+    phase: str | None = None
+    status: Status | None = None
+    reading: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+    deliverables: tuple[str, ...] = ()
+    handover: str | None = None
+
+
+class Format(Protocol):
+    """What a module in `workflow/formats/` offers.
+
+    All but `find` and `step` write; they raise StateError when the file cannot be read or written, NotOurs when it has
+    another schema, and TransitionError when the change is refused.
+    """
+
+    NAME: str
+
+    def find(self, project: Project) -> Found:
+        """Return the project's workflows of this format; never writes and never raises for what a file holds."""
+
+    def start(self, project: Project, start: Start) -> Workflow:
+        """Create a workflow."""
+
+    def begin(self, project: Project, workflow: Workflow) -> Workflow:
+        """Start the first pending phase; nothing happens while one is active."""
+
+    def done(self, project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+        """Complete the current phase (or, with `everything`, all) and advance; the last one completes the workflow."""
+
+    def update(self, project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+        """Apply changes to the workflow."""
+
+    def step(self, workflow: Workflow) -> Step | None:
+        """Return what to do next, or None when all is done."""

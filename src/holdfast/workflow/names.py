@@ -1,0 +1,37 @@
+"""Workflow names: safe for paths, comparable across spellings."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 50  # characters of a slug (I001-5)
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+
+
+def slug(name: str) -> str:
+    """Return a name as lower-case words joined by hyphens, at most 50 characters, never empty (R001-03, I001-5).
+
+    A name without any ASCII letter or digit becomes `workflow-` and a hash of it.
+    """
+    cut = _words(name)[:_LONGEST].strip("-")
+    return cut or f"workflow-{_hash(name)}"
+
+
+def faithful(name: str) -> bool:
+    """Tell whether the slug still says the whole name, so that a folder of that name can be taken for its own."""
+    return _words(name)[:_LONGEST].replace("-", "") == key(name)
+
+
+def key(name: str) -> str:
+    """Return what two spellings of one name have in common: its letters and digits in lower case."""
+    return "".join(c for c in name.casefold() if c.isalnum()) or name.strip().casefold()
+
+
+def _words(name: str) -> str:
+    return _UNSAFE.sub("-", name.lower()).strip("-")
+
+
+def _hash(name: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -1,0 +1,66 @@
+"""Tolerant reading of values that people and models keep by hand: what can be understood is, the rest is warned of."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def text(value: Any) -> str:
+    """Return a value as text: a string as it is, nothing as empty, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def texts(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
+    """Return a list's values as non-empty texts; a single text counts as a list of one, and a warning names `name`."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        warnings.append(f'"{name}" is not a list')
+        value = [value] if isinstance(value, str) else list(value) if isinstance(value, dict) else [value]
+    elif not all(isinstance(item, str) for item in value):
+        warnings.append(f'"{name}" holds values that are not texts')
+    return tuple(item for item in map(text, value) if item.strip())
+
+
+def number(value: Any) -> int | None:
+    """Return a whole number, also from text or a whole float, or None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and len(value) < 10 and value.strip().isdecimal():
+        return int(value)
+    return None
+
+
+def mapping(value: Any, name: str, warnings: list[str]) -> Mapping[str, Any]:
+    """Return an object as it is and anything else under its own name, with a warning."""
+    if isinstance(value, dict):
+        return value
+    if value in (None, "", []):
+        return {}
+    warnings.append(f'"{name}" is not an object')
+    return {name: value}
+
+
+def added(existing: Any, new: tuple[str, ...]) -> Any:
+    """Return a list with the new texts at its end that it did not have; what is no list is made one, nothing is lost."""
+    if existing is None:
+        existing = []
+    before = existing if isinstance(existing, list) else [existing]
+    fresh = [item for item in dict.fromkeys(new) if item not in before]
+    return [*before, *fresh] if fresh else existing
+
+
+def at(entry: str) -> str:
+    """Return a reading entry with `@` in front (R001-08)."""
+    entry = entry.strip()
+    return entry if entry.startswith("@") else f"@{entry}"

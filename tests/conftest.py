@@ -1,0 +1,58 @@
+"""Keep every test away from the real home and the environment of whoever runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from holdfast import log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FOREIGN = ("CLAUDE", "HOLDFAST_", "GIT_")
+_FOLDERS = {
+    "HOME": "",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_STATE_HOME": ".local/state",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_RUNTIME_DIR": "run",
+}
+
+
+class RunPython(Protocol):
+    """Runs a script in a fresh interpreter and returns what it printed."""
+
+    def __call__(self, script: str, *arguments: object) -> str: ...
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of the test's own; also forgets every variable of Claude Code, of Holdfast and of git."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
+        monkeypatch.delenv(name)
+    for name, place in _FOLDERS.items():
+        monkeypatch.setenv(name, str(folder / place))
+    (folder / "run").mkdir(mode=0o700)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setattr(log, "_lowest", "info")
+    return folder
+
+
+@pytest.fixture
+def run_python() -> RunPython:
+    """Run a script in a fresh interpreter, with arguments; it must exit with 0."""
+
+    def run(script: str, *arguments: object) -> str:
+        command = [sys.executable, "-c", script, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run

@@ -1,0 +1,222 @@
+"""The index of events: what it lists, what it loads, what it refuses."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast import events, recorded
+from holdfast.errors import HoldfastError
+from holdfast.events import EVENTS, HOOK_NAMES, OLDEST_CLIENT_EVENTS, EventError, model, parse, snake
+
+FAMILIES = sorted(set(EVENTS.values()))
+
+# Client fact §1.3, last column but one: kinds in Holdfast's words.
+ACCEPTS = {
+    "SessionStart": "advise tell_user environment watch title initial_message reload_skills terminal",
+    "Setup": "advise environment",
+    "SessionEnd": "",
+    "UserPromptSubmit": "advise block title suppress_prompt tell_user stop",
+    "UserPromptExpansion": "advise block suppress_prompt tell_user stop",
+    "PreToolUse": "deny ask allow defer change_input advise tell_user stop",
+    "PostToolUse": "advise block change_output classify stop tell_user",
+    "PostToolUseFailure": "advise block stop tell_user",
+    "PostToolBatch": "advise block stop tell_user",
+    "PermissionRequest": "allow deny change_input tell_user",
+    "PermissionDenied": "retry",
+    "Stop": "force_turn block stop tell_user",
+    "StopFailure": "terminal",
+    "SubagentStart": "advise tell_user",
+    "SubagentStop": "force_turn block stop tell_user",
+    "PreCompact": "instruct_summary block",
+    "PostCompact": "tell_user",
+    "TaskCreated": "block tell_user",
+    "TaskCompleted": "block stop",
+    "TeammateIdle": "block stop",
+    "PreModelSwitch": "allow deny ask",
+    "PostModelSwitch": "advise",
+    "Notification": "terminal",
+    "MessageDisplay": "display",
+    "ConfigChange": "block",
+    "InstructionsLoaded": "",
+    "CwdChanged": "watch tell_user environment",
+    "FileChanged": "watch tell_user environment",
+    "DirectoryAdded": "tell_user",
+    "WorktreeCreate": "worktree",
+    "WorktreeRemove": "",
+    "Elicitation": "answer",
+    "ElicitationResult": "answer",
+}
+
+# Client fact §1.3, column "matcher tests".
+MATCHER_FIELDS = {
+    "SessionStart": "source",
+    "Setup": "trigger",
+    "SessionEnd": "reason",
+    "UserPromptExpansion": "command_name",
+    "PreToolUse": "tool_name",
+    "PostToolUse": "tool_name",
+    "PostToolUseFailure": "tool_name",
+    "PermissionRequest": "tool_name",
+    "PermissionDenied": "tool_name",
+    "StopFailure": "error",
+    "SubagentStart": "agent_type",
+    "SubagentStop": "agent_type",
+    "PreCompact": "trigger",
+    "PostCompact": "trigger",
+    "PreModelSwitch": "to_model",
+    "PostModelSwitch": "to_model",
+    "Notification": "notification_type",
+    "ConfigChange": "source",
+    "InstructionsLoaded": "load_reason",
+    "FileChanged": "file_path",
+    "DirectoryAdded": "source",
+    "Elicitation": "mcp_server_name",
+    "ElicitationResult": "mcp_server_name",
+}
+DEADLINES = {
+    "UserPromptSubmit": 30.0,
+    "MessageDisplay": 10.0,
+    "PreModelSwitch": 30.0,
+    "PostModelSwitch": 30.0,
+    "SessionEnd": 1.5,
+}
+STRICTABLE = {"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Return the modules a fresh interpreter has loaded after a statement."""
+    program = f"import sys\n{statement}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.split())
+
+
+def test_there_are_exactly_the_33_events_of_the_contract() -> None:
+    """The index lists each event of client fact §1.1 once."""
+    assert set(EVENTS) == set(ACCEPTS)
+    assert len(EVENTS) == 33
+
+
+def test_the_oldest_client_knows_all_but_three() -> None:
+    """Client 2.1.197 knows 30 events; the three newer ones would silence its whole settings file."""
+    assert set(EVENTS) - OLDEST_CLIENT_EVENTS == {"PreModelSwitch", "PostModelSwitch", "DirectoryAdded"}
+    assert len(OLDEST_CLIENT_EVENTS) == 30
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_model_states_what_the_contract_says_of_its_event(name: str) -> None:
+    """Accepted outcomes, matcher field, strictness and deadline are those of client fact §1.3 and §4.4."""
+    kind = model(name)
+    assert kind.__name__ == name
+    assert kind.accepts == frozenset(ACCEPTS[name].split())
+    assert kind.matcher_field == MATCHER_FIELDS.get(name)
+    assert kind.strictable == (name in STRICTABLE)
+    assert kind.deadline == DEADLINES.get(name, 600.0)
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_every_event_and_every_field_is_described(name: str) -> None:
+    """What a handler author sees says what each of the event's fields holds."""
+    kind = model(name)
+    described = "\n".join(base.__doc__ or "" for base in kind.__mro__[:3])
+    own = set(kind.model_fields) - set(events.Event.model_fields) - {"tool_name"}
+    assert kind.__doc__
+    assert [field for field in sorted(own) if f"{field}: " not in described] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "spelled"),
+    [
+        ("PreToolUse", "pre_tool_use"),
+        ("PostToolUseFailure", "post_tool_use_failure"),
+        ("Stop", "stop"),
+        ("CwdChanged", "cwd_changed"),
+    ],
+)
+def test_an_event_has_a_snake_name(name: str, spelled: str) -> None:
+    """The hook of an event is `on_` and the event's name in snake case."""
+    assert snake(name) == spelled
+    assert HOOK_NAMES[f"on_{spelled}"] == name
+
+
+def test_hook_names_cover_every_event_once() -> None:
+    """Each event has exactly one hook."""
+    assert sorted(HOOK_NAMES.values()) == sorted(EVENTS)
+
+
+def test_the_type_checker_sees_the_same_names_as_the_interpreter() -> None:
+    """The re-exports for type checkers and the lazy ones are one list, and all of them load."""
+    tree = ast.parse(Path(events.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = {
+        alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    lazy = {name: getattr(events, name).__module__ for name in events.__all__ if name in imports}
+    assert imports == lazy
+    assert set(imports) >= set(EVENTS)
+    assert set(events.__all__) - set(imports) == {
+        "EVENTS",
+        "HOOK_NAMES",
+        "OLDEST_CLIENT_EVENTS",
+        "EventError",
+        "model",
+        "parse",
+        "snake",
+    }
+
+
+def test_an_unknown_name_is_no_attribute() -> None:
+    """A misspelt import fails as it does in any module."""
+    with pytest.raises(AttributeError, match="PreToolUze"):
+        events.__getattr__("PreToolUze")
+
+
+def test_importing_the_index_does_not_load_pydantic() -> None:
+    """The hook path pays for pydantic only when an event is read."""
+    loaded = loaded_by("import holdfast.events")
+    assert "holdfast.events" in loaded
+    assert "pydantic" not in loaded
+    assert not loaded & set(FAMILIES)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_importing_one_family_loads_no_other(family: str) -> None:
+    """A firing pays for the models of its own family only."""
+    assert loaded_by(f"import {family}") & set(FAMILIES) == {family}
+
+
+def test_parsing_loads_one_family() -> None:
+    """`parse` loads the family of the event it was given."""
+    payload = recorded.load("PreCompact-manual")
+    loaded = loaded_by(f"from holdfast.events import parse; parse({payload!r})")
+    assert loaded & set(FAMILIES) == {"holdfast.events.compaction"}
+
+
+@pytest.mark.parametrize("payload", [None, [], "text", 5, True])
+def test_a_payload_that_is_no_object_is_refused(payload: object) -> None:
+    """JSON that is no object is no event."""
+    with pytest.raises(EventError, match="no JSON object"):
+        parse(payload)
+
+
+@pytest.mark.parametrize("payload", [{}, {"hook_event_name": None}, {"hook_event_name": 5}, {"session_id": "s"}])
+def test_a_payload_without_an_event_name_is_refused(payload: dict[str, object]) -> None:
+    """Other clients' inputs that name no event are told apart."""
+    with pytest.raises(EventError, match="hook_event_name"):
+        parse(payload)
+
+
+@pytest.mark.parametrize("name", ["PreFlight", "", "preToolUse", "Event", "ToolEvent"])
+def test_an_event_of_the_future_is_refused_by_name(name: str) -> None:
+    """An unknown event is an error that names it, for the engine to pass over in silence."""
+    with pytest.raises(EventError, match=repr(name)):
+        parse({"hook_event_name": name, "session_id": "s"})
+
+
+def test_an_event_error_is_an_error_of_holdfast() -> None:
+    """The one boundary that turns errors into silence knows it."""
+    assert issubclass(EventError, HoldfastError)

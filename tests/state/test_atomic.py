@@ -1,0 +1,264 @@
+"""Files are whole, whatever gets killed."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.errors import StateError
+from holdfast.state import atomic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import RunPython
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_new_file_with_parents_and_mode(tmp_path: Path) -> None:
+    """A new file gets its folders and the asked mode, and nothing is left beside it."""
+    atomic.write(tmp_path / "a/b/file", b"data", mode=0o600)
+
+    assert (tmp_path / "a/b/file").read_bytes() == b"data"
+    assert _mode(tmp_path / "a/b/file") == 0o600
+    assert _names(tmp_path / "a/b") == ["file"]
+
+
+def test_new_file_respects_the_umask(tmp_path: Path) -> None:
+    """The user's umask holds for new files."""
+    before = os.umask(0o077)
+    try:
+        atomic.write(tmp_path / "file", b"")
+    finally:
+        os.umask(before)
+
+    assert _mode(tmp_path / "file") == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755, 0o664, 0o400])
+def test_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    """Rewriting a file changes its content only."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    file.chmod(mode)
+
+    atomic.write(file, b"new", mode=0o644)
+
+    assert (file.read_bytes(), _mode(file)) == (b"new", mode)
+
+
+def test_large_content_is_written_whole_in_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that writes less than asked is asked again."""
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, bytes(data)[:1000]))
+
+    atomic.write(tmp_path / "file", b"0123456789" * 5000)
+
+    assert (tmp_path / "file").read_bytes() == b"0123456789" * 5000
+
+
+def test_a_link_is_refused_and_left_alone(tmp_path: Path) -> None:
+    """Without `follow` neither link nor target changes, whether the target exists or not."""
+    (tmp_path / "target").write_bytes(b"old")
+    for name in ("target", "missing"):
+        (tmp_path / f"link-{name}").symlink_to(name)
+        with pytest.raises(StateError, match=f"link-{name}: is a symbolic link"):
+            atomic.write(tmp_path / f"link-{name}", b"new")
+
+    assert (tmp_path / "target").read_bytes() == b"old"
+    assert _names(tmp_path) == ["link-missing", "link-target", "target"]
+
+
+def test_a_link_is_written_through_on_demand(tmp_path: Path) -> None:
+    """With `follow` the target changes and the links stay links."""
+    (tmp_path / "dotfiles").mkdir()
+    (tmp_path / "dotfiles/real").write_bytes(b"old")
+    (tmp_path / "one").symlink_to("dotfiles/real")
+    (tmp_path / "two").symlink_to("one")
+
+    atomic.write(tmp_path / "two", b"new", follow=True)
+
+    assert (tmp_path / "dotfiles/real").read_bytes() == b"new"
+    assert (tmp_path / "two").is_symlink()
+    assert (tmp_path / "one").is_symlink()
+    assert _names(tmp_path / "dotfiles") == ["real"]
+
+
+def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
+    """Links that lead nowhere but to each other are an error, not replaced."""
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+
+    with pytest.raises(StateError, match="symbolic link"):
+        atomic.write(tmp_path / "a", b"x", follow=True)
+
+    assert (tmp_path / "a").is_symlink()
+
+
+def test_folders_and_pipes_are_refused(tmp_path: Path) -> None:
+    """Only regular files are replaced."""
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(StateError, match="folder: is a folder, not a file"):
+        atomic.write(tmp_path / "folder", b"x")
+    with pytest.raises(StateError, match="pipe: is not a regular file"):
+        atomic.write(tmp_path / "pipe", b"x")
+
+
+def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path) -> None:
+    """The system's reason is in the message with the path asked for."""
+    (tmp_path / "a").write_text("")
+
+    with pytest.raises(StateError, match=r"a/b: cannot be written: "):
+        atomic.write(tmp_path / "a/b", b"x")
+
+
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+def test_a_failure_leaves_the_old_file_and_nothing_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """With the disk full at any step the old content stays and the temporary file goes."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, step, full)
+    with pytest.raises(StateError, match="file: cannot be written: No space left on device"):
+        atomic.write(file, b"new")
+
+    assert file.read_bytes() == b"old"
+    assert _names(tmp_path) == ["file"]
+
+
+def test_an_interrupted_write_cleans_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt in mid-write goes on as it is, with the temporary file removed."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        atomic.write(tmp_path / "file", b"new")
+
+    assert _names(tmp_path) == []
+
+
+def test_very_long_names(tmp_path: Path) -> None:
+    """A name as long as the system allows still has room for its temporary file."""
+    for name in ("n" * 255, "ü" * 127):
+        atomic.write(tmp_path / name, b"x")
+
+    assert _names(tmp_path) == sorted(["n" * 255, "ü" * 127])
+
+
+_KILL_EVERYWHERE = """
+import itertools, os, signal, sys
+from pathlib import Path
+from holdfast.state import atomic
+file, old, new = Path(sys.argv[1]), b"old" * 100, b"new!" * 100
+names = ["open", "write", "fchmod", "fsync", "close", "replace"]
+
+def child(boundary):
+    calls = itertools.count()
+    for name in names:
+        def patched(*arguments, _real=getattr(os, name), _name=name, **named):
+            if next(calls) == boundary:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if _name == "write":
+                arguments = (arguments[0], bytes(arguments[1])[:150])
+            return _real(*arguments, **named)
+        setattr(os, name, patched)
+    atomic.write(file, new)
+    os._exit(0)
+
+for boundary in itertools.count():
+    file.write_bytes(old)
+    file.chmod(0o640)
+    if not (process := os.fork()):
+        child(boundary)
+    status = os.waitpid(process, 0)[1]
+    content = file.read_bytes()
+    assert content in (old, new), (boundary, content)
+    assert file.stat().st_mode & 0o777 == 0o640, boundary
+    if status == 0:
+        assert content == new
+        break
+    assert status == signal.SIGKILL, status
+print(boundary)
+"""
+
+
+def test_kill_at_every_boundary_leaves_a_whole_file(tmp_path: Path, run_python: RunPython) -> None:
+    """Killed before any of its system calls, a writer leaves the old content or the new one, never a part."""
+    boundaries = int(run_python(_KILL_EVERYWHERE, tmp_path / "file"))
+
+    assert boundaries >= 10
+    left = [name for name in _names(tmp_path) if name != "file"]
+    assert left
+    assert all(name.startswith(".file.") and name.endswith(".tmp") for name in left)
+
+
+def _orphan(folder: Path, name: str, process: int, age: float) -> Path:
+    orphan = folder / f".{name}.{process}.{age:012.0f}.tmp"
+    orphan.write_bytes(b"half")
+    moment = orphan.stat().st_mtime - age
+    os.utime(orphan, (moment, moment))
+    return orphan
+
+
+def test_orphans_of_dead_writers_are_swept(tmp_path: Path) -> None:
+    """The next write removes what killed writers of the same file left, and nothing else."""
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    alive = os.getpid()
+    orphan = _orphan(tmp_path, "file", dead.pid, 120)
+    ancient = _orphan(tmp_path, "file", alive, 7200)
+    kept = [
+        _orphan(tmp_path, "file", alive, 120),
+        _orphan(tmp_path, "file", dead.pid, 0),  # perhaps a living writer of another container
+        _orphan(tmp_path, "other", dead.pid, 7200),
+        tmp_path / ".file.notes.tmp",
+    ]
+    kept[-1].write_text("somebody's own")
+
+    atomic.write(tmp_path / "file", b"x")
+
+    assert not orphan.exists()
+    assert not ancient.exists()
+    assert all(path.exists() for path in kept)
+
+
+def test_remove(tmp_path: Path) -> None:
+    """A file is removed; one that is missing is fine; a folder is refused."""
+    (tmp_path / "file").write_text("x")
+    atomic.remove(tmp_path / "file")
+    atomic.remove(tmp_path / "file")
+    assert _names(tmp_path) == []
+
+    with pytest.raises(StateError, match="cannot be removed"):
+        atomic.remove(tmp_path)
+
+
+def test_remove_takes_the_link_not_its_target(tmp_path: Path) -> None:
+    """Removing a link leaves what it pointed at."""
+    (tmp_path / "target").write_text("x")
+    (tmp_path / "link").symlink_to("target")
+
+    atomic.remove(tmp_path / "link")
+
+    assert _names(tmp_path) == ["target"]

@@ -1,0 +1,321 @@
+"""JSON documents that people, models and Holdfast edit side by side."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.errors import MissingError, StateError
+from holdfast.state import document
+
+
+def _file(folder: Path, content: bytes) -> Path:
+    file = folder / "state.json"
+    file.write_bytes(content)
+    return file
+
+
+def test_load_gives_content_bytes_and_time(tmp_path: Path) -> None:
+    """A document carries its parsed data, its very bytes, its time and its digest."""
+    raw = b'{"title": "caf\xc3\xa9", "n": [1, 2.5, null, true]}\n'
+    file = _file(tmp_path, raw)
+
+    found = document.load(file)
+
+    assert found.data == {"title": "café", "n": [1, 2.5, None, True]}
+    assert (found.path, found.raw, found.mtime) == (file, raw, file.stat().st_mtime)
+    assert found.digest == hashlib.sha256(raw).hexdigest()
+
+
+def test_load_accepts_a_byte_order_mark_and_crlf(tmp_path: Path) -> None:
+    """What a Windows editor saved is read."""
+    assert document.load(_file(tmp_path, b'\xef\xbb\xbf{\r\n  "a": 1\r\n}\r\n')).data == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b" \r\n", "is empty"),
+        (b"\xef\xbb\xbf\n", "is empty"),
+        (b'{"a": "\xff"}', "is not UTF-8: byte 0xff at offset 7"),
+        (b'\xef\xbb\xbf{"a": "\xff"}', "is not UTF-8: byte 0xff at offset 10"),
+        (b"\xff\xfe{\x00}\x00", "is not UTF-8: byte 0xff at offset 0"),
+        (b'{"a": 1,\n "b": }', "is not JSON: Expecting value, line 2 column 7"),
+        (b'{"a": 1', "is not JSON: Expecting ',' delimiter, line 1 column 8"),
+        (b"\x00" * 64, "is not JSON: Expecting value, line 1 column 1"),
+        (b'{"a": {"b": 1, "c": 2, "b": 3}}', "is not JSON: the key 'b' is given twice in one object"),
+        (b'{"a": NaN}', "is not JSON: NaN is not a JSON number"),
+        (b'{"a": -Infinity}', "is not JSON: -Infinity is not a JSON number"),
+        (b'{"a": 1e999}', "is not JSON: the number 1e999 is too large"),
+        (b'{"a": ' + b"1" * 5000 + b"}", "is not JSON: Exceeds the limit"),
+        (b'{"a": ' + b"[" * 100_000, "is nested too deeply to be read"),
+        (b"[1]", "holds a JSON array where an object is expected"),
+        (b'"x"', "holds a JSON string where an object is expected"),
+        (b"null", "holds a JSON null where an object is expected"),
+        (b"true", "holds a JSON boolean where an object is expected"),
+        (b"4", "holds a JSON number where an object is expected"),
+    ],
+)
+def test_load_says_what_is_wrong_and_where(tmp_path: Path, content: bytes, reason: str) -> None:
+    """Every broken file is a StateError with the file and the reason."""
+    file = _file(tmp_path, content)
+
+    with pytest.raises(StateError) as caught:
+        document.load(file)
+
+    assert str(caught.value).startswith(f"{file}: {reason}")
+    assert file.read_bytes() == content
+
+
+def test_load_tells_missing_from_broken(tmp_path: Path) -> None:
+    """A missing file and a link to nothing are MissingError."""
+    (tmp_path / "link").symlink_to("nothing")
+
+    for name in ("none", "link"):
+        with pytest.raises(MissingError, match="no such file"):
+            document.load(tmp_path / name)
+
+
+def test_load_refuses_what_is_no_file(tmp_path: Path) -> None:
+    """A folder is named as one, and a pipe or device is never waited on."""
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(StateError, match="is a folder"):
+        document.load(tmp_path)
+    with pytest.raises(StateError, match="pipe: is not a regular file"):
+        document.load(tmp_path / "pipe")
+    with pytest.raises(StateError, match="is not a regular file"):
+        document.load(Path("/dev/zero"))
+
+
+def test_load_has_a_limit(tmp_path: Path) -> None:
+    """A file of exactly the limit is read, one byte more is refused."""
+    file = _file(tmp_path, b'{"a": 1}')
+
+    assert document.load(file, limit=8).data == {"a": 1}
+    with pytest.raises(StateError, match="is larger than 7 bytes"):
+        document.load(file, limit=7)
+
+
+def test_load_can_be_kept_inside_a_folder(tmp_path: Path) -> None:
+    """A link out of the given folder is refused, whether it is the file's or a parent's; inside it is fine."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "project/.claude").mkdir(parents=True)
+    _file(tmp_path / "out", b"{}")
+    _file(tmp_path / "project", b"{}")
+    (tmp_path / "project/.claude/out.json").symlink_to(tmp_path / "out/state.json")
+    (tmp_path / "project/.claude/in.json").symlink_to("../state.json")
+    (tmp_path / "project/linked").symlink_to(tmp_path / "out")
+
+    root = tmp_path / "project"
+    assert document.load(root / ".claude/in.json", within=root).data == {}
+    for name in (".claude/out.json", "linked/state.json"):
+        with pytest.raises(StateError, match=r"leads out of .*project through a symbolic link"):
+            document.load(root / name, within=root)
+
+
+STYLES = [
+    '{\n  "a": 1,\n  "b": [\n    "ü"\n  ]\n}\n',
+    '{\n    "a": 1,\n    "b": {\n        "c": null\n    }\n}',
+    '{\n\t"a": 1,\n\t"b": []\n}\n\n',
+    '{\r\n  "a": "x",\r\n  "b": {}\r\n}\r\n',
+    '\ufeff{\r\n   "a": "x"\r\n}',
+    '{"a": 1, "b": {"c": [1, 2]}}\n',
+    '{"a":1,"b":{"c":[1,2]}}',
+    '{\n "a" : 1,\n "b" : 2\n}\n',
+    '{\n"a": 1,\n"b": {\n"c": 2\n}\n}\n',
+    '{\n  "a": "\\u00fc \\ud83d\\ude00",\n  "b": "x"\n}\n',
+    '{\n  "a": "C:\\\\u00fc",\n  "b": "\\u001b"\n}\n',
+    "{}\n",
+    "{}",
+]
+
+
+@pytest.mark.parametrize("text", STYLES)
+def test_render_keeps_the_style_of_the_file(text: str) -> None:
+    """Data written back unchanged in any common style gives the very same bytes."""
+    raw = text.encode()
+
+    assert document.render(json.loads(text.removeprefix("\ufeff")), raw) == raw
+
+
+@pytest.mark.parametrize("text", STYLES)
+def test_render_keeps_the_style_when_data_changes(text: str) -> None:
+    """A new key follows the file's indentation, newlines, spacing, mark and ending."""
+    data = json.loads(text.removeprefix("\ufeff")) | {"new": "é"}
+
+    raw = document.render(data, text.encode())
+
+    assert document.render(json.loads(raw.decode("utf-8-sig")), raw) == raw
+    assert raw.startswith(b"\xef\xbb\xbf") == text.startswith("\ufeff")
+    assert (b"\r\n" in raw) == ("\r\n" in text)
+    assert raw.decode()[len(raw.decode().rstrip()) :] == text[len(text.rstrip()) :]
+    assert json.loads(raw.decode("utf-8-sig")) == data
+
+
+def test_render_of_a_new_file() -> None:
+    """Without a file to follow: two spaces, letters as they are, a final newline."""
+    expected = '{\n  "a": [\n    "ü 😀"\n  ]\n}\n'.encode()
+
+    assert document.render({"a": ["ü 😀"]}) == expected
+    assert document.render({"a": ["ü 😀"]}, b"") == expected
+    assert document.render({"a": ["ü 😀"]}, b" \n") == expected
+
+
+def test_render_keeps_escapes_where_the_file_has_them() -> None:
+    """A file of escaped letters stays plain ASCII; one of plain ASCII takes letters as they are."""
+    assert document.render({"a": "ü"}, b'{"a": "\\u00e9"}') == b'{"a": "\\u00fc"}'
+    assert document.render({"a": "ü"}, b'{"a": "e\\n\\u001b\\\\u00e9"}') == '{"a": "ü"}'.encode()
+
+
+def test_render_survives_lone_surrogates(tmp_path: Path) -> None:
+    """Half an emoji, cut by some other tool, is written as an escape and read back the same."""
+    data = {"a": "x\ud83d", "\udce9": "ü"}
+
+    raw = document.render(data)
+
+    assert b"\\ud83d" in raw
+    assert document.load(_file(tmp_path, raw)).data == data
+
+
+def test_render_refuses_what_json_cannot_hold() -> None:
+    """Not-a-number never reaches a file."""
+    with pytest.raises(ValueError, match="JSON compliant"):
+        document.render({"a": float("nan")})
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(), _VALUES, max_size=5), st.sampled_from(STYLES))
+def test_what_is_rendered_is_read_back(data: dict[str, Any], style: str) -> None:
+    """In every style, any data comes back as it was, and rendering again gives the same bytes."""
+    raw = document.render(data, style.encode())
+
+    again = json.loads(raw.decode("utf-8-sig"))
+    assert again == data
+    assert document.render(again, raw) == raw
+
+
+def test_save_then_load(tmp_path: Path) -> None:
+    """What is saved is what is loaded, with the mode asked for."""
+    file = tmp_path / "deep/state.json"
+
+    assert document.save(file, {"a": 1}, mode=0o600)
+
+    assert document.load(file).data == {"a": 1}
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_save_keeps_unknown_keys_and_their_order(tmp_path: Path) -> None:
+    """A change of one value leaves every other byte of the file."""
+    raw = b'{\r\n    "z": {"deep": [1]},\r\n    "a": 1\r\n}'.replace(
+        b'{"deep": [1]}', b'{\r\n        "deep": [\r\n            1\r\n        ]\r\n    }'
+    )
+    found = document.load(_file(tmp_path, raw))
+
+    assert document.save(found.path, {**found.data, "a": 2}, like=found)
+
+    assert found.path.read_bytes() == raw.replace(b'"a": 1', b'"a": 2')
+
+
+@pytest.mark.parametrize("raw", [b'{"b": 1,   "a" :[1,\n2]}', b'{ "a": [1, 2], "b": 1 }'])
+def test_save_of_the_same_data_writes_nothing(tmp_path: Path, raw: bytes) -> None:
+    """Unchanged data is not rewritten, however oddly the file is laid out (the model's next Edit depends on it)."""
+    found = document.load(_file(tmp_path, raw))
+    before = found.path.stat()
+
+    assert not document.save(found.path, {"a": [1, 2], "b": 1}, like=found)
+
+    assert found.path.read_bytes() == raw
+    assert (found.path.stat().st_ino, found.path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_save_of_the_same_bytes_writes_nothing(tmp_path: Path) -> None:
+    """Without a document to compare with, the bytes on disk decide."""
+    file = tmp_path / "state.json"
+    assert document.save(file, {"a": 1})
+    before = file.stat().st_ino
+
+    assert not document.save(file, {"a": 1})
+    assert file.stat().st_ino == before
+
+
+@pytest.mark.parametrize(("old", "new"), [(1, True), (0, False), (1, 1.0), ("1", 1), ([], None)])
+def test_save_sees_changes_that_python_calls_equal(tmp_path: Path, old: object, new: object) -> None:
+    """A number that becomes a truth value is a change, although Python calls them equal."""
+    found = document.load(_file(tmp_path, document.render({"a": old})))
+
+    assert document.save(found.path, {"a": new}, like=found)
+
+    assert type(document.load(found.path).data["a"]) is type(new)
+
+
+def test_save_to_another_path_writes_the_same_data(tmp_path: Path) -> None:
+    """A document used only as the style of another file does not suppress writing that file."""
+    found = document.load(_file(tmp_path, b'{\n\t"a": 1\n}'))
+
+    assert document.save(tmp_path / "copy.json", found.data, like=found)
+
+    assert (tmp_path / "copy.json").read_bytes() == found.raw
+
+
+def test_save_refuses_a_link(tmp_path: Path) -> None:
+    """A state file that is a link is not written through."""
+    file = _file(tmp_path, b"{}")
+    (tmp_path / "link.json").symlink_to(file)
+
+    with pytest.raises(StateError, match="symbolic link"):
+        document.save(tmp_path / "link.json", {"a": 1})
+    assert file.read_bytes() == b"{}"
+
+
+def test_save_of_endless_nesting_is_a_sentence(tmp_path: Path) -> None:
+    """Data nested beyond what can be written is an error that leaves the file alone."""
+    file = _file(tmp_path, b"{}")
+    data: dict[str, Any] = {}
+    for _ in range(5000):
+        data = {"a": data}
+
+    with pytest.raises(StateError, match="nested too deeply"):
+        document.save(file, data, like=document.load(file))
+    assert file.read_bytes() == b"{}"
+
+
+def test_set_aside_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken files move away one after the other, each kept under its own name."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52Z")
+    names = [document.set_aside(_file(tmp_path, content)).name for content in (b"one", b"two", b"three")]
+
+    stem = "state.json.corrupt-20251209_143052"
+    assert names == [stem, f"{stem}-2", f"{stem}-3"]
+    assert [(tmp_path / name).read_bytes() for name in names] == [b"one", b"two", b"three"]
+    assert not (tmp_path / "state.json").exists()
+
+
+def test_set_aside_moves_a_link_not_its_target(tmp_path: Path) -> None:
+    """A link in our place moves; what it points at stays."""
+    target = tmp_path / "target"
+    target.write_text("x")
+    (tmp_path / "state.json").symlink_to(target)
+
+    assert document.set_aside(tmp_path / "state.json").is_symlink()
+    assert target.read_text() == "x"
+
+
+def test_set_aside_of_nothing_is_an_error(tmp_path: Path) -> None:
+    """A missing file cannot be set aside, and the message names it."""
+    with pytest.raises(StateError, match=r"none\.json: cannot be set aside"):
+        document.set_aside(tmp_path / "none.json")

@@ -1,0 +1,440 @@
+"""The ledger works, or works in memory and says why."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.errors import LedgerError
+from holdfast.state import ledger as module
+from holdfast.state.ledger import Ledger, new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conftest import RunPython
+
+NOTES = "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, n INTEGER, data BLOB)"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.open(tmp_path / "state/ledger.db") as opened:
+        assert opened.problem is None
+        opened.ensure(NOTES)
+        yield opened
+
+
+def _ids(ledger: Ledger) -> list[str]:
+    return [row["id"] for row in ledger.rows("SELECT id FROM notes ORDER BY id")]
+
+
+def test_rows_one_and_run(ledger: Ledger) -> None:
+    """Statements take values, return rows by column name and say how many rows they changed."""
+    assert ledger.run("INSERT INTO notes VALUES (?, ?, ?)", "a", 1, b"\x00") == 1
+    assert ledger.run("INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", "a", 2, None) == 0
+    assert ledger.run("INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET n = 5", "a", 2, None) == 1
+
+    assert ledger.rows("SELECT * FROM notes") == [{"id": "a", "n": 5, "data": b"\x00"}]
+    assert ledger.one("SELECT n FROM notes WHERE id = ?", "a") == {"n": 5}
+    assert ledger.one("SELECT n FROM notes WHERE id = ?", "b") is None
+
+
+def test_a_claim_is_won_once(ledger: Ledger) -> None:
+    """A conditional update changes a row for the first comer only."""
+    ledger.run("INSERT INTO notes VALUES ('seal', 0, NULL)")
+
+    claims = [ledger.run("UPDATE notes SET n = ? WHERE id = 'seal' AND n = 0", who) for who in (7, 8)]
+
+    assert claims == [1, 0]
+    assert ledger.one("SELECT n FROM notes") == {"n": 7}
+
+
+def test_file_and_folder_are_private(ledger: Ledger) -> None:
+    """The file and its write-ahead files are 0600 in a 0700 folder."""
+    assert ledger.file is not None
+    ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+
+    folder = ledger.file.parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+    assert (folder / "ledger.db-wal").exists()
+
+
+def test_a_file_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
+    """An existing ledger with a wider mode becomes 0600."""
+    file = tmp_path / "ledger.db"
+    file.touch(0o644)
+
+    Ledger.open(file).close()
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_what_is_written_stays(tmp_path: Path) -> None:
+    """A second ledger on the same file sees what the first one wrote, at once and later."""
+    with Ledger.open(tmp_path / "l.db") as first, Ledger.open(tmp_path / "l.db") as second:
+        first.ensure(NOTES)
+        first.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+        assert _ids(second) == ["a"]
+    with Ledger.open(tmp_path / "l.db") as third:
+        assert _ids(third) == ["a"]
+
+
+def test_ensure_takes_several_statements_and_runs_once(ledger: Ledger) -> None:
+    """A module's tables and indexes come in one text, harmless to repeat, also in another connection."""
+    ddl = "CREATE TABLE IF NOT EXISTS a (x TEXT);\nCREATE INDEX IF NOT EXISTS a_x ON a (x);\n"
+    ledger.ensure(ddl)
+    ledger.ensure(ddl)
+    assert ledger.file is not None
+    with Ledger.open(ledger.file) as second:
+        second.ensure(ddl)
+        names = {row["name"] for row in second.rows("SELECT name FROM sqlite_master")}
+
+    assert {"a", "a_x"} <= names
+
+
+def test_a_table_ensured_in_an_undone_transaction_is_ensured_again(ledger: Ledger) -> None:
+    """A rollback takes the table away, so the next `ensure` must make it again."""
+    with pytest.raises(ZeroDivisionError), ledger.transaction():
+        ledger.ensure("CREATE TABLE IF NOT EXISTS late (x TEXT)")
+        _ = 1 / 0
+
+    ledger.ensure("CREATE TABLE IF NOT EXISTS late (x TEXT)")
+    assert ledger.rows("SELECT * FROM late") == []
+
+
+def test_a_transaction_is_all_or_nothing(ledger: Ledger) -> None:
+    """A block that fails leaves nothing, one that succeeds leaves everything."""
+    with pytest.raises(ZeroDivisionError), ledger.transaction():
+        ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+        _ = 1 / 0
+    assert _ids(ledger) == []
+
+    with ledger.transaction():
+        ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+        ledger.run("INSERT INTO notes VALUES ('b', 1, NULL)")
+    assert _ids(ledger) == ["a", "b"]
+
+
+def test_transactions_nest(ledger: Ledger) -> None:
+    """An inner block undoes only itself; the outer one decides about all."""
+    with ledger.transaction():
+        ledger.run("INSERT INTO notes VALUES ('outer', 1, NULL)")
+        with pytest.raises(ZeroDivisionError), ledger.transaction():
+            ledger.run("INSERT INTO notes VALUES ('undone', 1, NULL)")
+            _ = 1 / 0
+        with ledger.transaction():
+            ledger.run("INSERT INTO notes VALUES ('inner', 1, NULL)")
+    assert _ids(ledger) == ["inner", "outer"]
+
+    with pytest.raises(ZeroDivisionError), ledger.transaction():
+        with ledger.transaction():
+            ledger.run("INSERT INTO notes VALUES ('gone', 1, NULL)")
+        _ = 1 / 0
+    assert _ids(ledger) == ["inner", "outer"]
+
+
+def test_a_transaction_holds_the_write_lock_from_its_start(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one process reads and decides, no other one can write: a locked ledger is a LedgerError."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    assert ledger.file is not None
+    with Ledger.open(ledger.file) as other, ledger.transaction():
+        with pytest.raises(LedgerError, match=r"ledger\.db: database is locked"):
+            other.run("INSERT INTO notes VALUES ('b', 1, NULL)")
+        assert _ids(other) == []
+
+
+def test_errors_name_the_file(ledger: Ledger) -> None:
+    """A statement that fails is a LedgerError with file and reason, in and outside a transaction."""
+    with pytest.raises(LedgerError, match=r"ledger\.db: no such table: nowhere"):
+        ledger.run("INSERT INTO nowhere VALUES (1)")
+    with pytest.raises(LedgerError, match="UNIQUE"), ledger.transaction():
+        ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+        ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+    assert _ids(ledger) == []
+
+
+def test_a_disk_that_fills_up_is_an_error_and_undoes_the_block(ledger: Ledger) -> None:
+    """When the disk fills in mid-transaction nothing of it stays, and the ledger goes on working."""
+    pages = ledger.rows("PRAGMA page_count")[0]["page_count"]
+    ledger.run(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(LedgerError, match="full"), ledger.transaction():
+        ledger.run("INSERT INTO notes VALUES ('small', 1, NULL)")
+        ledger.run("INSERT INTO notes VALUES ('big', 1, ?)", b"x" * 1_000_000)
+
+    assert _ids(ledger) == []
+    assert ledger.run("INSERT INTO notes VALUES ('small', 1, NULL)") == 1
+
+
+def test_closing_twice_is_fine(tmp_path: Path) -> None:
+    """Closing is safe to repeat, and a closed ledger says so in a LedgerError."""
+    opened = Ledger.open(tmp_path / "l.db")
+    opened.close()
+    opened.close()
+
+    with pytest.raises(LedgerError, match="closed"):
+        opened.rows("SELECT 1")
+
+
+def _usable_in_memory(opened: Ledger) -> None:
+    assert opened.file is None
+    opened.ensure(NOTES)
+    with opened.transaction():
+        opened.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+    assert _ids(opened) == ["a"]
+    opened.close()
+
+
+def test_no_file_means_memory() -> None:
+    """Without a file the ledger works for this run and says that it forgets."""
+    opened = Ledger.open(None)
+
+    assert opened.problem == "the ledger has no file, so nothing is remembered after this run"
+    _usable_in_memory(opened)
+
+
+def test_a_file_in_the_way_of_the_folder(tmp_path: Path) -> None:
+    """With a file where the folder should be, everything works in memory and the problem names the path."""
+    (tmp_path / "state").write_text("in the way")
+
+    opened = Ledger.open(tmp_path / "state/ledger.db")
+
+    assert opened.problem is not None
+    assert opened.problem.startswith(f"{tmp_path}/state/ledger.db: the ledger cannot be used (")
+    _usable_in_memory(opened)
+    assert (tmp_path / "state").read_text() == "in the way"
+
+
+def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
+    """A folder named like the ledger is left alone."""
+    (tmp_path / "ledger.db").mkdir()
+
+    opened = Ledger.open(tmp_path / "ledger.db")
+
+    assert opened.problem is not None
+    assert "not a regular file" in opened.problem
+    _usable_in_memory(opened)
+
+
+def test_a_device_in_place_of_the_file(tmp_path: Path) -> None:
+    """A ledger that is a link to a full device is refused, and the device keeps its mode."""
+    (tmp_path / "ledger.db").symlink_to("/dev/full")
+    before = Path("/dev/full").stat().st_mode
+
+    opened = Ledger.open(tmp_path / "ledger.db")
+
+    assert opened.problem is not None
+    _usable_in_memory(opened)
+    assert Path("/dev/full").stat().st_mode == before
+
+
+def test_a_place_where_nothing_can_be_made() -> None:
+    """A folder that the system lets nobody create costs nothing but memory."""
+    opened = Ledger.open(Path("/proc/holdfast/ledger.db"))
+
+    assert opened.problem is not None
+    _usable_in_memory(opened)
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 4096])
+def test_corrupt_bytes_are_kept_and_memory_used(tmp_path: Path, content: bytes) -> None:
+    """A damaged ledger is neither used nor overwritten."""
+    file = tmp_path / "ledger.db"
+    file.write_bytes(content)
+
+    opened = Ledger.open(file)
+
+    assert opened.problem is not None
+    assert "holdfast doctor" in opened.problem
+    _usable_in_memory(opened)
+    assert file.read_bytes() == content
+
+
+def test_damage_inside_is_an_error_when_met(tmp_path: Path) -> None:
+    """A ledger whose later pages are damaged opens, and the statement that meets the damage is a LedgerError."""
+    file = tmp_path / "ledger.db"
+    with Ledger.open(file) as opened:
+        opened.ensure(NOTES)
+        for number in range(200):
+            opened.run("INSERT INTO notes VALUES (?, 1, ?)", f"{number:03}", b"x" * 1000)
+    raw = file.read_bytes()
+    file.write_bytes(raw[:8192] + b"\xff" * (len(raw) - 8192))
+
+    with Ledger.open(file) as opened, pytest.raises(LedgerError, match="malformed"):
+        opened.rows("SELECT * FROM notes")
+
+
+def _filled(file: Path) -> None:
+    with Ledger.open(file) as opened:
+        opened.ensure(NOTES)
+        opened.run("INSERT INTO notes VALUES ('remembered', 1, NULL)")
+
+
+def test_a_full_disk_forgets_nothing_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the disk full the ledger is in memory, beginning with what the file holds."""
+    _filled(tmp_path / "l.db")
+    real = os.statvfs
+
+    def full(path: Path) -> os.statvfs_result:
+        values = list(real(path))
+        values[4] = 0  # f_bavail
+        return os.statvfs_result(values)
+
+    monkeypatch.setattr(os, "statvfs", full)
+    opened = Ledger.open(tmp_path / "l.db")
+
+    assert opened.problem is not None
+    assert "its disk is full" in opened.problem
+    assert _ids(opened) == ["remembered"]
+    opened.run("INSERT INTO notes VALUES ('new', 1, NULL)")
+    assert _ids(opened) == ["new", "remembered"]
+    opened.close()
+    monkeypatch.undo()
+    with Ledger.open(tmp_path / "l.db") as later:
+        assert _ids(later) == ["remembered"]
+
+
+_WITHOUT_PRIVILEGE = """
+import ctypes, os, sys
+from pathlib import Path
+from holdfast.state.ledger import Ledger
+if os.getuid() == 0 and len(sys.argv) == 2:  # give up root's right to write everywhere, for good
+    drop, override = 24, 1
+    if ctypes.CDLL(None).prctl(drop, override, 0, 0, 0):
+        sys.exit("root cannot be bound by file modes here")
+    os.execv(sys.executable, [*sys.orig_argv, "again"])
+folder = Path(sys.argv[1])
+opened = Ledger.open(folder / "state/ledger.db")
+print(opened.problem)
+print(opened.rows("SELECT id FROM notes"))
+print(opened.run("INSERT INTO notes VALUES ('new', 1, NULL)"))
+fresh = Ledger.open(folder / "state/sub/ledger.db")
+print(fresh.problem)
+"""
+
+
+def test_a_read_only_folder(tmp_path: Path, run_python: RunPython) -> None:
+    """In a folder that may only be read, old rows are there, new ones last for the run, and the file stays."""
+    file = tmp_path / "state/ledger.db"
+    _filled(file)
+    before = file.read_bytes()
+    file.chmod(0o444)
+    file.parent.chmod(0o555)
+    try:
+        problem, rows, changed, fresh = run_python(_WITHOUT_PRIVILEGE, tmp_path).splitlines()
+    finally:
+        file.parent.chmod(0o755)
+
+    assert "the ledger cannot be used" in problem
+    assert rows == "[{'id': 'remembered'}]"
+    assert changed == "1"
+    assert "Permission denied" in fresh
+    assert file.read_bytes() == before
+
+
+_OPEN_TOGETHER = """
+import os, sys
+from pathlib import Path
+from holdfast.state.ledger import Ledger
+import sqlite3
+file, processes = Path(sys.argv[1]), int(sys.argv[2])
+ready, go = os.pipe()
+children = []
+for number in range(processes):
+    if not (child := os.fork()):
+        os.close(go)
+        os.read(ready, 1)  # all at once
+        try:
+            for turn in range(3):
+                with Ledger.open(file) as ledger:
+                    assert ledger.problem is None, ledger.problem
+                    ledger.ensure("CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, n INTEGER)")
+                    ledger.ensure("CREATE INDEX IF NOT EXISTS notes_n ON notes (n)")
+                    with ledger.transaction():
+                        row = ledger.one("SELECT n FROM notes WHERE id = 'sum'") or {"n": 0}
+                        ledger.run(
+                            "INSERT INTO notes VALUES ('sum', ?) ON CONFLICT (id) DO UPDATE SET n = excluded.n",
+                            row["n"] + 1,
+                        )
+                    ledger.run("INSERT INTO notes VALUES (?, 0)", f"{number}-{turn}")
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    children.append(child)
+os.close(ready)
+os.close(go)
+failed = sum(os.waitpid(child, 0)[1] != 0 for child in children)
+sys.exit(1 if failed else 0)
+"""
+
+
+def test_many_processes_open_a_new_ledger_at_once(tmp_path: Path, run_python: RunPython) -> None:
+    """Thirty processes that all create, open and close the ledger together lose no row and meet no problem."""
+    run_python(_OPEN_TOGETHER, tmp_path / "state/ledger.db", 30)
+
+    with Ledger.open(tmp_path / "state/ledger.db") as opened:
+        assert opened.one("SELECT n FROM notes WHERE id = 'sum'") == {"n": 90}
+        assert opened.one("SELECT count(*) AS c FROM notes") == {"c": 91}
+        assert opened.one("PRAGMA journal_mode") == {"journal_mode": "wal"}
+
+
+def test_opening_again_keeps_the_locks_of_this_process(tmp_path: Path, run_python: RunPython) -> None:
+    """Opening the ledger a second time in a process does not let others take the log away under the first."""
+    script = """
+import sys
+from pathlib import Path
+from holdfast.state.ledger import Ledger
+with Ledger.open(Path(sys.argv[1])) as opened:
+    opened.run("INSERT INTO notes VALUES (?, 1, NULL)", sys.argv[2])
+    print([row["id"] for row in opened.rows("SELECT id FROM notes ORDER BY id")])
+"""
+    file = tmp_path / "l.db"
+    with Ledger.open(file) as first:
+        first.ensure(NOTES)
+        first.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+        Ledger.open(file).close()
+        assert run_python(script, file, "b") == "['a', 'b']\n"
+        first.run("INSERT INTO notes VALUES ('c', 1, NULL)")
+        assert run_python(script, file, "d") == "['a', 'b', 'c', 'd']\n"
+
+
+def test_a_ledger_busy_at_its_birth_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Switching to write-ahead logging fails at once while another process does it; then it is simply done again."""
+    real, failures = module._configure, list[str]()
+
+    def busy_twice(connection: sqlite3.Connection) -> None:
+        if len(failures) < 2:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorname = "SQLITE_BUSY"
+            failures.append(error.sqlite_errorname)
+            raise error
+        real(connection)
+
+    monkeypatch.setattr(module, "_configure", busy_twice)
+    with Ledger.open(tmp_path / "l.db") as opened:
+        assert (opened.problem, len(failures)) == (None, 2)
+
+
+def test_the_file_is_plain_sqlite(ledger: Ledger) -> None:
+    """Anybody can look into the ledger with SQLite's own tools."""
+    ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+    assert ledger.file is not None
+
+    with closing(sqlite3.connect(ledger.file)) as plain:
+        assert plain.execute("SELECT id FROM notes").fetchall() == [("a",)]
+
+
+def test_ids_are_unique_and_plain() -> None:
+    """Ids are 32 hexadecimal digits, never the same twice."""
+    ids = {new_id() for _ in range(1000)}
+
+    assert len(ids) == 1000
+    assert all(len(one) == 32 and int(one, 16) >= 0 for one in ids)

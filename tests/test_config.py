@@ -1,0 +1,182 @@
+"""Configuration files, right and wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from holdfast import config, paths
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def user_file() -> Path:
+    paths.config_dir().mkdir(parents=True)
+    return paths.user_config()
+
+
+@pytest.fixture
+def project_file(tmp_path: Path) -> Path:
+    (tmp_path / ".claude").mkdir()
+    return paths.project_config(tmp_path)
+
+
+def test_nothing_needs_configuring(tmp_path: Path) -> None:
+    """Without any file every key has its default and there are no problems."""
+    loaded = config.load(tmp_path, trusted=False)
+
+    assert loaded == config.Loaded(config.Config(), [], [])
+    assert loaded.config.format == "compaction"
+    assert (loaded.config.handlers.timeout, loaded.config.handlers.deadline) == (5.0, 20.0)
+    assert loaded.config.freshness_days == 7
+    assert loaded.config.project.id is None
+
+
+def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_file: Path, tmp_path: Path) -> None:
+    """A trusted project's keys win; the user's others stay, in the same table too."""
+    user_file.write_text('todos = "off"\nformat = "hybrid"\n[handlers]\ntimeout = 2\ndeadline = 9\n')
+    project_file.write_text('format = "compaction"\nproject.id = "shop"\n[handlers]\ndeadline = 4.5\noff = ["a"]\n')
+
+    loaded = config.load(tmp_path, trusted=True)
+
+    assert (loaded.problems, loaded.ignored) == ([], [])
+    assert loaded.config.model_dump() == {
+        "project": {"id": "shop"},
+        "format": "compaction",
+        "freshness_days": 7.0,
+        "handlers": {"off": ["a"], "on": [], "timeout": 2.0, "deadline": 4.5},
+        "todos": "off",
+        "log_level": "info",
+    }
+
+
+def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, project_file: Path, tmp_path: Path) -> None:
+    """Before it is trusted a project names itself and its format, and switches nothing of the user's off."""
+    user_file.write_text('[handlers]\non = ["record_events"]\n')
+    project_file.write_text(
+        'todos = "off"\nformat = "hybrid"\nfreshness_days = 1\nlog_level = "error"\nproject.id = "x"\n'
+        '[handlers]\noff = ["guard"]\non = []\ntimeout = 99\ndeadline = 99\n'
+    )
+
+    loaded = config.load(tmp_path, trusted=False)
+
+    assert loaded.problems == []
+    assert loaded.ignored == [
+        "todos",
+        "log_level",
+        "handlers.off",
+        "handlers.on",
+        "handlers.timeout",
+        "handlers.deadline",
+    ]
+    assert loaded.config.handlers == config.HandlersSection(on=["record_events"])
+    assert (loaded.config.format, loaded.config.freshness_days, loaded.config.project.id) == ("hybrid", 1.0, "x")
+
+
+def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> None:
+    """The user's file may set everything."""
+    user_file.write_text("[handlers]\ntimeout = 1\n")
+
+    assert config.load(tmp_path, trusted=False).config.handlers.timeout == 1.0
+    assert config.load(None, trusted=False).config.handlers.timeout == 1.0
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("todo = 'off'", "unknown key 'todo' (did you mean 'todos'?)"),
+        ("xyzzy = 1", "unknown key 'xyzzy'"),
+        ("handlers.offf = []", "unknown key 'handlers.offf' (did you mean 'handlers.off'?)"),
+        ("handlers = 3", "unknown key 'handlers'"),
+        ("todos = true", "key 'todos': input should be 'tell' or 'off', got True"),
+        ("freshness_days = '7'", "key 'freshness_days': input should be a valid number, got '7'"),
+        ("freshness_days = true", "key 'freshness_days': input should be a valid number, got True"),
+        ("freshness_days = nan", "key 'freshness_days': input should be a finite number, got nan"),
+        ("freshness_days = -1", "key 'freshness_days': input should be greater than or equal to 0, got -1"),
+        ("handlers.timeout = 0", "key 'handlers.timeout': input should be greater than 0, got 0"),
+        ("handlers.off = 'a'", "key 'handlers.off': input should be a valid list, got 'a'"),
+        ("handlers.off = [1]", "key 'handlers.off': input should be a valid string, got [1]"),
+        ("project.id = ''", "key 'project.id': string should have at least 1 character, got ''"),
+        ("project.id = 5", "key 'project.id': input should be a valid string, got 5"),
+    ],
+)
+def test_a_wrong_key_is_named_and_the_rest_counts(user_file: Path, line: str, named: str) -> None:
+    """An unknown key or a wrong value is a problem with file and key; all others are still used."""
+    user_file.write_text(f'log_level = "debug"\n{line}\n')
+
+    loaded = config.load(None, trusted=False)
+
+    assert loaded.config == config.Config(log_level="debug")
+    assert len(loaded.problems) == 1
+    assert loaded.problems[0].startswith(f"{user_file}: {named}")
+
+
+def test_a_wrong_value_of_the_project_leaves_the_user_s(user_file: Path, project_file: Path, tmp_path: Path) -> None:
+    """A project's unusable value does not undo what the user chose."""
+    user_file.write_text('todos = "off"\n')
+    project_file.write_text("todos = 5\n")
+
+    loaded = config.load(tmp_path, trusted=True)
+
+    assert loaded.config.todos == "off"
+    assert loaded.problems[0].startswith(f"{project_file}: key 'todos'")
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (b"todos = x\n", "is not TOML: Invalid value (at line 1, column 9)"),
+        (b"todos = 'off'\n\xff", "is not UTF-8: byte at offset 14"),
+        (b"x = " + b"[" * 5000, "is not TOML"),
+        (b"#" * (1024 * 1024 + 1), "is larger than 1048576 bytes"),
+    ],
+)
+def test_a_broken_file_is_one_problem(
+    user_file: Path, project_file: Path, tmp_path: Path, content: bytes, named: str
+) -> None:
+    """A file that cannot be read as TOML costs only itself."""
+    user_file.write_text('todos = "off"\n')
+    project_file.write_bytes(content)
+
+    loaded = config.load(tmp_path, trusted=True)
+
+    assert loaded.config.todos == "off"
+    assert len(loaded.problems) == 1
+    assert loaded.problems[0].startswith(f"{project_file}: {named}")
+
+
+def test_a_folder_in_place_of_the_file(user_file: Path) -> None:
+    """A folder named holdfast.toml is a problem, not an exception."""
+    user_file.mkdir()
+
+    assert config.load(None, trusted=False).problems == [f"{user_file}: is a folder"]
+
+
+def test_a_byte_order_mark_is_fine(user_file: Path) -> None:
+    """A file saved by an editor that adds a byte order mark is read."""
+    user_file.write_bytes(b'\xef\xbb\xbftodos = "off"\r\n')
+
+    assert config.load(None, trusted=False).config.todos == "off"
+
+
+def test_a_configuration_does_not_change() -> None:
+    """The model is frozen."""
+    with pytest.raises(ValidationError):
+        config.Config().todos = "off"
+
+
+def test_the_table_names_every_key_with_a_meaning() -> None:
+    """The README's table has one row per key, each with values, default and meaning."""
+    rows = [line.split(" | ") for line in config.markdown_table().splitlines()[2:]]
+
+    assert [row[0].strip("|` ") for row in rows] == list(config.keys())
+    assert all(len(row) == 4 and all(cell.strip("| ") for cell in row) for row in rows)
+    assert set(config.keys()) >= config.HARMLESS
+    assert {
+        "project.id", "format", "freshness_days", "handlers.off", "handlers.on", "handlers.timeout",
+        "handlers.deadline", "todos", "log_level",
+    } <= set(config.keys())  # fmt: skip

@@ -1,0 +1,25 @@
+"""The exceptions raised on purpose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast import errors
+
+
+def test_state_error_is_path_and_reason() -> None:
+    """A StateError's text is the whole message, and both its parts can be read."""
+    error = errors.StateError(Path("/a/b.json"), "is empty")
+
+    assert str(error) == "/a/b.json: is empty"
+    assert (error.path, error.reason) == (Path("/a/b.json"), "is empty")
+
+
+@pytest.mark.parametrize(
+    "name", ["StateError", "NotOurs", "MissingError", "TransitionError", "ConfigError", "LedgerError"]
+)
+def test_one_boundary_catches_them_all(name: str) -> None:
+    """Every exception raised on purpose is a HoldfastError."""
+    assert issubclass(getattr(errors, name), errors.HoldfastError)

@@ -1,0 +1,563 @@
+"""Installing and uninstalling: exactly our entries, a way back, and nothing written where something is wrong."""
+
+import json
+import os
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from holdfast import client, demand, install, installs, launcher, paths, scopes, trust, uninstall
+from holdfast.commands import install as install_command
+from holdfast.commands import uninstall as uninstall_command
+from holdfast.errors import StateError
+from holdfast.registration import command, group, settings
+from holdfast.scopes import Scope, Target
+
+SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"
+SHIPPED += '@hookimpl(match="Task")\ndef on_pre_tool_use(event): ...\n'
+BASIC: dict[str, str | None] = {"SessionStart": None, "PreToolUse": "Agent|Task"}
+RULE = "Bash(holdfast:*)"
+FOREIGN = '{\n\t"model" : "x", "n": [1.0, 1e5, 99999999999999999999], "s": "\\u00e9\\/é",\n\t"hooks": {"Stop": []}}'
+
+
+@pytest.fixture(autouse=True)
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Known shipped files, and no client on this machine."""
+    folder = tmp_path / "shipped"
+    (folder / "handlers").mkdir(parents=True)
+    (folder / "handlers" / "basic.py").write_text(SHIPPED)
+    (folder / "skills" / "holdfast").mkdir(parents=True)
+    (folder / "skills" / "holdfast" / "SKILL.md").write_text("the skill")
+    hooks = paths.shipped("hooks")
+    monkeypatch.setattr(paths, "shipped", lambda kind: hooks if kind == "hooks" else folder / kind)
+    monkeypatch.setattr(client, "version", lambda: None)
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project without settings."""
+    folder = tmp_path / "project"
+    (folder / ".claude").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def target(root: Path) -> Target:
+    """The user's settings, which do not exist yet."""
+    return scopes.target("user", root)
+
+
+def handler(folder: Path, name: str, event: str, match: str | None = None) -> Path:
+    """Write a handler file that wants one event."""
+    folder.mkdir(parents=True, exist_ok=True)
+    marker = "@hookimpl" if match is None else f"@hookimpl(match={match!r})"
+    path = folder / f"{name}.py"
+    path.write_text(f"from holdfast import hookimpl\n\n{marker}\ndef on_{event}(event): ...\n")
+    return path
+
+
+def given(target: Target, content: str | bytes) -> Path:
+    """Write the settings as somebody had them before."""
+    target.settings.parent.mkdir(parents=True, exist_ok=True)
+    target.settings.write_bytes(content.encode() if isinstance(content, str) else content)
+    return target.settings
+
+
+def events(target: Target) -> dict[str, Any]:
+    hooks: dict[str, Any] = json.loads(target.settings.read_text("utf-8-sig"))["hooks"]
+    return hooks
+
+
+def backups() -> list[Path]:
+    folder = paths.state_dir() / "backups"
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Every file below a folder with its content."""
+    return {str(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("content", [None, b"", b" \n"])
+def test_missing_or_empty_settings_become_the_printed_ones(target: Target, content: bytes | None) -> None:
+    """Without settings, the file holds exactly what --print prints, and uninstalling leaves what was there."""
+    if content is not None:
+        given(target, content)
+    lines = install.install(target)
+    assert target.settings.read_text() == demand.printed(target.root)
+    assert json.loads(target.settings.read_text()) == settings(BASIC)
+    assert "  PreToolUse    Agent|Task" in lines
+    assert lines[-1] == "to undo: holdfast uninstall --scope user"
+    uninstall.uninstall(target)
+    assert (target.settings.read_bytes() if target.settings.exists() else None) == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        FOREIGN,
+        FOREIGN.replace("\n", "\r\n") + "\r\n",
+        "\ufeff" + FOREIGN,
+        json.dumps(json.loads(FOREIGN), separators=(",", ":")),
+        json.dumps(json.loads(FOREIGN), indent=4, ensure_ascii=False) + "\n\n",
+    ],
+)
+def test_every_foreign_byte_survives_and_comes_back(target: Target, content: str) -> None:
+    """Whatever the style, what was in the file stays in it, the backup is the file before, and uninstall restores it."""
+    path = given(target, content)
+    lines = install.install(target)
+    text = path.read_bytes().decode()
+    if "\r\n" in content:
+        assert text.count("\n") == text.count("\r\n")
+    assert text.startswith(content[: content.index('"hooks"')])
+    assert text.endswith(content[content.rindex("}") :])
+    assert events(target) == {"Stop": [], **settings(BASIC)["hooks"]}
+    (backup,) = backups()
+    assert backup.read_bytes() == content.encode()
+    assert f"the file before: {backup}" in lines
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    assert uninstall.uninstall(target)[0] == f"{path}: restored from {backup}"
+    assert path.read_bytes() == content.encode()
+
+
+def test_a_second_install_changes_nothing(target: Target) -> None:
+    """Running twice: the same bytes, no second backup, no new record, not even a new modification time."""
+    given(target, FOREIGN)
+    install.install(target, allow_cli=True)
+    before = tree(Path.home())
+    times = [path.stat().st_mtime_ns for path in (target.settings, *launcher.programs())]
+    lines = install.install(target, allow_cli=True)
+    assert tree(Path.home()) == before
+    assert times == [path.stat().st_mtime_ns for path in (target.settings, *launcher.programs())]
+    assert lines[0] == f"already registered in {target.settings}, nothing to change:"
+
+
+def test_changed_demand_is_brought_in_and_the_first_file_still_comes_back(target: Target, shipped: Path) -> None:
+    """An upgrade edits only our entries; uninstalling later still restores the file before the first install."""
+    given(target, FOREIGN)
+    install.install(target)
+    (shipped / "handlers" / "basic.py").unlink()
+    handler(shipped / "handlers", "later", "stop")
+    lines = install.install(target)
+    assert events(target) == {"Stop": [group("Stop", None)]}
+    assert "  SessionStart: no longer registered" in lines
+    assert len(backups()) == 2
+    uninstall.uninstall(target)
+    assert target.settings.read_text() == FOREIGN
+
+
+def test_others_changes_since_survive_the_uninstall(target: Target) -> None:
+    """Where somebody edited the file after the install, only our own entries leave it."""
+    given(target, FOREIGN)
+    install.install(target, allow_cli=True)
+    target.settings.write_text(target.settings.read_text().replace('"x"', '"y"'))
+    line = uninstall.uninstall(target)[0]
+    assert "our entries removed" in line
+    assert target.settings.read_text() == FOREIGN.replace('"x"', '"y"')
+    assert str(backups()[-1]) in line
+
+
+def test_others_changes_between_two_installs_are_never_undone(target: Target, shipped: Path) -> None:
+    """A backup from before somebody's own change is not put back over that change."""
+    install.install(target)
+    given(target, target.settings.read_text().replace("{", '{"model": "mine",', 1))
+    handler(shipped / "handlers", "later", "stop")
+    install.install(target)
+    uninstall.uninstall(target)
+    assert json.loads(target.settings.read_text()) == {"model": "mine"}
+
+
+def test_entries_taken_out_by_hand_make_the_next_install_a_first_one(target: Target) -> None:
+    """A file somebody cleaned of us is the new file before."""
+    install.install(target)
+    given(target, '{"hooks": {}}')
+    install.install(target)
+    uninstall.uninstall(target)
+    assert target.settings.read_text() == '{"hooks": {}}'
+
+
+@pytest.mark.parametrize("damage", ["missing", "changed"])
+def test_without_its_backup_only_our_entries_go(target: Target, damage: str) -> None:
+    """A backup that is gone or not the same any more is not used."""
+    given(target, FOREIGN)
+    install.install(target)
+    (backup,) = backups()
+    backup.write_text("{}") if damage == "changed" else backup.unlink()
+    assert "our entries removed" in uninstall.uninstall(target)[0]
+    assert target.settings.read_text() == FOREIGN
+
+
+def test_without_its_record_only_our_entries_go(target: Target) -> None:
+    """A lost or broken record costs the restoring, not the uninstall."""
+    given(target, '{"model": "x"}')
+    install.install(target, allow_cli=True)
+    (paths.state_dir() / "installs.json").write_text("{broken")
+    uninstall.uninstall(target)
+    assert target.settings.read_text() == '{"model": "x"}'
+    assert not paths.launcher().exists()
+
+
+def test_a_broken_record_does_not_stop_an_install(target: Target) -> None:
+    """A record that cannot be read is set aside, not overwritten."""
+    paths.ensure_private(paths.state_dir())
+    (paths.state_dir() / "installs.json").write_text("{broken")
+    install.install(target)
+    assert installs.get(target.real) is not None
+    (aside,) = paths.state_dir().glob("installs.json.corrupt-*")
+    assert aside.read_text() == "{broken"
+
+
+def test_uninstalling_twice_is_fine(target: Target) -> None:
+    """The second time says that nothing is there and touches nothing."""
+    given(target, FOREIGN)
+    install.install(target)
+    uninstall.uninstall(target)
+    before = tree(Path.home())
+    assert uninstall.uninstall(target) == [f"{target.settings}: nothing of ours is in it"]
+    assert tree(Path.home()) == before
+
+
+def test_uninstalling_where_nothing_ever_was_writes_nothing(target: Target) -> None:
+    """No file, no record, no folder appears."""
+    assert uninstall.uninstall(target) == [f"{target.settings}: there is no such file"]
+    assert not any(path.is_file() for path in Path.home().rglob("*"))
+
+
+REFUSED = [
+    ('{\n  // why\n  "hooks": {}\n}', "line 2, column 3: a comment"),
+    ('{"hooks": {},}', "line 1, column 13: a trailing comma"),
+    ('{"hooks": {}, "hooks": {}}', 'the key "hooks" is there twice'),
+    ('{"hooks": [1]}', '"hooks" must be an object'),
+    ('{"hooks": {"Stop": {}}}', '"hooks.Stop" must be an array'),
+    ("[]", "the whole file must be an object"),
+    (b'{"a": "\xff"}', "is not UTF-8 at byte 7"),
+    ("{}".encode("utf-16"), "is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("content", "words"), REFUSED)
+def test_what_is_no_strict_json_is_refused_and_not_touched(target: Target, content: str | bytes, words: str) -> None:
+    """The error names file, place and reason; nothing at all is written, here or elsewhere."""
+    given(target, content)
+    before = tree(Path.home())
+    for act in (lambda: install.install(target, allow_cli=True), lambda: install.preview(target)):
+        with pytest.raises(StateError) as caught:
+            act()
+        assert str(target.settings) in str(caught.value)
+        assert words in str(caught.value)
+    files = {path: content for path, content in tree(Path.home()).items() if content is not None}
+    assert files == {path: content for path, content in before.items() if content is not None}
+    if isinstance(content, str):
+        with pytest.raises(StateError, match="correct it and run again"):
+            uninstall.uninstall(target)
+
+
+def test_a_write_protected_file_is_refused(target: Target) -> None:
+    """Whoever protected the file is asked to unprotect it; launcher and record are not written either."""
+    given(target, FOREIGN).chmod(0o444)
+    with pytest.raises(StateError, match="write-protected"):
+        install.install(target)
+    assert target.settings.read_text() == FOREIGN
+    assert not paths.launcher().exists()
+    assert installs.load() == {}
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "folder is a file"])
+def test_a_place_that_holds_no_file_is_refused(target: Target, kind: str) -> None:
+    """A folder or pipe in the file's place, or a file in its folder's, is named."""
+    if kind == "folder is a file":
+        target.settings.parent.write_text("")
+    else:
+        target.settings.parent.mkdir()
+        target.settings.mkdir() if kind == "folder" else os.mkfifo(target.settings)
+    with pytest.raises(StateError, match=str(target.settings)):
+        install.install(target)
+    assert not paths.launcher().exists()
+
+
+def test_an_unwritable_folder_is_refused(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without permission nothing is begun."""
+    given(target, FOREIGN)
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: real(path, mode) and Path(path) != target.settings.parent)
+    with pytest.raises(StateError, match="not writable for you"):
+        install.install(target)
+    assert target.settings.read_text() == FOREIGN
+    assert not paths.launcher().exists()
+
+
+def test_a_change_by_somebody_else_meanwhile_is_not_lost(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that changed between reading and writing is not overwritten."""
+    given(target, FOREIGN)
+    monkeypatch.setattr(launcher, "write", lambda: given(target, '{"new": 1}'))
+    with pytest.raises(StateError, match="changed by somebody else"):
+        install.install(target)
+    assert target.settings.read_text() == '{"new": 1}'
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_is_written_through(target: Target, tmp_path: Path, exists: bool) -> None:
+    """Settings kept elsewhere behind a link are edited there; the link stays."""
+    kept = tmp_path / "dotfiles" / "claude.json"
+    if exists:
+        kept.parent.mkdir()
+        kept.write_text(FOREIGN)
+    target.settings.parent.mkdir()
+    target.settings.symlink_to(kept)
+    install.install(target)
+    assert target.settings.is_symlink()
+    assert "SessionStart" in json.loads(kept.read_text())["hooks"]
+    uninstall.uninstall(target)
+    assert target.settings.is_symlink()
+    assert (kept.read_text() if kept.exists() else None) == (FOREIGN if exists else None)
+
+
+def test_the_files_mode_stays(target: Target) -> None:
+    """A private settings file stays private."""
+    given(target, FOREIGN).chmod(0o600)
+    install.install(target)
+    uninstall.uninstall(target)
+    assert stat.S_IMODE(target.settings.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("scope", ["user", "project", "local"])
+def test_each_scope_has_its_own_file(root: Path, home: Path, scope: Scope) -> None:
+    """User settings lie in the client's folder, the others in the project."""
+    expected = {
+        "user": home / ".claude" / "settings.json",
+        "project": root / ".claude" / "settings.json",
+        "local": root / ".claude" / "settings.local.json",
+    }
+    install.install(scopes.target(scope, root))
+    assert [path for path in expected.values() if path.exists()] == [expected[scope]]
+
+
+def test_the_clients_folder_may_lie_elsewhere(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLAUDE_CONFIG_DIR moves the user's settings and skills."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    install.install(scopes.target("user", root), allow_cli=True)
+    assert (tmp_path / "config" / "settings.json").exists()
+    assert (tmp_path / "config" / "skills" / "holdfast" / "SKILL.md").exists()
+
+
+def test_what_a_team_gets_does_not_depend_on_the_user(root: Path) -> None:
+    """Project settings and --print leave out the user's handlers, the user's configuration and untrusted files."""
+    handler(paths.user_handlers(), "mine", "stop")
+    handler(paths.user_handlers(), "basic", "notification")
+    handler(root / ".claude" / "handlers", "unknown", "session_end")
+    known = handler(root / ".claude" / "handlers", "known", "setup")
+    trust.grant(root, {".claude/handlers/known.py": trust.digest(known.read_bytes())})
+    paths.user_config().write_text('[handlers]\noff = ["basic", "known"]\n')
+    install.install(scopes.target("project", root))
+    assert set(events(scopes.target("project", root))) == {"SessionStart", "PreToolUse", "Setup"}
+    assert demand.printed(root) == scopes.target("project", root).settings.read_text()
+
+
+def test_a_users_own_settings_have_the_users_handlers_too(target: Target) -> None:
+    """User scope registers shipped, own and trusted project handlers, as configured."""
+    handler(paths.user_handlers(), "mine", "stop")
+    handler(paths.user_handlers(), "off", "session_end")
+    paths.user_config().write_text('[handlers]\noff = ["off"]\n')
+    install.install(target)
+    assert set(events(target)) == {"SessionStart", "PreToolUse", "Stop"}
+
+
+@pytest.mark.parametrize(
+    ("version", "scope", "there"),
+    [
+        (None, "user", False),
+        ((2, 1, 250), "user", False),
+        ((2, 1, 251), "user", True),
+        ((2, 2, 0), "local", True),
+        ((2, 1, 329), "project", False),
+    ],
+)
+def test_newer_events_need_a_newer_client(
+    root: Path,
+    shipped: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: tuple[int, int, int] | None,
+    scope: Scope,
+    there: bool,
+) -> None:
+    """An event the oldest client does not know is registered only for a client that does, never for a team."""
+    monkeypatch.setattr(client, "version", lambda: version)
+    handler(shipped / "handlers", "models", "pre_model_switch")
+    install.install(scopes.target(scope, root))
+    assert ("PreModelSwitch" in events(scopes.target(scope, root))) is there
+
+
+def test_a_project_is_not_forgotten_by_an_install_from_another(root: Path, tmp_path: Path, target: Target) -> None:
+    """Events that one project's trusted handlers need stay in the user's settings when installing elsewhere."""
+    path = handler(root / ".claude" / "handlers", "known", "setup")
+    trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
+    install.install(target)
+    assert "Setup" in events(target)
+    install.install(scopes.target("user", tmp_path))
+    assert "Setup" in events(target)
+    trust.revoke(root)
+    install.install(target)
+    assert "Setup" not in events(target)
+
+
+def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> None:
+    """--allow-cli lets the model call the command and gives it the skill; uninstalling takes both back."""
+    given(target, '{"permissions": {"allow": ["Bash(ls:*)"]}}')
+    install.install(target, allow_cli=True)
+    assert json.loads(target.settings.read_text())["permissions"] == {"allow": ["Bash(ls:*)", RULE]}
+    assert target.skill.read_text() == "the skill"
+    lines = uninstall.uninstall(target)
+    assert f"skill: {target.skill} removed" in lines
+    assert not target.skill.parent.exists()
+    assert target.settings.read_text() == '{"permissions": {"allow": ["Bash(ls:*)"]}}'
+
+
+def test_a_later_install_without_it_keeps_the_allowance(target: Target) -> None:
+    """What --allow-cli added is taken back by uninstall alone, even after an install without it."""
+    install.install(target, allow_cli=True)
+    install.install(target)
+    assert json.loads(target.settings.read_text())["permissions"] == {"allow": [RULE]}
+    assert target.skill.exists()
+    uninstall.uninstall(target)
+    assert not target.skill.exists()
+    assert not target.settings.exists()
+
+
+def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> None:
+    """A rule that was there before stays."""
+    given(target, json.dumps({"permissions": {"allow": [RULE]}}))
+    install.install(target, allow_cli=True)
+    given(target, target.settings.read_text() + "\n")
+    uninstall.uninstall(target)
+    assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
+
+
+def test_our_own_copy_of_the_skill_is_brought_up_to_date(target: Target, shipped: Path) -> None:
+    """A newer skill replaces our unchanged older copy."""
+    install.install(target, allow_cli=True)
+    (shipped / "skills" / "holdfast" / "SKILL.md").write_text("a newer skill")
+    install.install(target, allow_cli=True)
+    assert target.skill.read_text() == "a newer skill"
+    uninstall.uninstall(target)
+    assert not target.skill.exists()
+
+
+def test_a_skill_that_is_not_ours_is_left(target: Target) -> None:
+    """Neither install nor uninstall touches a file of that name that is somebody else's or was changed."""
+    target.skill.parent.mkdir(parents=True)
+    target.skill.write_text("mine")
+    lines = install.install(target, allow_cli=True)
+    assert f"skill: {target.skill} is not ours and was left as it is" in lines
+    uninstall.uninstall(target)
+    assert target.skill.read_text() == "mine"
+
+
+def test_a_skill_changed_since_is_left(target: Target) -> None:
+    """Our copy becomes its editor's once it was edited."""
+    install.install(target, allow_cli=True)
+    target.skill.write_text("edited")
+    assert f"skill: {target.skill} was changed since and was left as it is" in uninstall.uninstall(target)
+    assert target.skill.read_text() == "edited"
+
+
+def test_the_programs_go_with_the_last_settings_that_name_them(root: Path) -> None:
+    """The launcher stays while another file is recorded that still exists."""
+    first, second = scopes.target("user", root), scopes.target("local", root)
+    install.install(first)
+    install.install(second)
+    assert uninstall.uninstall(first)[-1] == "the launcher stays, other settings still name it"
+    assert all(path.exists() for path in launcher.programs())
+    uninstall.uninstall(second)
+    assert not any(path.exists() for path in launcher.programs())
+
+
+def test_settings_deleted_by_hand_do_not_keep_the_programs(root: Path, tmp_path: Path) -> None:
+    """A recorded file that is gone, with its project, counts no longer."""
+    other = scopes.target("project", tmp_path / "other")
+    (tmp_path / "other").mkdir()
+    install.install(other)
+    install.install(scopes.target("user", root))
+    other.settings.unlink()
+    uninstall.uninstall(scopes.target("user", root))
+    assert not paths.launcher().exists()
+
+
+def test_settings_a_team_already_has_are_claimed_but_not_changed(root: Path) -> None:
+    """Installing where a teammate already did writes the launcher only; uninstalling removes the entries."""
+    target = scopes.target("project", root)
+    given(target, demand.printed(root))
+    install.install(target)
+    assert (target.settings.read_text(), backups()) == (demand.printed(root), [])
+    assert paths.launcher().exists()
+    uninstall.uninstall(target)
+    assert json.loads(target.settings.read_text()) == {}
+
+
+def test_a_setting_that_silences_all_hooks_is_mentioned(target: Target) -> None:
+    """An install that can have no effect says so (client fact §4.3)."""
+    given(target, '{"disableAllHooks": true}')
+    assert any("disableAllHooks" in line for line in install.install(target))
+
+
+def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> None:
+    """What was installed answers a real payload with exit 0 and silence for an event nobody handles."""
+    install.install(target)
+    env = {"PATH": os.defpath, "HOME": str(Path.home()), "HOLDFAST_SERVER": "off"}
+    payload = b'{"hook_event_name": "CwdChanged", "session_id": "s", "transcript_path": "", "cwd": "/"}'
+    done = subprocess.run(["/bin/sh", "-c", command("CwdChanged")], env=env, input=payload, capture_output=True)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.fixture
+def holdfast(root: Path) -> Callable[..., str]:
+    """Run a command's function as the command line does, in the project."""
+    commands = {"install": install_command.command, "uninstall": uninstall_command.command}
+
+    def run(name: str, *arguments: str) -> str:
+        result = CliRunner().invoke(commands[name], [*arguments, "--project", str(root)], catch_exceptions=False)
+        assert result.exit_code == 0
+        return result.output
+
+    return run
+
+
+def test_printing_prints_the_settings_and_writes_nothing(holdfast: Callable[..., str]) -> None:
+    """--print is the settings JSON alone."""
+    assert json.loads(holdfast("install", "--print", "--scope", "local")) == settings(BASIC)
+    assert not any(path.is_file() for path in Path.home().rglob("*"))
+
+
+def test_a_dry_run_prints_the_difference_and_writes_nothing(holdfast: Callable[..., str], target: Target) -> None:
+    """--dry-run is a unified diff: the old line out, the new ones in."""
+    given(target, '{\n  "a": "\u2028"\n}')
+    before = tree(Path.home())
+    shown = holdfast("install", "--dry-run", "--allow-cli")
+    assert tree(Path.home()) == before
+    assert shown.startswith(f'--- {target.settings}\n+++ {target.settings}\n@@ -1,3 +1,')
+    assert '\n-  "a": "\u2028"\n' in shown
+    assert '\n+  "a": "\u2028",\n' in shown
+    assert f'"{RULE}"' in shown
+    assert shown.endswith("\n }\n\\ No newline at end of file\n")
+
+
+def test_a_dry_run_of_a_new_file_and_of_no_change(holdfast: Callable[..., str]) -> None:
+    """A file that would be created is shown whole; where nothing would change nothing is shown."""
+    assert holdfast("install", "--dry-run").startswith("--- /dev/null\n")
+    holdfast("install")
+    assert holdfast("install", "--dry-run") == ""
+
+
+def test_the_commands_install_and_uninstall_a_named_file(holdfast: Callable[..., str], tmp_path: Path) -> None:
+    """--settings names any file, and the undo line is the command that undoes it."""
+    named = tmp_path / "some where.json"
+    shown = holdfast("install", "--scope", "local", "--settings", str(named))
+    assert f"--scope local --settings '{named}' --project" in shown.splitlines()[-1]
+    assert json.loads(named.read_text()) == settings(BASIC)
+    assert f"{named}: removed" in holdfast("uninstall", "--scope", "local", "--settings", str(named))
+    assert not named.exists()

@@ -1,0 +1,185 @@
+"""The log never costs an event."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import log, paths
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import RunPython
+
+
+def test_one_line_with_time_level_and_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line holds UTC time, level, message and fields."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52Z")
+
+    log.write("warning", "handler failed", handler="a.py", reason="no such key", empty="")
+
+    assert log.tail(9) == [
+        "2025-12-09T14:30:52.000000Z warning handler failed handler=a.py reason='no such key' empty=''"
+    ]
+
+
+def test_the_log_is_private() -> None:
+    """Only the user may read the log."""
+    log.write("info", "x")
+
+    assert stat.S_IMODE(paths.log_file().stat().st_mode) == 0o600
+    assert stat.S_IMODE(paths.log_file().parent.stat().st_mode) == 0o700
+
+
+def test_secrets_are_redacted_in_messages_and_fields() -> None:
+    """Neither a token in a text nor the value of a secret-like field reaches the disk."""
+    log.write("error", "sent Bearer abcdefgh12345678", password="hunter2", url="https://u:hunter2@example.org/")
+
+    text = paths.log_file().read_text()
+    assert "hunter2" not in text
+    assert "abcdefgh" not in text
+
+
+def test_a_message_cannot_forge_a_line() -> None:
+    """Newlines, escapes, bidirectional marks and lone surrogates are written as escapes."""
+    log.write("info", "a\nb\x1b[31m\u2028\u202e\ud800", field="c\r\nd")
+
+    assert len(log.tail(9)) == 1
+    assert r"a\nb\x1b[31m\u2028\u202e\ud800" in log.tail(1)[0]
+    assert log.tail(1)[0].isprintable()
+
+
+def test_levels_below_the_lowest_are_left_out() -> None:
+    """Debug lines are left out until asked for."""
+    log.write("debug", "one")
+    log.set_level("debug")
+    log.write("debug", "two")
+    log.set_level("error")
+    log.write("warning", "three")
+
+    assert [line.split()[-1] for line in log.tail(9)] == ["two"]
+
+
+def test_long_messages_are_shortened() -> None:
+    """A huge message takes a bounded line."""
+    log.write("info", "x" * 10_000_000)
+
+    assert len(paths.log_file().read_bytes()) < 9000
+
+
+def test_a_full_file_is_rotated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past the limit the file moves to `.1` and the tail reads across both."""
+    monkeypatch.setattr(log, "LIMIT", 200)
+    for number in range(8):
+        log.write("info", f"line-{number}")
+
+    older = paths.log_file().with_name("holdfast.log.1")
+    assert older.stat().st_size < 300
+    assert paths.log_file().stat().st_size < 300
+    last = [line.rpartition("-")[2] for line in log.tail(3)]
+    assert last == ["5", "6", "7"]
+
+
+def test_a_file_rotated_by_another_process_meanwhile_is_not_rotated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes second to a full log leaves the fresh one where it is."""
+    log.write("info", "old " + "x" * 500)
+    real = fcntl.flock
+
+    def other_process_first(descriptor: int, operation: int) -> None:
+        paths.log_file().replace(paths.log_file().with_name("holdfast.log.1"))
+        paths.log_file().write_text("fresh\n")
+        real(descriptor, operation)
+
+    monkeypatch.setattr(log, "LIMIT", 500)
+    monkeypatch.setattr(fcntl, "flock", other_process_first)
+    log.write("info", "second")
+
+    assert paths.log_file().read_text() == "fresh\n"
+    assert [line.split()[2] for line in log.tail(9)[:2]] == ["old", "second"]
+
+
+def test_tail_of_nothing() -> None:
+    """Without a log, or asked for none, the tail is empty."""
+    assert log.tail(5) == []
+    log.write("info", "x")
+    assert log.tail(0) == []
+
+
+def _file_in_the_way(home: Path) -> None:
+    paths.state_dir().parent.mkdir(parents=True)
+    paths.state_dir().write_text("")
+
+
+def _pipe_in_the_way(home: Path) -> None:
+    paths.log_file().parent.mkdir(parents=True)
+    os.mkfifo(paths.log_file())
+
+
+def _link_in_the_way(home: Path) -> None:
+    paths.log_file().parent.mkdir(parents=True)
+    (home / "victim").write_text("kept")
+    paths.log_file().symlink_to(home / "victim")
+
+
+@pytest.mark.parametrize("obstacle", [_file_in_the_way, _pipe_in_the_way, _link_in_the_way])
+def test_a_log_that_cannot_be_written_costs_nothing(
+    obstacle: object, home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With a file, a pipe or a link in its place the log stays silent, and no link is followed."""
+    assert callable(obstacle)
+    obstacle(home)
+
+    log.write("error", "lost")
+
+    assert capfd.readouterr() == ("", "")
+    assert not (home / "victim").exists() or (home / "victim").read_text() == "kept"
+
+
+def test_a_value_that_cannot_be_shown_is_named_by_its_type() -> None:
+    """A field whose text raises does not cost the line."""
+
+    class Sulky:
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    log.write("info", "still here", what=Sulky())
+
+    assert "still here what=<Sulky>" in log.tail(1)[0]
+
+
+_MANY = """
+import os, sys
+from holdfast import log
+children = []
+for number in range(20):
+    if not (child := os.fork()):
+        for line in range(50):
+            log.write("info", f"process-{number}-line-{line}-" + "x" * 500)
+        os._exit(0)
+    children.append(child)
+assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+"""
+
+
+def test_lines_of_many_processes_never_mix(run_python: RunPython) -> None:
+    """A thousand lines from twenty processes are all there and whole."""
+    run_python(_MANY)
+
+    lines = log.tail(2000)
+    assert len(lines) == 1000
+    assert all(re.fullmatch(r"\S+ info process-\d+-line-\d+-x{500}", line) for line in lines)
+
+
+def test_rotation_by_many_processes_keeps_two_whole_files(run_python: RunPython) -> None:
+    """When many processes meet a full log, it is rotated once and no fresh log is thrown away."""
+    run_python("from holdfast import log\nlog.LIMIT = 300_000\n" + _MANY)
+
+    lines = log.tail(2000)
+    assert len(lines) == 1000
+    assert all(re.fullmatch(r"\S+ info process-\d+-line-\d+-x{500}", line) for line in lines)

@@ -1,0 +1,136 @@
+"""Where things lie."""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_folders_follow_the_user_s_choice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The XDG variables decide where configuration, state, cache and data lie."""
+    for name in ("CONFIG", "STATE", "CACHE", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+
+    assert paths.user_config() == tmp_path / "CONFIG/holdfast/holdfast.toml"
+    assert paths.user_handlers() == tmp_path / "CONFIG/holdfast/handlers"
+    assert paths.log_file() == tmp_path / "STATE/holdfast/log/holdfast.log"
+    assert paths.cache_dir() == tmp_path / "CACHE/holdfast"
+    assert paths.data_dir() == tmp_path / "DATA/holdfast"
+
+
+def test_the_registered_command_s_place_is_fixed(monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path: Path) -> None:
+    """The launcher lies where settings.json names it literally, wherever data folders point."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+    assert paths.launcher() == home / ".local/share/holdfast/run"
+    assert paths.command_dir() == home / ".local/share/holdfast/bin"
+
+
+def test_package_root_makes_the_package_importable() -> None:
+    """The package root is the folder that holds the package."""
+    assert (paths.package_root() / "holdfast" / "paths.py").is_file()
+
+
+def test_shipped_prefers_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a checkout the top-level folders are used, in a wheel those inside the package."""
+    (tmp_path / "handlers").mkdir()
+    monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "src/holdfast")
+    assert paths.shipped("handlers") == tmp_path / "handlers"
+    assert paths.shipped("skills") == tmp_path / "src/holdfast/_shipped/skills"
+
+    monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "site-packages/holdfast")
+    assert paths.shipped("handlers") == tmp_path / "site-packages/holdfast/_shipped/handlers"
+
+
+def test_project_places(tmp_path: Path) -> None:
+    """What a project keeps lies in its .claude folder."""
+    assert paths.project_config(tmp_path) == tmp_path / ".claude/holdfast.toml"
+    assert paths.project_handlers(tmp_path) == tmp_path / ".claude/handlers"
+    assert paths.sidecar_dir(tmp_path) == tmp_path / ".claude/holdfast"
+
+
+def test_private_folders_are_the_owner_s_alone(tmp_path: Path) -> None:
+    """Every folder that is created is 0700; one that was there keeps its mode."""
+    tmp_path.chmod(0o755)
+
+    folder = paths.ensure_private(tmp_path / "a/b/c")
+
+    modes = [stat.S_IMODE(place.stat().st_mode) for place in (folder, folder.parent, folder.parent.parent, tmp_path)]
+    assert modes == [0o700, 0o700, 0o700, 0o755]
+    assert paths.ensure_private(folder) == folder
+
+
+def test_private_folder_with_a_file_in_the_way(tmp_path: Path) -> None:
+    """A file where the folder should be is an OSError, not a silent success."""
+    (tmp_path / "a").write_text("")
+
+    with pytest.raises(OSError, match="a"):
+        paths.ensure_private(tmp_path / "a/b")
+
+
+def _tree(root: Path, *folders: str) -> None:
+    for folder in folders:
+        (root / folder).mkdir(parents=True)
+
+
+def test_root_from_the_nearest_marker_upward(tmp_path: Path) -> None:
+    """Without any name given, the nearest folder with .claude or .git is the project."""
+    _tree(tmp_path, "repo/.git", "repo/sub/.claude", "repo/sub/deep/er", "repo/other")
+
+    assert paths.find_root(None, {}, tmp_path / "repo/sub/deep/er") == tmp_path / "repo/sub"
+    assert paths.find_root(None, {}, tmp_path / "repo/other") == tmp_path / "repo"
+    assert paths.find_root(None, {}, tmp_path / "repo/sub/.claude") == tmp_path / "repo/sub"
+
+
+def test_a_worktree_s_git_file_marks_a_root(tmp_path: Path) -> None:
+    """In a worktree .git is a file, which marks the root just the same."""
+    _tree(tmp_path, "tree/inner")
+    (tmp_path / "tree/.git").write_text("gitdir: elsewhere\n")
+
+    assert paths.find_root(None, {}, tmp_path / "tree/inner") == tmp_path / "tree"
+
+
+def test_the_home_folder_is_no_project(home: Path) -> None:
+    """The user's own ~/.claude does not make the home folder a project; its .git would."""
+    _tree(home, ".claude", "notes/today")
+    assert paths.find_root(None, {}, home / "notes/today") == home / "notes/today"
+
+    _tree(home, ".git")
+    assert paths.find_root(None, {}, home / "notes/today") == home
+
+
+def test_named_roots_win_in_order(tmp_path: Path) -> None:
+    """--project beats HOLDFAST_PROJECT_DIR beats CLAUDE_PROJECT_DIR beats looking upward."""
+    _tree(tmp_path, "a", "b", "c", "d/.git")
+    env = {"HOLDFAST_PROJECT_DIR": str(tmp_path / "b"), "CLAUDE_PROJECT_DIR": str(tmp_path / "c")}
+
+    assert paths.find_root("../a", env, tmp_path / "d") == tmp_path / "a"
+    assert paths.find_root(None, env, tmp_path / "d") == tmp_path / "b"
+    assert paths.find_root(None, env | {"HOLDFAST_PROJECT_DIR": ""}, tmp_path / "d") == tmp_path / "c"
+
+
+def test_roots_are_real_paths(tmp_path: Path) -> None:
+    """A root reached through a link is named by its real path, so that its state is found again."""
+    _tree(tmp_path, "real/.git")
+    (tmp_path / "link").symlink_to("real")
+
+    assert paths.find_root(str(tmp_path / "link"), {}, tmp_path) == tmp_path / "real"
+    assert paths.find_root(None, {}, tmp_path / "link") == tmp_path / "real"
+
+
+@pytest.mark.parametrize("name", ["--project", "HOLDFAST_PROJECT_DIR", "CLAUDE_PROJECT_DIR"])
+def test_a_named_root_that_does_not_exist_is_refused(tmp_path: Path, name: str) -> None:
+    """A misspelt folder is an error that names where the name came from."""
+    missing = str(tmp_path / "missing")
+    explicit, env = (missing, {}) if name == "--project" else (None, {name: missing})
+
+    with pytest.raises(HoldfastError, match=f"{name} names .*missing, which is not a folder"):
+        paths.find_root(explicit, env, tmp_path)

@@ -1,0 +1,230 @@
+"""What is registered: the right events, matchers that select enough, and a command that cannot do harm."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import events, registration
+from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.loader import HandlerFile
+from holdfast.matching import matches
+from holdfast.scan import Route
+
+SHELLS = [shell for shell in ("/bin/sh", shutil.which("bash"), shutil.which("dash")) if shell]
+EARLIER = [
+    'p="$HOME/.local/share/holdfast/run"; [ -x "$p" ] && "$p" Stop 2>/dev/null; exit 0',
+    '"$HOME/.local/share/holdfast/run" Stop; exit 0',
+    "exec ~/.local/share/holdfast/run Stop",
+    '[ -x "$HOME/.local/share/holdfast/run" ] && "$HOME/.local/share/holdfast/run" Stop',
+    "/home/somebody/.local/share/holdfast/run Stop",
+    "${HOME}/.local/share/holdfast/run",
+]
+
+
+def file(
+    *routes: tuple[str, str | None],
+    place: Literal["shipped", "user", "project"] = "shipped",
+    name: str = "some",
+    **changes: Any,
+) -> HandlerFile:
+    """A handler file with these (event, matcher) routes."""
+    made = tuple(Route(event, "on_it", match) for event, match in routes)
+    given: dict[str, Any] = {"trusted": True, "off": False, **changes}
+    return HandlerFile(place, name, Path(place, f"{name}.py"), b"", "", routes=made, **given)
+
+
+def wanted(*routes: tuple[str, str | None]) -> dict[str, str | None]:
+    return registration.wanted([file(*routes)], frozenset(EVENTS))
+
+
+def test_only_known_events_in_the_order_of_the_events() -> None:
+    """Every wanted event is named once, in the one order, and none that the client does not know."""
+    files = [file(("Stop", None), ("SessionStart", None)), file(("PreModelSwitch", None), ("SessionStart", None))]
+    assert list(registration.wanted(files, OLDEST_CLIENT_EVENTS)) == ["SessionStart", "Stop"]
+    assert list(registration.wanted(files, frozenset(EVENTS))) == ["SessionStart", "Stop", "PreModelSwitch"]
+
+
+def test_only_active_files_want_anything() -> None:
+    """A file that is off, untrusted or replaced registers nothing."""
+    files = [
+        file(("Stop", None), off=True),
+        file(("Setup", None), trusted=False, place="project"),
+        file(("SessionEnd", None), replaced_by=Path("elsewhere.py")),
+    ]
+    assert registration.wanted(files, frozenset(EVENTS)) == {}
+
+
+@pytest.mark.parametrize(
+    ("matchers", "union"),
+    [
+        (["Bash"], "Bash"),
+        (["Write", "Bash|Edit", "Write"], "Bash|Edit|Write"),
+        (["Bash, Edit"], "Bash|Edit"),
+        (["Task"], "Agent|Task"),
+        (["Agent|Bash"], "Agent|Bash|Task"),
+        (["Bash", None], None),
+        (["Bash", ""], None),
+        (["Bash", "*"], None),
+        (["mcp__a__.*"], "(?:mcp__a__.*)"),
+        (["Bash", "mcp__a__.*", "Task"], "^(?:Agent|Bash|Task)$|(?:mcp__a__.*)"),
+        (["^Edit", "Write$", "^Edit"], "(?:^Edit)|(?:Write$)"),
+    ],
+)
+def test_one_matcher_selects_what_any_route_asks_for(matchers: list[str | None], union: str | None) -> None:
+    """Lists are joined, a regular expression stands beside them, and no matcher beats them all."""
+    assert wanted(*(("PreToolUse", matcher) for matcher in matchers)) == {"PreToolUse": union}
+
+
+@pytest.mark.parametrize("pattern", ["(?i)bash", "(?P<x>a)", "(a)\\1", "a++", "\\Abash", "(?<n>a)", "(unclosed", "a{2}+"])
+def test_a_pattern_the_client_may_not_read_asks_for_every_value(pattern: str) -> None:
+    """One pattern that is invalid for the client would silence every handler of its event (client fact §4.2)."""
+    assert wanted(("PreToolUse", pattern), ("PreToolUse", "Bash")) == {"PreToolUse": None}
+
+
+def test_events_whose_lists_know_only_bars() -> None:
+    """StopFailure and FileChanged get one list with bars, from which FileChanged reads the files to watch."""
+    assert wanted(("FileChanged", ".envrc|.env"), ("FileChanged", "pyproject.toml")) == {
+        "FileChanged": ".env|.envrc|pyproject.toml"
+    }
+    assert wanted(("StopFailure", "rate_limit"), ("StopFailure", "^(?:a|b)$")) == {
+        "StopFailure": "rate_limit|^(?:a|b)$"
+    }
+
+
+def test_events_without_a_matcher_field_get_no_matcher() -> None:
+    """The events the client ignores matchers on are those whose model has no matcher field."""
+    assert {name for name in EVENTS if events.model(name).matcher_field is None} == registration.NO_MATCHER
+    assert wanted(("Stop", "Bash")) == {"Stop": None}
+
+
+TOOLS = st.sampled_from(["Bash", "Task", "Agent", "mcp__a__b", "Web Fetch", "x-y"])
+MATCHERS = st.lists(TOOLS, min_size=1, max_size=3).map("|".join) | st.sampled_from(["mcp__.*", "^B", "sh$", "Task.*"])
+
+
+@given(matchers=st.lists(MATCHERS, min_size=1, max_size=4), tool=TOOLS)
+def test_nothing_a_route_asks_for_is_lost(matchers: list[str], tool: str) -> None:
+    """Whatever one route selects, the registered matcher selects."""
+    union = wanted(*(("PreToolUse", matcher) for matcher in matchers))["PreToolUse"]
+    if any(matches(matcher, tool, "PreToolUse") for matcher in matchers):
+        assert matches(union, tool, "PreToolUse")
+
+
+def test_a_place_seen_alone_has_back_what_another_place_replaced() -> None:
+    """A user's own file must not change what a team registers, nor a project's file the user's."""
+    own = file(("Stop", None), place="user", name="a")
+    shipped = file(("Setup", None), name="a", replaced_by=own.path)
+    other = file(("SessionEnd", None), name="b", replaced_by=Path("shipped/a.py"))
+    team = registration.visible([shipped, other, own], "shipped", "project")
+    assert registration.routes(team) == [("Setup", None)]
+    assert registration.routes(registration.visible([shipped, own], "shipped", "user")) == [("Stop", None)]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_command_is_recognised_as_ours(event: str) -> None:
+    """Every command we register is found again."""
+    assert registration.ours(registration.command(event))
+
+
+@pytest.mark.parametrize("command", EARLIER)
+def test_other_forms_of_our_command_are_recognised(command: str) -> None:
+    """Commands of other versions that begin with the launcher are ours."""
+    assert registration.ours(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "echo hello",
+        'tee /tmp/payload | "$HOME/.local/share/holdfast/run" Stop',
+        "/usr/bin/wrapper $HOME/.local/share/holdfast/run Stop",
+        "$HOME/.local/share/holdfast/runner Stop",
+        "$HOME/.local/share/holdfast/run.sh Stop",
+        "python3 /opt/holdfast/run",
+    ],
+)
+def test_a_command_that_only_mentions_the_launcher_is_not_ours(command: str) -> None:
+    """Somebody else's command is never touched."""
+    assert not registration.ours(command)
+
+
+def test_settings_hold_the_groups_and_nothing_else() -> None:
+    """The printed settings have the client's schema; no matcher means no key."""
+    assert registration.settings({"Stop": None, "PreToolUse": "Bash"}) == {
+        "hooks": {
+            "Stop": [{"hooks": [{"type": "command", "command": registration.command("Stop")}]}],
+            "PreToolUse": [
+                {"matcher": "Bash", "hooks": [{"type": "command", "command": registration.command("PreToolUse")}]}
+            ],
+        }
+    }
+
+
+def run(shell: str, event: str, home: Path | None) -> subprocess.CompletedProcess[bytes]:
+    env = {"PATH": os.defpath} | ({} if home is None else {"HOME": str(home)})
+    return subprocess.run([shell, "-c", registration.command(event)], env=env, input=b"{}", capture_output=True)
+
+
+def launcher(home: Path, text: str, mode: int = 0o755) -> None:
+    path = home / ".local/share/holdfast/run"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("event", ["PreToolUse", "TeammateIdle", "TaskCompleted"])
+def test_the_command_passes_the_event_and_stdin_and_only_two_means_no(tmp_path: Path, shell: str, event: str) -> None:
+    """The launcher gets the event's name and the payload; its exit code counts only where 2 is the only no."""
+    launcher(tmp_path, '#!/bin/sh\nprintf "%s " "$1"; cat; echo reason >&2; exit "${CODE:-2}"\n')
+    done = run(shell, event, tmp_path)
+    decides = event in registration.EXIT_CODE_EVENTS
+    assert (done.stdout, done.returncode) == (f"{event} {{}}".encode(), 2 if decides else 0)
+    assert done.stderr == (b"reason\n" if decides else b"")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("event", ["PreToolUse", "TeammateIdle"])
+@pytest.mark.parametrize("code", [0, 1, 126, 127, 255])
+def test_no_other_exit_code_of_the_launcher_gets_out(tmp_path: Path, shell: str, event: str, code: int) -> None:
+    """A failing launcher never refuses anything."""
+    launcher(tmp_path, f"#!/bin/sh\nexit {code}\n")
+    done = run(shell, event, tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("event", ["PreToolUse", "TaskCompleted"])
+def test_without_holdfast_the_command_is_silent(tmp_path: Path, shell: str, event: str) -> None:
+    """On a machine without Holdfast, or without HOME, every event passes."""
+    for home in (tmp_path, None):
+        done = run(shell, event, home)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("event", ["PreToolUse", "TaskCompleted"])
+@pytest.mark.parametrize("kind", ["dead interpreter", "not executable", "folder"])
+def test_with_the_launcher_broken_the_command_passes(tmp_path: Path, shell: str, event: str, kind: str) -> None:
+    """An interpreter that is gone, a file that may not run, a folder in its place: exit 0 and an empty stdout."""
+    if kind == "folder":
+        (tmp_path / ".local/share/holdfast/run").mkdir(parents=True)
+    else:
+        launcher(tmp_path, "#!/gone/python -IS\nprint(1)\n", 0o644 if kind == "not executable" else 0o755)
+    done = run(shell, event, tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    if event == "PreToolUse":
+        assert done.stderr == b""
+
+
+def test_the_command_is_the_same_on_every_machine() -> None:
+    """No path of this machine is in what is registered."""
+    for event in EVENTS:
+        assert re.findall(r"/\S+", registration.command(event).replace(registration.LAUNCHER, "")) in ([], ["/dev/null;"])

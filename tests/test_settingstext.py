@@ -1,0 +1,227 @@
+"""Our entries come and go in a settings.json, and nobody else's change."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.errors import HoldfastError
+from holdfast.events import EVENTS
+from holdfast.registration import command, group, settings
+from holdfast.settingstext import SettingsText
+
+WANTED: dict[str, str | None] = {"SessionStart": None, "PreToolUse": "Agent|Task", "Stop": None}
+OTHER = {"type": "command", "command": "other.sh", "timeout": 5}
+RULE = "Bash(holdfast:*)"
+
+
+def registered(text: str, wanted: dict[str, str | None] = WANTED) -> SettingsText:
+    edited = SettingsText(text)
+    edited.register(wanted)
+    return edited
+
+
+def entry(event: str) -> dict[str, Any]:
+    return {"type": "command", "command": command(event)}
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "{}", "{}\n", "\ufeff{}"])
+def test_an_empty_file_gets_exactly_what_is_printed(text: str) -> None:
+    """An empty or blank file ends up with the settings that --print shows."""
+    edited = registered(text)
+    assert json.loads(edited.text.removeprefix("\ufeff")) == settings(WANTED)
+    assert edited.changes == ["SessionStart: registered", "PreToolUse: registered for Agent|Task", "Stop: registered"]
+
+
+def test_a_new_file_reads_like_the_printed_settings() -> None:
+    """The text of a file made by us is the printed one, character for character."""
+    assert registered("").text == json.dumps(settings(WANTED), indent=2) + "\n"
+
+
+def test_a_second_time_changes_nothing() -> None:
+    """Registering what is registered leaves the text and says nothing."""
+    first = registered('{"model": "x", "hooks": {"Stop": [{"hooks": []}]}}')
+    second = registered(first.text)
+    assert (second.text, second.changes) == (first.text, [])
+
+
+def test_other_entries_stay_where_they_are() -> None:
+    """Foreign groups, hooks of foreign shapes and unknown keys are kept, before ours."""
+    theirs = {"PreToolUse": [{"matcher": "Bash", "hooks": [OTHER]}, "odd", {"hooks": 3}], "Odd": [{}], "Stop": []}
+    edited = registered(json.dumps({"env": {"A": "1"}, "hooks": theirs, "x": [1.0]}))
+    hooks = json.loads(edited.text)["hooks"]
+    assert hooks["PreToolUse"] == [*theirs["PreToolUse"], group("PreToolUse", "Agent|Task")]
+    assert (hooks["Odd"], hooks["Stop"]) == ([{}], [group("Stop", None)])
+    assert list(json.loads(edited.text)) == ["env", "hooks", "x"]
+
+
+def test_events_no_longer_wanted_go() -> None:
+    """An event of ours that nobody wants any more is removed, with the array that was ours; others' entries stay."""
+    before = registered('{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "other.sh"}]}]}}')
+    after = SettingsText(before.text, before.added)
+    after.register({"PreToolUse": "Agent|Task"})
+    assert json.loads(after.text) == {
+        "hooks": {
+            "Stop": [{"hooks": [{"type": "command", "command": "other.sh"}]}],
+            "PreToolUse": [group("PreToolUse", "Agent|Task")],
+        }
+    }
+    assert after.changes == ["Stop: no longer registered", "SessionStart: no longer registered"]
+
+
+def test_an_earlier_command_is_brought_up_to_date_where_it_stands() -> None:
+    """An older command of ours is replaced in its place; a time limit somebody gave it stays."""
+    old = {"type": "command", "command": 'exec "$HOME/.local/share/holdfast/run" Stop', "timeout": 9}
+    edited = registered(json.dumps({"hooks": {"Stop": [{"hooks": [OTHER, old]}]}}), {"Stop": None})
+    assert json.loads(edited.text) == {"hooks": {"Stop": [{"hooks": [OTHER, {**old, "command": command("Stop")}]}]}}
+    assert edited.changes == ["Stop: command brought up to date"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("Bash", "Agent|Task"), (None, "Agent|Task"), ("Bash", None), ("*", "Agent|Task")]
+)
+def test_a_changed_matcher_is_changed_in_place(old: str | None, new: str | None) -> None:
+    """A group of ours alone keeps its place and gets the new matcher."""
+    text = json.dumps({"hooks": {"PreToolUse": [group("PreToolUse", old), {"matcher": "x", "hooks": [OTHER]}]}})
+    edited = registered(text, {"PreToolUse": new})
+    assert json.loads(edited.text)["hooks"]["PreToolUse"] == [
+        group("PreToolUse", new),
+        {"matcher": "x", "hooks": [OTHER]},
+    ]
+    assert len(edited.changes) == 1
+
+
+@pytest.mark.parametrize("present", ["", "*"])
+def test_every_spelling_of_all_is_the_same(present: str) -> None:
+    """A matcher that selects everything need not be changed into none."""
+    text = json.dumps({"hooks": {"PreToolUse": [group("PreToolUse", present)]}})
+    assert registered(text, {"PreToolUse": None}).text == text
+
+
+def test_a_matcher_on_an_event_without_one_is_left() -> None:
+    """The client ignores matchers there, so they are no reason to write."""
+    text = json.dumps({"hooks": {"Stop": [group("Stop", "odd")]}})
+    assert registered(text, {"Stop": None}).text == text
+
+
+def test_a_matcher_shared_with_others_is_not_changed() -> None:
+    """In a group that also holds somebody else's hook, ours leaves instead of changing the group's matcher."""
+    shared = {"matcher": "Bash", "hooks": [entry("PreToolUse"), OTHER]}
+    edited = registered(json.dumps({"hooks": {"PreToolUse": [shared]}}), {"PreToolUse": "Task"})
+    assert json.loads(edited.text)["hooks"]["PreToolUse"] == [
+        {"matcher": "Bash", "hooks": [OTHER]},
+        group("PreToolUse", "Task"),
+    ]
+
+
+def test_an_entry_beside_others_with_the_right_matcher_stays() -> None:
+    """An entry of ours that somebody put into their own fitting group is left there."""
+    text = json.dumps({"hooks": {"PreToolUse": [{"matcher": "Task", "hooks": [OTHER, entry("PreToolUse")]}]}})
+    assert registered(text, {"PreToolUse": "Task"}).text == text
+
+
+def test_doubled_entries_become_one() -> None:
+    """However often we are registered for an event, once is left."""
+    groups = [group("Stop", None), {"hooks": [OTHER, entry("Stop"), entry("Stop")]}, group("Stop", None)]
+    edited = registered(json.dumps({"hooks": {"Stop": groups}}), {"Stop": None})
+    assert json.loads(edited.text)["hooks"]["Stop"] == [group("Stop", None), {"hooks": [OTHER]}]
+    assert edited.changes == ["Stop: registered once instead of 4 times"]
+
+
+def test_a_group_with_keys_of_somebody_elses_is_not_removed() -> None:
+    """Removing our entry leaves a group that carries more than a matcher."""
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [entry("Stop")], "note": "keep"}]}})
+    edited = SettingsText(text, tidy=True)
+    edited.unregister()
+    assert json.loads(edited.text) == {"hooks": {"Stop": [{"hooks": [], "note": "keep"}]}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        '{\n  "model": "x"\n}\n',
+        '{"hooks":{}}',
+        '{"hooks":{"Stop":[]},"permissions":{"deny":["Read(.env)"]}}',
+        '{\r\n\t"hooks": {\r\n\t\t"Stop": [\r\n\t\t\t{\r\n\t\t\t\t"hooks": []\r\n\t\t\t}\r\n\t\t]\r\n\t}\r\n}\r\n',
+        '{"permissions": {"allow": ["Bash(ls:*)"]}, "n": [1.0, 1e5, 123456789012345678901234567890, "\\u00e9\\/"]}',
+    ],
+)
+def test_what_was_added_goes_again_and_nothing_else(text: str) -> None:
+    """Registering, allowing, disallowing and unregistering gives back the identical text."""
+    edited = registered(text)
+    assert edited.allow(RULE)
+    again = SettingsText(edited.text, edited.added)
+    again.disallow(RULE)
+    again.unregister()
+    assert again.text == text
+    assert again.added == set()
+
+
+FOREIGN_HOOKS = st.fixed_dictionaries({"type": st.just("command"), "command": st.text(max_size=5)})
+FOREIGN_GROUPS = st.fixed_dictionaries(
+    {"hooks": st.lists(FOREIGN_HOOKS, max_size=2)}, optional={"matcher": st.sampled_from(["", "Bash", "Task"])}
+)
+FOREIGN = st.fixed_dictionaries(
+    {},
+    optional={
+        "hooks": st.dictionaries(st.sampled_from([*EVENTS, "Odd"]), st.lists(FOREIGN_GROUPS, max_size=2), max_size=4),
+        "env": st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2),
+    },
+)
+DEMAND = st.dictionaries(st.sampled_from(list(EVENTS)), st.sampled_from([None, "Bash", "Agent|Task"]), max_size=5)
+
+
+@given(document=FOREIGN, first=DEMAND, second=DEMAND, indent=st.sampled_from([None, 2, "\t"]))
+def test_any_settings_survive_any_install(
+    document: dict[str, Any],
+    first: dict[str, str | None],
+    second: dict[str, str | None],
+    indent: int | str | None,
+) -> None:
+    """After two different installs exactly the second's events are registered; taking us out restores the text."""
+    text = json.dumps(document, indent=indent)
+    before = registered(text, first)
+    edited = SettingsText(before.text, before.added)
+    edited.register(second)
+    assert set(edited.registered) == set(second)
+    for event, groups in document.get("hooks", {}).items():
+        present = json.loads(edited.text)["hooks"][event]
+        assert present[: len(groups)] == groups
+    edited.unregister()
+    assert edited.text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "the whole file must be an object but is an array"),
+        ('{"hooks": []}', '"hooks" must be an object but is an array'),
+        ('{"hooks": null}', '"hooks" must be an object but is true, false or null'),
+        ('{"hooks": {"Stop": {}}}', '"hooks.Stop" must be an array but is an object'),
+        ('{"permissions": 1}', '"permissions" must be an object but is a number'),
+        ('{"permissions": {"allow": "Bash"}}', '"permissions.allow" must be an array but is a string'),
+        ('{"hooks": {}, "hooks": {}}', 'line 1, column 15: the key "hooks" is there twice'),
+        ('{"hooks": {"Stop": [],\n"Stop": []}}', 'line 2, column 1: the key "Stop" is there twice'),
+    ],
+)
+def test_settings_of_the_wrong_shape_are_refused(text: str, words: str) -> None:
+    """What we would have to guess about is named instead."""
+    with pytest.raises(HoldfastError) as caught:
+        SettingsText(text)
+    assert words in str(caught.value)
+
+
+def test_a_rule_that_is_there_is_not_added() -> None:
+    """An allow rule somebody wrote is not ours to add or to double."""
+    edited = SettingsText(json.dumps({"permissions": {"allow": [RULE]}}))
+    assert not edited.allow(RULE)
+    assert edited.changes == []
+
+
+def test_a_setting_that_silences_all_hooks_is_noticed() -> None:
+    """disableAllHooks makes every registration useless (client fact §4.3)."""
+    assert SettingsText('{"disableAllHooks": true}').silenced
+    assert not SettingsText('{"disableAllHooks": false}').silenced
