@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,7 @@ def test_missing_or_empty_settings_become_the_printed_ones(target: Target, conte
     ],
 )
 def test_every_foreign_byte_survives_and_comes_back(target: Target, content: str) -> None:
-    """Whatever the style, what was in the file stays in it, the backup is the file before, and uninstall restores it."""
+    """In any style: what was there stays, the backup is the file before, and uninstall restores it."""
     path = given(target, content)
     lines = install.install(target)
     text = path.read_bytes().decode()
@@ -514,6 +515,19 @@ def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> N
     assert (done.returncode, done.stdout) == (0, b"")
 
 
+def test_installs_at_the_same_time_do_not_disturb_each_other(target: Target) -> None:
+    """Several processes that install at once leave each event registered once, and the file before restorable."""
+    given(target, FOREIGN)
+    script = "import sys, pathlib\nfrom holdfast import install, scopes\n"
+    script += "install.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
+    running = [subprocess.Popen([sys.executable, "-c", script, target.root]) for _ in range(6)]
+    assert [process.wait(60) for process in running] == [0] * 6
+    hooks = {event: groups for event, groups in events(target).items() if groups}
+    assert {len(groups) for groups in hooks.values()} == {1}
+    uninstall.uninstall(target)
+    assert target.settings.read_text() == FOREIGN
+
+
 @pytest.fixture
 def holdfast(root: Path) -> Callable[..., str]:
     """Run a command's function as the command line does, in the project."""
@@ -539,7 +553,7 @@ def test_a_dry_run_prints_the_difference_and_writes_nothing(holdfast: Callable[.
     before = tree(Path.home())
     shown = holdfast("install", "--dry-run", "--allow-cli")
     assert tree(Path.home()) == before
-    assert shown.startswith(f'--- {target.settings}\n+++ {target.settings}\n@@ -1,3 +1,')
+    assert shown.startswith(f"--- {target.settings}\n+++ {target.settings}\n@@ -1,3 +1,")
     assert '\n-  "a": "\u2028"\n' in shown
     assert '\n+  "a": "\u2028",\n' in shown
     assert f'"{RULE}"' in shown

@@ -35,7 +35,7 @@ def test_both_programs_are_written_executable_and_only_once() -> None:
     for path in launcher.programs():
         assert stat.S_IMODE(path.stat().st_mode) == 0o755
     assert launcher.write() == []
-    assert os.listdir(paths.command_dir()) == ["holdfast"]
+    assert [path.name for path in paths.command_dir().iterdir()] == ["holdfast"]
 
 
 def test_the_launcher_is_the_entrypoint_with_two_lines_filled_in() -> None:
@@ -112,6 +112,13 @@ def test_removing_leaves_nothing_of_ours_and_everything_of_others() -> None:
     (paths.command_dir() / "mine").unlink()
     assert launcher.remove() == []
     assert not paths.launcher().parent.exists()
+
+
+def test_the_command_works_without_the_environment_on_path() -> None:
+    """The command in our own folder runs the command line from anywhere, with nothing but its path."""
+    launcher.write()
+    done = run(paths.command_dir() / "holdfast", "install", "--print")
+    assert (done.returncode, done.stdout[:1], done.stderr) == (0, "{", "")
 
 
 @pytest.fixture

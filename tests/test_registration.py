@@ -82,7 +82,9 @@ def test_one_matcher_selects_what_any_route_asks_for(matchers: list[str | None],
     assert wanted(*(("PreToolUse", matcher) for matcher in matchers)) == {"PreToolUse": union}
 
 
-@pytest.mark.parametrize("pattern", ["(?i)bash", "(?P<x>a)", "(a)\\1", "a++", "\\Abash", "(?<n>a)", "(unclosed", "a{2}+"])
+@pytest.mark.parametrize(
+    "pattern", ["(?i)bash", "(?P<x>a)", "(a)\\1", "a++", "\\Abash", "(?<n>a)", "(unclosed", "a{2}+"]
+)
 def test_a_pattern_the_client_may_not_read_asks_for_every_value(pattern: str) -> None:
     """One pattern that is invalid for the client would silence every handler of its event (client fact §4.2)."""
     assert wanted(("PreToolUse", pattern), ("PreToolUse", "Bash")) == {"PreToolUse": None}
@@ -227,4 +229,7 @@ def test_with_the_launcher_broken_the_command_passes(tmp_path: Path, shell: str,
 def test_the_command_is_the_same_on_every_machine() -> None:
     """No path of this machine is in what is registered."""
     for event in EVENTS:
-        assert re.findall(r"/\S+", registration.command(event).replace(registration.LAUNCHER, "")) in ([], ["/dev/null;"])
+        assert re.findall(r"/\S+", registration.command(event).replace(registration.LAUNCHER, "")) in (
+            [],
+            ["/dev/null;"],
+        )

@@ -49,7 +49,11 @@ def test_a_second_time_changes_nothing() -> None:
 
 def test_other_entries_stay_where_they_are() -> None:
     """Foreign groups, hooks of foreign shapes and unknown keys are kept, before ours."""
-    theirs = {"PreToolUse": [{"matcher": "Bash", "hooks": [OTHER]}, "odd", {"hooks": 3}], "Odd": [{}], "Stop": []}
+    theirs: dict[str, list[Any]] = {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [OTHER]}, "odd", {"hooks": 3}],
+        "Odd": [{}],
+        "Stop": [],
+    }
     edited = registered(json.dumps({"env": {"A": "1"}, "hooks": theirs, "x": [1.0]}))
     hooks = json.loads(edited.text)["hooks"]
     assert hooks["PreToolUse"] == [*theirs["PreToolUse"], group("PreToolUse", "Agent|Task")]
@@ -133,7 +137,8 @@ def test_doubled_entries_become_one() -> None:
 def test_a_group_with_keys_of_somebody_elses_is_not_removed() -> None:
     """Removing our entry leaves a group that carries more than a matcher."""
     text = json.dumps({"hooks": {"Stop": [{"hooks": [entry("Stop")], "note": "keep"}]}})
-    edited = SettingsText(text, tidy=True)
+    edited = SettingsText(text)
+    edited.adopt([])
     edited.unregister()
     assert json.loads(edited.text) == {"hooks": {"Stop": [{"hooks": [], "note": "keep"}]}}
 
@@ -212,6 +217,14 @@ def test_settings_of_the_wrong_shape_are_refused(text: str, words: str) -> None:
     with pytest.raises(HoldfastError) as caught:
         SettingsText(text)
     assert words in str(caught.value)
+
+
+def test_adopting_takes_only_what_holds_our_entries() -> None:
+    """Without a record, what our entries lie in counts as ours, and other empty arrays do not."""
+    edited = SettingsText(json.dumps({"hooks": {"Setup": [], **settings(WANTED)["hooks"]}, "permissions": {}}))
+    edited.adopt([RULE])
+    edited.unregister()
+    assert json.loads(edited.text) == {"hooks": {"Setup": []}, "permissions": {}}
 
 
 def test_a_rule_that_is_there_is_not_added() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 
@@ -20,14 +23,8 @@ def version() -> tuple[int, int, int] | None:
     program = shutil.which("claude")
     if program is None:
         return None
-    try:
-        answer = subprocess.run(
-            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = _VERSION.search(answer.stdout.decode("utf-8", "replace"))
-    return (int(found[1]), int(found[2]), int(found[3])) if found and answer.returncode == 0 else None
+    found = _VERSION.search(_output([program, "--version"]))
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def knows_all_events() -> bool:
@@ -39,3 +36,25 @@ def knows_all_events() -> bool:
 def known_events(everything: bool) -> frozenset[str]:
     """Return the events that may be registered: one unknown name can silence a whole file of an older client."""
     return frozenset(EVENTS) if everything else OLDEST_CLIENT_EVENTS
+
+
+def _output(call: list[str]) -> str:
+    """Return what a program prints, nothing if it fails; one that takes too long is ended with all it started."""
+    try:
+        process = subprocess.Popen(
+            call,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return ""
+    with process:
+        try:
+            printed = process.communicate(timeout=_PATIENCE)[0]
+        except subprocess.TimeoutExpired:
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            return ""
+    return printed.decode("utf-8", "replace") if process.returncode == 0 else ""

@@ -50,11 +50,13 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
     file = settingsfile.read(target.real)
     wanted = _wanted(target, files, record)
     with settingsfile.explained(target.settings):
-        text = SettingsText(file.text, tidy=not record.written)
+        text = SettingsText(file.text)
         allowed = [rule for rule in record.allowed if text.allows(rule)]
         had_ours = bool(text.registered or allowed)
-        if had_ours:
+        if had_ours and record.written:
             text.added.update(record.added)
+        else:
+            text.adopt(allowed)
         text.register(wanted)
         allowed += [rule for rule in ALLOW_RULES if allow_cli and text.allow(rule)]
     install = dataclasses.replace(record, added=tuple(sorted(text.added)), allowed=tuple(allowed))

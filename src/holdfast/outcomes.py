@@ -159,13 +159,12 @@ def environment(variables: Mapping[str, str], *, path: Sequence[str | PathLike[s
         if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
             raise OutcomeError(f"environment(): {name!r} is not a variable name")
         _string("environment", value)
-    folders = [_words("environment", folder) for folder in _list("environment", path)]
-    return Outcome("environment", value={"variables": dict(variables), "path": folders})
+    return Outcome("environment", value={"variables": dict(variables), "path": _paths("environment", path)})
 
 
 def watch(paths: Sequence[str | PathLike[str]]) -> Outcome:
     """Have the client watch files and fire FileChanged for them; absolute paths."""
-    return Outcome("watch", value=[_words("watch", path) for path in _list("watch", paths)])
+    return Outcome("watch", value=_paths("watch", paths))
 
 
 def title(text: str) -> Outcome:
@@ -205,9 +204,9 @@ def suppress_prompt() -> Outcome:
     return Outcome("suppress_prompt")
 
 
-def worktree(path: str) -> Outcome:
+def worktree(path: str | PathLike[str]) -> Outcome:
     """Name the folder that was made for WorktreeCreate; one line."""
-    words = _words("worktree", str(path))
+    words = _path("worktree", path)
     if "\n" in words:
         raise OutcomeError("worktree() takes one line")
     return Outcome("worktree", words)
@@ -294,10 +293,17 @@ def _words(kind: str, text: object) -> str:
     return words
 
 
-def _list(kind: str, items: Sequence[str | PathLike[str]]) -> list[str]:
+def _paths(kind: str, items: Sequence[str | PathLike[str]]) -> list[str]:
     if isinstance(items, (str, bytes)):
         raise OutcomeError(f"{kind}() takes a list of paths, not one {type(items).__name__}")
-    return [fspath(item) for item in items]
+    return [_path(kind, item) for item in items]
+
+
+def _path(kind: str, item: str | PathLike[str]) -> str:
+    try:
+        return _words(kind, fspath(item))
+    except TypeError:
+        raise OutcomeError(f"{kind}() takes a path, not {type(item).__name__}") from None
 
 
 def _data(kind: str, value: Any) -> Any:

@@ -161,7 +161,7 @@ def _literal(keyword: ast.keyword) -> Any:
         raise _Fault(f"{keyword.arg} must be a literal, it is read without running the file") from None
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise _Fault(f"{keyword.arg}={value!r} has the wrong type")
-    if keyword.arg == "timeout" and value is not None and value <= 0:
+    if keyword.arg == "timeout" and isinstance(value, (int, float)) and value <= 0:
         raise _Fault("timeout must be more than 0 seconds")
     return value
 

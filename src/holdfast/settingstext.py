@@ -37,16 +37,15 @@ class SettingsText:
     """A settings.json text under edit.
 
     `text` is its present state, `changes` says in sentences what was done, and `added` names the objects and arrays
-    that only exist because of us: they, and with `tidy` any, are removed when the last entry of ours leaves them empty.
+    that only exist because of us: they are removed when the last entry of ours leaves them empty.
     """
 
-    def __init__(self, text: str, added: Iterable[tuple[str, ...]] = (), *, tidy: bool = False) -> None:
+    def __init__(self, text: str, added: Iterable[tuple[str, ...]] = ()) -> None:
         """Take a file's text; blank text counts as an empty object.
 
         Raises JSONTextError when it is not strict JSON, HoldfastError when a part we must edit has the wrong shape.
         """
         self._editor = Editor(text if text.strip("\ufeff \t\r\n") else "{}\n")
-        self._tidy = tidy
         self.added = set(added)
         self.changes: list[str] = []
         self._check((), "object")
@@ -70,6 +69,13 @@ class SettingsText:
     def silenced(self) -> bool:
         """Whether a setting keeps the client from running any hook (client fact §4.3)."""
         return self._editor.value(("disableAllHooks",)) is True
+
+    def adopt(self, rules: Iterable[str]) -> None:
+        """Take what holds our entries and these permission `rules` for added by us, where no record says so."""
+        if self.registered:
+            self.added.update({_HOOKS, *((*_HOOKS, event) for event in self.registered)})
+        if any(self.allows(rule) for rule in rules):
+            self.added.update({_PERMISSIONS, _ALLOW})
 
     def allows(self, rule: str) -> bool:
         """Tell whether `rule` is among the permission rules that need no question."""
@@ -196,7 +202,7 @@ class SettingsText:
 
     def _remove_if_empty(self, steps: tuple[str, ...]) -> None:
         node = self._editor.node(steps)
-        if node is not None and not node.entries and (self._tidy or steps in self.added):
+        if node is not None and not node.entries and steps in self.added:
             self._editor.remove(steps)
             self.added.discard(steps)
 

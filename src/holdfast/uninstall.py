@@ -62,9 +62,12 @@ def _before(record: Install) -> bytes | None:
 
 def _remove_ours(target: Target, file: SettingsFile, record: Install | None) -> str:
     with settingsfile.explained(target.settings):
-        text = SettingsText(file.text, record.added if record else (), tidy=record is None)
+        text = SettingsText(file.text, record.added if record else ())
+        rules = record.allowed if record else ALLOW_RULES
+        if record is None:
+            text.adopt(rules)
         text.unregister()
-        for rule in record.allowed if record else ALLOW_RULES:
+        for rule in rules:
             text.disallow(rule)
     if not text.changes:
         return f"{target.settings}: nothing of ours is in it"

@@ -115,8 +115,14 @@ def test_a_string_can_be_replaced(write: Callable[[Any], str], text: str, docume
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('{\n\t"a": {\n\t\t"b": 1\n\t}\n}\n', '{\n\t"a": {\n\t\t"b": 1\n\t},\n\t"k": {\n\t\t"x": [\n\t\t\t1\n\t\t]\n\t}\n}\n'),
-        ('{\r\n    "a": 1\r\n}', '{\r\n    "a": 1,\r\n    "k": {\r\n        "x": [\r\n            1\r\n        ]\r\n    }\r\n}'),
+        (
+            '{\n\t"a": {\n\t\t"b": 1\n\t}\n}\n',
+            '{\n\t"a": {\n\t\t"b": 1\n\t},\n\t"k": {\n\t\t"x": [\n\t\t\t1\n\t\t]\n\t}\n}\n',
+        ),
+        (
+            '{\r\n    "a": 1\r\n}',
+            '{\r\n    "a": 1,\r\n    "k": {\r\n        "x": [\r\n            1\r\n        ]\r\n    }\r\n}',
+        ),
         ('{"a":1,"b":2}', '{"a":1,"b":2,"k":{"x":[1]}}'),
         ('{"a": 1, "b": 2}', '{"a": 1, "b": 2, "k": {"x": [1]}}'),
         ('{"a":1}', '{"a":1,"k":{"x":[1]}}'),

@@ -63,6 +63,16 @@ def all(project: Project, path: Path) -> list[dict[str, Any]]:
     return project.ledger.rows(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC", *_key(project, path))
 
 
+def changed_at(project: Project, path: Path, raw: bytes) -> str | None:
+    """Return when the ledger first saw a state file with the content it has now (UTC stamp), or None if it never did.
+
+    Copies and checkouts touch a file's modification time without changing it (I001-10). Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    row = _last(project, path, "number, digest, at")
+    return row["at"] if row and row["digest"] == hashlib.sha256(raw).hexdigest() else None
+
+
 def content(project: Project, generation: str) -> bytes | None:
     """Return what the generation with this id holds, or None if there is none. Raises LedgerError."""
     project.ledger.ensure(_TABLE)

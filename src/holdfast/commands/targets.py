@@ -1,0 +1,42 @@
+"""Options that name the settings file a command works on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from holdfast import paths, scopes
+from holdfast.commands.options import project_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.scopes import Scope, Target
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
+
+
+def target_options(command: Command) -> Command:
+    """Add `--scope`, `--settings` and `--project`."""
+    scope = click.option(
+        "--scope",
+        type=click.Choice(["user", "project", "local"]),
+        default="user",
+        show_default=True,
+        help="Whose settings: yours everywhere, the team's in this project, or yours in this project.",
+    )
+    settings = click.option(
+        "--settings",
+        metavar="PATH",
+        type=click.Path(path_type=Path),
+        help="The settings file, if it is not the usual one of the scope.",
+    )
+    return scope(settings(project_option(command)))
+
+
+def named(scope: Scope, settings: Path | None, project_dir: str | None) -> Target:
+    """Return the target these options name. Raises HoldfastError: the folder that was named does not exist."""
+    return scopes.target(scope, paths.find_root(project_dir, os.environ, Path.cwd()), settings)

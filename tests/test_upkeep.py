@@ -1,0 +1,190 @@
+"""Between installs our own entries follow the handlers, where we are registered at all."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import client, demand, install, log, paths, scopes, trust, uninstall, upkeep
+from holdfast.errors import StateError
+from holdfast.project import Project
+from holdfast.registration import group
+from holdfast.scopes import Scope
+
+TRUSTED = ".claude/handlers/known.py"
+
+
+@pytest.fixture(autouse=True)
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One shipped handler, for SessionStart, and a client nobody asks."""
+    folder = tmp_path / "shipped"
+    hooks = paths.shipped("hooks")
+    monkeypatch.setattr(paths, "shipped", lambda kind: hooks if kind == "hooks" else folder / kind)
+    monkeypatch.setattr(client, "version", lambda: None)
+    handler(folder / "handlers", "basic", "session_start")
+    return folder / "handlers"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with one untrusted handler, for Setup."""
+    root = tmp_path / "project"
+    handler(root / ".claude" / "handlers", "known", "setup")
+    return Project.open(root)
+
+
+def handler(folder: Path, name: str, event: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.py"
+    path.write_text(f"from holdfast import hookimpl\n\n@hookimpl\ndef on_{event}(event): ...\n")
+    return path
+
+
+def installed(scope: Scope, project: Project) -> Path:
+    target = scopes.target(scope, project.root)
+    install.install(target)
+    return target.settings
+
+
+def trusting(project: Project) -> None:
+    trust.grant(project.root, {TRUSTED: trust.digest((project.root / TRUSTED).read_bytes())})
+
+
+def events(settings: Path) -> set[str]:
+    hooks: dict[str, Any] = json.loads(settings.read_text()).get("hooks", {})
+    return set(hooks)
+
+
+@pytest.mark.parametrize("scope", ["user", "local"])
+def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Project, scope: Scope) -> None:
+    """User and local settings follow the user's handlers; each change is told once."""
+    settings = installed(scope, project)
+    path = handler(paths.user_handlers(), "mine", "stop")
+    assert upkeep.keep_registered(project) == [f"{settings}: Stop: registered"]
+    assert events(settings) == {"SessionStart", "Stop"}
+    path.unlink()
+    assert upkeep.keep_registered(project) == [f"{settings}: Stop: no longer registered"]
+    assert upkeep.keep_registered(project) == []
+
+
+def test_nothing_to_do_writes_nothing(project: Project) -> None:
+    """Where all is as it should be, no file is touched and no lock is taken."""
+    settings = installed("user", project)
+    before = {path: path.stat().st_mtime_ns for path in Path.home().rglob("*")}
+    assert upkeep.refresh(settings, project) == []
+    assert {path: path.stat().st_mtime_ns for path in Path.home().rglob("*")} == before
+
+
+@pytest.mark.parametrize("content", [None, "{}", '{"hooks": {"Stop": []}, "note": "holdfast is not for me"}'])
+def test_settings_without_an_entry_of_ours_are_left_alone(project: Project, content: str | None) -> None:
+    """Who has not installed us, or took us out, is not registered behind their back."""
+    settings = scopes.target("user", project.root).settings
+    if content is not None:
+        settings.parent.mkdir()
+        settings.write_text(content)
+    assert upkeep.refresh(settings, project) == []
+    assert (settings.read_text() if settings.exists() else None) == content
+
+
+def test_an_uninstall_after_a_refresh_still_restores_the_file(project: Project) -> None:
+    """A refresh is our own change, so the file before the install comes back."""
+    target = scopes.target("user", project.root)
+    target.settings.parent.mkdir()
+    target.settings.write_text('{"model": "x"}')
+    installed("user", project)
+    handler(paths.user_handlers(), "mine", "stop")
+    upkeep.keep_registered(project)
+    uninstall.uninstall(target)
+    assert target.settings.read_text() == '{"model": "x"}'
+
+
+def test_a_project_trusted_later_is_registered_for_all_sessions(project: Project, tmp_path: Path) -> None:
+    """Trusting adds the project's events to the user's settings; a session elsewhere does not take them away."""
+    settings = installed("user", project)
+    trusting(project)
+    assert upkeep.refresh(settings, project) == [f"{settings}: Setup: registered"]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert upkeep.keep_registered(Project.open(elsewhere)) == []
+    trust.revoke(project.root)
+    assert upkeep.refresh(settings, project) == [f"{settings}: Setup: no longer registered"]
+
+
+def test_what_another_project_still_needs_stays(project: Project, tmp_path: Path) -> None:
+    """An event two projects want goes when the second one no longer wants it."""
+    other = tmp_path / "other"
+    handler(other / ".claude" / "handlers", "known", "setup")
+    settings = installed("user", project)
+    for each in (project, Project.open(other)):
+        trusting(each)
+        upkeep.refresh(settings, each)
+    trust.revoke(project.root)
+    assert upkeep.refresh(settings, project) == []
+    assert "Setup" in events(settings)
+    trust.revoke(other)
+    upkeep.refresh(settings, Project.open(other))
+    assert "Setup" not in events(settings)
+
+
+def test_team_settings_are_never_edited_unasked(project: Project) -> None:
+    """Where the project's settings lack something, a line names the command and the file stays."""
+    settings = installed("project", project)
+    before = settings.read_text()
+    assert upkeep.keep_registered(project) == []
+    trusting(project)
+    (line,) = upkeep.keep_registered(project)
+    assert "run holdfast install --scope project" in line
+    assert settings.read_text() == before
+    assert upkeep.refresh(settings, project) == [f"{settings}: Setup: registered"]
+    assert upkeep.keep_registered(project) == []
+
+
+def test_a_users_own_handlers_are_no_matter_of_the_team(project: Project) -> None:
+    """A handler of the user's never shows in project settings, nor as a notice about them."""
+    settings = installed("project", project)
+    handler(paths.user_handlers(), "mine", "stop")
+    assert upkeep.keep_registered(project) == []
+    assert upkeep.refresh(settings, project) == []
+
+
+def test_an_event_the_client_knew_at_install_stays(
+    project: Project, shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether newer events may be registered was found out at install; nobody asks the client again."""
+    monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
+    handler(shipped, "models", "pre_model_switch")
+    settings = installed("user", project)
+    monkeypatch.setattr(client, "version", lambda: pytest.fail("the client was asked"))
+    handler(paths.user_handlers(), "mine", "stop")
+    upkeep.keep_registered(project)
+    assert events(settings) == {"SessionStart", "PreModelSwitch", "Stop"}
+
+
+def test_broken_settings_never_stop_a_session(project: Project) -> None:
+    """At SessionStart an error goes to the log; asked for by name it is raised."""
+    settings = installed("user", project)
+    settings.write_text(settings.read_text() + "// holdfast")
+    assert upkeep.keep_registered(project) == []
+    assert any("a comment" in line for line in log.tail(5))
+    with pytest.raises(StateError, match="a comment"):
+        upkeep.refresh(settings, project)
+
+
+def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: Project, tmp_path: Path) -> None:
+    """The record knows the scope of a file whose name does not tell."""
+    target = scopes.target("project", project.root, tmp_path / "named.json")
+    install.install(target)
+    handler(paths.user_handlers(), "mine", "stop")
+    assert upkeep.refresh(target.settings, project) == []
+    assert target.settings.read_text() == demand.printed(project.root)
+
+
+def test_a_team_file_without_a_record_counts_as_the_teams(project: Project) -> None:
+    """A cloned project's settings are judged by their place."""
+    settings = project.root / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"hooks": {"Stop": [group("Stop", None)]}}))
+    assert sorted(upkeep.refresh(settings, project)) == [
+        f"{settings}: SessionStart: registered",
+        f"{settings}: Stop: no longer registered",
+    ]
