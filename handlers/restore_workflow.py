@@ -44,15 +44,7 @@ def _restore(event: SessionStart, context: Context, known: bool) -> list[Outcome
 def _guidance(workflow: Workflow, others: tuple[Workflow, ...], found: Found, context: Context) -> str:
     """Compile the guidance; its overflow lies beside it in the sidecar."""
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
-    return guidance.compile(
-        workflow, root=context.root, others=others, notes=notes, files=lambda entry: _state(entry, context.root)
-    ).text
-
-
-def _state(entry: str, root: Path) -> str | None:
-    """Say of a required reading whether it is still there (I001-21)."""
-    path = Path(entry.removeprefix("@")).expanduser()
-    return None if (root / path).exists() else "missing"
+    return guidance.compile(workflow, root=context.root, others=others, notes=notes).text
 
 
 def _problem(path: Path, reason: str, context: Context) -> str:

@@ -1,6 +1,7 @@
 """Saves workflows before a compaction: detects, merges, keeps a generation, leaves a seal, tells the summariser."""
 
 from holdfast import Context, Outcome, hookimpl, instruct_summary
+from holdfast.errors import HoldfastError
 from holdfast.events import PreCompact
 from holdfast.survival import agents, generations, owners, seals, sessions
 from holdfast.workflow import detect, formats, guidance
@@ -11,8 +12,12 @@ from holdfast.workflow.model import Workflow
 @hookimpl
 def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     """Save what this session has; never blocks a compaction (R001-14)."""
-    if event.in_subagent or agents.in_foreground(context.project, event.session_id):
+    if event.in_subagent:
         return None  # a subagent's own compaction never saves the main workflow
+    if event.trigger == "manual":  # a person's; whatever ran before was interrupted, or it would run in the background
+        agents.abandon_open(context.project, event.session_id)
+    if agents.in_foreground(context.project, event.session_id):
+        return None
     sessions.seen(context.project, event.session_id, context.environ.get("CLAUDE_PID"))
     _save_detected(context)
     found = formats.all_found(context.project)
@@ -30,15 +35,19 @@ def _save_detected(context: Context) -> None:
     extract = detect.detect(context.project).extract
     if extract is None:
         return
-    saved = compaction.save(context.project, extract)
-    context.log(f"saved {extract.name!r} from {extract.source}: {saved.action}")
+    try:
+        saved = compaction.save(context.project, extract)
+    except HoldfastError as error:  # what cannot be merged costs no seal
+        context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
+    else:
+        context.log(f"saved {extract.name!r} from {extract.source}: {saved.action}")
 
 
 def _seal(event: PreCompact, context: Context, workflows: list[Workflow]) -> None:
     for workflow in workflows:
         if not workflow.recovered:
             generations.keep(context.project, workflow.path, workflow.raw, why=f"PreCompact {event.trigger}")
-        if owners.owner(context.project, workflow) != event.session_id:
+        if owners.owner(context.project, workflow) is None:
             owners.own(context.project, workflow, event.session_id)
-    if workflows:
-        seals.leave(context.project, event.session_id, event.trigger or "unknown", [seals.of(w) for w in workflows])
+    # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
+    seals.leave(context.project, event.session_id, event.trigger or "unknown", [seals.of(w) for w in workflows])

@@ -32,22 +32,22 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     if not event.is_agent_launch:
         _remember_task(event, context)
         return []
-    result = agent_result(event.tool_response)
-    _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
-    if event.tool_use_id:
-        run = agents.run_id(result.agent_id, event.tool_use_id)
-        agents.named(context.project, event.session_id, event.tool_use_id, run)
-    return _report(event.session_id, context, progress.settle(context.project, event.session_id))
+    started = _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
+    call = agents.call_id(event.tool_use_id, event.tool_input)
+    run = agents.run_id(agent_result(event.tool_response).agent_id, call)
+    agents.named(context.project, event.session_id, call, run)
+    moved = progress.settle(context.project, event.session_id)
+    return _report(event.session_id, context, moved or ([started] if started else []))
 
 
 @hookimpl(match="Agent|Task")
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> list[Outcome]:
     """Fail the phase of an agent that failed."""
-    if event.in_subagent or not event.tool_use_id:
+    if event.in_subagent:
         return []
     _launch(event, context)
-    run = agents.run_id("", event.tool_use_id)
-    agents.named(context.project, event.session_id, event.tool_use_id, run)
+    call = agents.call_id(event.tool_use_id, event.tool_input)
+    agents.named(context.project, event.session_id, call, agents.run_id("", call))
     return _report(event.session_id, context, progress.settle(context.project, event.session_id))
 
 
@@ -58,7 +58,8 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
         return []
     note = event.task_notification
     if note and note.tool_use_id:
-        agents.named(context.project, event.session_id, note.tool_use_id, note.task_id)
+        run = agents.run_id(note.task_id, note.tool_use_id)
+        agents.named(context.project, event.session_id, note.tool_use_id, run)
     moved = progress.settle(context.project, event.session_id)
     agents.abandon_open(context.project, event.session_id)
     return _report(event.session_id, context, moved)
@@ -83,7 +84,7 @@ def _launch(event: PreToolUse | PostToolUse | PostToolUseFailure, context: Conte
     return progress.launch(
         context.project,
         event.session_id,
-        event.tool_use_id or "",
+        agents.call_id(event.tool_use_id, event.tool_input),
         given.get("subagent_type", ""),
         given.get("description", ""),
         given.get("prompt", ""),
@@ -140,8 +141,9 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     workflow = progress.mine(context.project, session)
     if workflow is None:
         return said
-    if moved and (step := hybrid.step(workflow)):
-        said.append(advise(f"{step.text}\nIts prompt:\n{step.prompt}"))
+    ended = any(each.phase.status in ("completed", "failed") for each in moved)
+    if ended and (step := hybrid.step(workflow)):
+        said.append(advise(f"Next: {step.text}. Its prompt:\n{step.prompt}"))
     return [*said, *_wanted_list(session, context, workflow, bool(moved))]
 
 

@@ -4,7 +4,9 @@ from holdfast import Context, hookimpl
 from holdfast.events import PostToolUse, PostToolUseFailure, StopFailure, SubagentStart, SubagentStop, UserPromptSubmit
 from holdfast.events.agents import agent_result
 from holdfast.survival import agents
+from holdfast.survival.agents import State
 
+STATES: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # any other word is a failure
 
 @hookimpl(tryfirst=True)
 def on_subagent_start(event: SubagentStart, context: Context) -> None:
@@ -36,7 +38,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
         return
     result = agent_result(event.tool_response)
     if result.status == "completed":
-        run = agents.run_id(result.agent_id, event.tool_use_id or "")
+        run = agents.run_id(result.agent_id, agents.call_id(event.tool_use_id, event.tool_input))
         state = "failed" if result.is_api_error else "completed"
         agents.reported(context.project, event.session_id, run, result.agent_type, state, result.text)
 
@@ -44,8 +46,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> None:
     """Note that a launch failed; the client does not say which agent it was."""
-    if not event.in_subagent and event.tool_use_id:
-        run = agents.run_id("", event.tool_use_id)
+    if not event.in_subagent:
+        run = agents.run_id("", agents.call_id(event.tool_use_id, event.tool_input))
         agents.reported(context.project, event.session_id, run, "", "failed", event.error)
 
 
@@ -54,6 +56,6 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
     """Note how a background agent ended, from the prompt the client makes of it."""
     note = event.task_notification
     if note and not event.in_subagent:
-        state = "completed" if note.status == "completed" else "failed"
-        words = note.result or note.summary
-        agents.reported(context.project, event.session_id, note.task_id, "", state, words)
+        state = STATES.get(note.status, "failed")
+        run = agents.run_id(note.task_id, note.tool_use_id)
+        agents.reported(context.project, event.session_id, run, "", state, note.result or note.summary)

@@ -30,7 +30,9 @@ def cold(argument):
             import site
 
             site.main()  # restores a virtual environment's packages, which -S leaves out
-        sys.path.insert(0, ROOT or beside(__file__))
+        root = ROOT or beside(__file__)
+        if root not in sys.path:  # site-packages must not come before the standard library
+            sys.path.insert(0, root)
         from holdfast.engine import main as answer
     except BaseException as error:
         note(

@@ -22,7 +22,8 @@ from holdfast.scopes import Scope, Target
 SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"
 SHIPPED += '@hookimpl(match="Task")\ndef on_pre_tool_use(event): ...\n'
 BASIC: dict[str, str | None] = {"SessionStart": None, "PreToolUse": "Agent|Task"}
-RULE = "Bash(holdfast:*)"
+RULES = list(install.ALLOW_RULES)
+RULE = RULES[0]
 FOREIGN = '{\n\t"model" : "x", "n": [1.0, 1e5, 99999999999999999999], "s": "\\u00e9\\/é",\n\t"hooks": {"Stop": []}}'
 
 
@@ -411,7 +412,7 @@ def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> Non
     """--allow-cli lets the model call the command and gives it the skill; uninstalling takes both back."""
     given(target, '{"permissions": {"allow": ["Bash(ls:*)"]}}')
     install.install(target, allow_cli=True)
-    assert json.loads(target.settings.read_text())["permissions"] == {"allow": ["Bash(ls:*)", RULE]}
+    assert json.loads(target.settings.read_text())["permissions"] == {"allow": ["Bash(ls:*)", *RULES]}
     assert target.skill.read_text() == "the skill"
     lines = uninstall.uninstall(target)
     assert f"skill: {target.skill} removed" in lines
@@ -423,11 +424,17 @@ def test_a_later_install_without_it_keeps_the_allowance(target: Target) -> None:
     """What --allow-cli added is taken back by uninstall alone, even after an install without it."""
     install.install(target, allow_cli=True)
     install.install(target)
-    assert json.loads(target.settings.read_text())["permissions"] == {"allow": [RULE]}
+    assert json.loads(target.settings.read_text())["permissions"] == {"allow": RULES}
     assert target.skill.exists()
     uninstall.uninstall(target)
     assert not target.skill.exists()
     assert not target.settings.exists()
+
+
+def test_the_model_may_not_trust_install_or_reopen_unasked() -> None:
+    """What only people shall do is in no allow rule: a model must not trust a handler for its user."""
+    assert not [rule for rule in RULES if "holdfast:" in rule or "handlers" in rule or "install" in rule]
+    assert not [rule for rule in RULES if "reopen" in rule]
 
 
 def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> None:

@@ -46,8 +46,8 @@ def fit(pieces: Sequence[Piece], cap: int = CAP) -> Fitted:
     kept = _kept_lines(pieces, cap)
     if _cut(pieces, kept):
         shorter = _kept_lines(pieces, cap - _NOTE_RESERVE)
-        if not any(pieces[index].must_keep for index in _cut(pieces, shorter) - _cut(pieces, kept)):
-            kept = shorter
+        if not _cut(pieces, shorter) - _cut(pieces, kept):
+            kept = shorter  # the note costs no piece that would stand whole without it
     left_out = sum(len(_lines(piece)) for piece in pieces) - sum(map(len, kept))
     text = _SEPARATOR.join("\n".join(lines) for lines in kept if lines)
     note = f"(+{left_out} more lines, left out to stay under the client's limit)"

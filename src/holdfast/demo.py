@@ -24,6 +24,7 @@ Phase: 4/10 - SEO Generation
 @CLAUDE/PageOrchestration.md
 @CLAUDE/Sitemap/case-studies.md
 """
+READING = ("CLAUDE/PageOrchestration.md", "CLAUDE/Sitemap/case-studies.md")
 TASK = "Create calculator.py with tests and verify they pass"
 PHASES = ("Create calculator module @general-purpose", "Write and run tests @task-completion-verifier")
 REPORT = """The module is written.
@@ -32,6 +33,7 @@ DELIVERABLES:
 - calculator.py
 - add, subtract, multiply, divide
 CONTEXT_FOR_NEXT: calculator.py lies at the project root and has four functions"""
+TESTED = "DELIVERABLES: test_calculator.py\n\nAll tests pass."
 
 
 class DemoFailed(Exception):
@@ -92,20 +94,31 @@ class Demo:
         yield from self._second_compaction()
         yield self._last_phase()
 
+    def log(self) -> list[str]:
+        """Return what Holdfast wrote to its log in this home, the last lines."""
+        files = self.home.rglob("holdfast.log")
+        return [line for file in files for line in file.read_text().splitlines()][-20:]
+
     def _install(self) -> Shown:
         (self.root / ".claude").mkdir(parents=True)
         self._run([sys.executable, "-m", "holdfast", "install", "--scope", "project", "--allow-cli"])
         self._fire("SessionStart-startup")
-        variables = (self.home / "session-env.sh").read_text()
-        self._promise("HOLDFAST_PROJECT_DIR" in variables, "the model's Bash tool can call the command line")
+        variables = self.home / "session-env.sh"
+        told = variables.read_text() if variables.exists() else ""
+        self._promise("HOLDFAST_PROJECT_DIR" in told, "the model's Bash tool can call the command line")
         return self._shown(
             "Installed in an empty project", "holdfast install --scope project", "", self.root / ".claude/settings.json"
         )
 
     def _compaction(self) -> Iterator[Shown]:
         (self.root / "CLAUDE.local.md").write_text(MEMORY)
+        for name in READING:
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text("What has to be known about these pages.\n")
         said = self._fire("PreCompact-manual")
-        state = next((self.root / "untracked" / "workflow-state").glob("*/state-*.json"))
+        state = next((self.root / "untracked" / "workflow-state").glob("*/state-*.json"), None)
+        if state is None:
+            raise DemoFailed("not shown: PreCompact writes a state file")
         self._promise("Page Orchestration" in said and not said.startswith("{"), "the summariser is told in plain text")
         yield self._shown("Saved before the compaction, from CLAUDE.local.md", "PreCompact (manual)", said, state)
         context = self._context(self._fire("SessionStart-compact"))
@@ -126,7 +139,7 @@ class Demo:
         )
         self._fire("SubagentStart")
         self._fire("SubagentStop", last_assistant_message=REPORT)
-        after = self._context(self._finish(launch))
+        after = self._context(self._finish(launch, REPORT))
         view = self._view().read_text()
         self._promise(
             "- [x] Phase 0: Create calculator module → calculator.py" in view, "the view shows the deliverables"
@@ -156,16 +169,16 @@ class Demo:
             "subagent_type": "task-completion-verifier",
         }
         self._fire("PreToolUse-Agent", tool_use_id="toolu_second", tool_input=launch)
-        said = self._context(self._finish(launch, tool_use_id="toolu_second"))
+        said = self._context(self._finish(launch, TESTED, tool_use_id="toolu_second"))
         state = json.loads((self.root / ".claude" / "state" / "workflow.json").read_text())
         self._promise(state["status"] == "completed" and state["current_phase"] is None, "the workflow is completed")
         return self._shown(
             "The last agent finished, and so did the workflow", "PostToolUse (Agent)", said, self._view()
         )
 
-    def _finish(self, launch: dict[str, str], **changes: Any) -> str:
+    def _finish(self, launch: dict[str, str], report: str, **changes: Any) -> str:
         payload = recorded.load("PostToolUse-Agent")
-        response = payload["tool_response"] | {"content": [{"type": "text", "text": REPORT}]}
+        response = payload["tool_response"] | {"content": [{"type": "text", "text": report}]}
         return self._fire("PostToolUse-Agent", tool_input=launch, tool_response=response, **changes)
 
     def _fire(self, name: str, **changes: Any) -> str:

@@ -72,7 +72,7 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
 
     limits = project.config.handlers
     deadline = started + min(limits.deadline, type(event).deadline * MARGIN)
-    isolated = Isolated(event, Context(project, environ), limits.timeout, deadline, streams.private)
+    isolated = Isolated(event, Context(project, environ), limits.timeout, deadline, private=streams.private)
     try:
         answers = isolated.run(plan)
         answers += _judge_again(isolated, plan, answers)

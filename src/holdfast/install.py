@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from holdfast.scopes import Target
     from holdfast.settingsfile import SettingsFile
 
-ALLOW_RULES = ("Bash(holdfast:*)",)
+MODEL_VERBS = ("start", "next", "done", "update", "list", "show", "explain", "status", "hybrid phase", "hybrid todos")
+"""What a model needs to keep a workflow; trusting, installing and reopening are for people."""
+
+ALLOW_RULES = tuple(f"Bash(holdfast {verb}:*)" for verb in MODEL_VERBS)
 """The permission rules by which the model may call our command without a question, on every supported client."""
 
 

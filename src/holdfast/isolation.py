@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 GRACE = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
 BURIAL = 0.1  # seconds in which a process that closed its pipe is expected to be dead
+SHARE = 0.9  # of the event's time that is left one handler may take, so that its interrupt comes before the end
 CAPTURE_LIMIT = 8_192  # bytes of what handlers print that are kept for the log
 _CHUNK = 65_536
 
@@ -53,8 +54,8 @@ class Isolated:
     context: Context
     timeout: float
     deadline: float
-    only_load: bool = False
-    private: tuple[int, ...] = ()
+    only_load: bool = field(default=False, kw_only=True)
+    private: tuple[int, ...] = field(default=(), kw_only=True)
     printed: bytearray = field(default_factory=bytearray)
     _children: list[_Child] = field(default_factory=list)
 
@@ -99,6 +100,7 @@ class Isolated:
         """End every child at once: the client has ended us."""
         for child in self._children:
             child.kill()
+            child.close()
         self._children.clear()
 
     def _run_rest(self, rest: Sequence[Call], answers: dict[str, Answer]) -> None:
@@ -122,7 +124,7 @@ class Isolated:
 
     def _limit(self, call: Call) -> float:
         left = max(self.deadline - time.monotonic(), 0.0)
-        return min(call.route.timeout or self.timeout, left)
+        return min(call.route.timeout or self.timeout, left * SHARE)
 
 
 @dataclass
@@ -210,6 +212,10 @@ class _Child:
             self._tell(wanted)
             self._wait(deadline)
             self.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Close our ends of the pipes."""
         for descriptor in (self.messages, self.captured, self.verdict):
             if descriptor >= 0:
                 os.close(descriptor)

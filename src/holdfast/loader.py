@@ -109,7 +109,7 @@ def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Ca
         for route in file.routes
         if route.event == event and matches(route.match, value, event)
     ]
-    first = [call for call in calls if call.route.tryfirst and not call.route.trylast]
+    first = [call for call in calls if call.route.tryfirst]
     last = [call for call in calls if call.route.trylast]
     return [*first, *(call for call in calls if call not in first and call not in last), *reversed(last)]
 

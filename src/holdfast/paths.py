@@ -36,7 +36,7 @@ def cache_dir() -> Path:
 
 
 def data_dir() -> Path:
-    """Return the folder of install records and backups (XDG_DATA_HOME is respected)."""
+    """Return the folder of what is kept for good and is no state (XDG_DATA_HOME is respected)."""
     from platformdirs import user_data_path
 
     return user_data_path(_APP, appauthor=False)

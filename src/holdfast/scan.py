@@ -117,6 +117,8 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Route]:
     options = _options(marker)
     if options.get("strict") and event not in STRICT_EVENTS:
         raise _Fault(f"strict is not possible on {event}, only on {', '.join(sorted(STRICT_EVENTS))}")
+    if options.get("tryfirst") and options.get("trylast"):
+        raise _Fault("cannot be first and last: choose tryfirst or trylast")
     if not valid(options.get("match"), event):
         raise _Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
     return [Route(event=event, function=node.name, line=node.lineno, **options)]

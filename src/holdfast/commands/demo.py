@@ -14,7 +14,7 @@ from rich.text import Text
 
 from holdfast.demo import Demo, DemoFailed, Shown
 
-LINES = 40  # of one state file; settings and guidance can be longer
+LINES = 14  # of one file; settings.json is longer
 
 
 @click.command(name="demo")
@@ -24,7 +24,7 @@ def command() -> None:
     Every event is a recorded payload of the real client, sent through the registered command as a process of its
     own. Nothing outside the throw-away folders is read or written. Exit code 1 if anything did not happen.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False)
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
         top = Path(folder).resolve()
         demo = Demo(top / "project", top / "home")
@@ -32,7 +32,8 @@ def command() -> None:
             for number, shown in enumerate(demo.steps(), 1):
                 _print(console, number, shown)
         except DemoFailed as error:
-            console.print(f"[bold red]{error}[/]")
+            console.print(Text(str(error), style="bold red"))
+            console.print(Text("\n".join(demo.log()), style="dim"))
             sys.exit(1)
     console.print(Rule("Saved, restored and moved on; nothing was left behind."))
 

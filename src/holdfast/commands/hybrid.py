@@ -42,9 +42,11 @@ def phase(
     Completing a phase begins the following one; the last one completes the workflow.
     """
     project = options.open_project(project_dir)
-    found = _phase_id(_only(project), phase)
+    before = _only(project)
+    found = _phase_id(before, phase)
     if status is None and not deliverables and handover is None:
         raise HoldfastError("nothing to change was given; see holdfast hybrid phase --help")
+    moving.take(project, before)
     workflow, _ = hybrid.move(project, found, status, deliverables=deliverables, handover=handover or "", by="person")
     moving.tell(workflow, as_json)
 
@@ -56,7 +58,10 @@ def phase(
 def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
     """Make a completed or failed PHASE active again; for people, no hook ever does this."""
     project = options.open_project(project_dir)
-    workflow = hybrid.reopen(project, _phase_id(_only(project), phase))
+    before = _only(project)
+    found = _phase_id(before, phase)
+    moving.take(project, before)
+    workflow = hybrid.reopen(project, found)
     moving.tell(workflow, as_json, "Reopened.")
 
 

@@ -16,16 +16,21 @@ if TYPE_CHECKING:
 
 
 def find(project: Project, workflow_id: str | None) -> Workflow:
-    """Return the workflow a command is about; one that nobody owns becomes the session's that moves it.
+    """Return the workflow a command is about, which becomes the session's that moves it (`take`).
 
     Raises:
-        HoldfastError: there is none, it could be several, or the one found is only a generation of a broken file.
+        HoldfastError: there is none, or it could be several.
     """
-    session = options.session()
-    workflow = selection.select(project, workflow_id, session)
-    if session and owners.owner(project, workflow) is None:
-        owners.own(project, workflow, session)
+    workflow = selection.select(project, workflow_id, options.session())
+    take(project, workflow)
     return workflow
+
+
+def take(project: Project, workflow: Workflow) -> None:
+    """Give a workflow to the session that runs this command, unless it belongs to another that is live."""
+    session = options.session()
+    if session:
+        owners.take(project, workflow, session)
 
 
 def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
@@ -36,5 +41,5 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
         return
     lines = [news, views.table((workflow,)), *workflow.warnings]
     if step:
-        lines += ["", step.text, *(["", "Prompt:", step.prompt] if step.agent else [])]
+        lines += ["", f"Next: {step.text}.", *(["", "Prompt:", step.prompt] if step.agent else [])]
     click.echo("\n".join(lines).strip("\n"))

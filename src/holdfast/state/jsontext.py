@@ -15,7 +15,7 @@ DEEPEST = 100
 """Containers inside one another beyond this are refused: no settings file needs them, and recursion has an end."""
 
 _BLANK = re.compile(r"[ \t\n\r]*")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
 _SCALARS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("string", _STRING),
     ("number", re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.+-])")),

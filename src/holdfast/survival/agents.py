@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from holdfast.project import Project
 
 State = Literal["running", "stopped", "completed", "failed"]
@@ -78,16 +80,31 @@ def launched(
     )
 
 
+def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
+    """Return what a call is called: the client's id or, from old clients, a name made of what was asked.
+
+    Without ids, the same question asked twice in a session is one call.
+    """
+    if tool_use_id:
+        return tool_use_id
+    import hashlib
+    import json
+
+    asked = json.dumps(tool_input, sort_keys=True, default=str)
+    return f"asked:{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
+
+
 def run_id(agent_id: str, tool_use_id: str) -> str:
     """Return what a run is called: the client's agent id, or a name of ours where the client gives none."""
     return agent_id or f"call:{tool_use_id}"
 
 
 def named(project: Project, session: str, tool_use_id: str, agent_id: str) -> None:
-    """Join a launch with the run it started."""
+    """Join a launch with the run it started; one that was given up and does return is open again."""
     _ensure(project)
     project.ledger.run(
-        "UPDATE launches SET agent_id = ? WHERE project = ? AND session = ? AND tool_use_id = ?",
+        "UPDATE launches SET agent_id = ?, verdict = CASE WHEN verdict = 'abandoned' THEN NULL ELSE verdict END"
+        " WHERE project = ? AND session = ? AND tool_use_id = ?",
         *(agent_id, project.key, session, tool_use_id),
     )
 
@@ -160,12 +177,15 @@ def disputed(project: Project, session: str) -> list[Due]:
         " AND launches.phase IS NOT NULL AND runs.state = 'failed'",
         *(project.key, session),
     )
-    for row in rows:
-        project.ledger.run(
-            "UPDATE launches SET verdict = 'disputed' WHERE project = ? AND session = ? AND tool_use_id = ?",
+    return [
+        Due(_launch(row), "failed", row["words"])
+        for row in rows
+        if project.ledger.run(
+            "UPDATE launches SET verdict = 'disputed' WHERE project = ? AND session = ? AND tool_use_id = ?"
+            " AND verdict = 'completed'",
             *(project.key, session, row["tool_use_id"]),
         )
-    return [Due(_launch(row), "failed", row["words"]) for row in rows]
+    ]
 
 
 def judged(project: Project, session: str, tool_use_id: str, verdict: str) -> bool:

@@ -34,7 +34,8 @@ def remember(project: Project, path: Path, name: str, digest: str, content: Mapp
     """
     project.ledger.ensure(_TABLES)
     project.ledger.run(
-        "INSERT INTO extracts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, path) DO UPDATE SET "
+        "INSERT INTO extracts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, worktree, path) DO UPDATE SET "
         "host = excluded.host, client = excluded.client, name = excluded.name, digest = excluded.digest, "
         "content = excluded.content, at = excluded.at",
         *(new_id(), project.key, project.worktree, project.host, project.client),
@@ -68,7 +69,8 @@ def bury(project: Project, name: str, digest: str) -> None:
     """
     project.ledger.ensure(_TABLES)
     project.ledger.run(
-        "INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, name, digest) DO NOTHING",
+        "INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, worktree, name, digest) DO NOTHING",
         *(new_id(), project.key, project.worktree, project.host, project.client, name, digest, stamp()),
     )
 

@@ -30,7 +30,7 @@ class Verdict:
     Attributes:
         full: the workflow whose guidance is given in full, if any.
         others: workflows that get a line each.
-        refused: workflows that another live session could own and nothing decides.
+        refused: workflows of no live session, which another live session could own and nothing decides.
         step: which step of the order decided: 1 owner, 2 seal, 5 nobody else; 0 when nothing is restored.
         sealed: whether a seal announced this compaction; without one PreCompact never fired.
     """
@@ -63,10 +63,16 @@ def owner(project: Project, workflow: Workflow) -> str | None:
     return str(row["session"]) if row else None
 
 
+def take(project: Project, workflow: Workflow, session: str) -> None:
+    """Give a workflow to a session that works on it, unless it belongs to another that is live."""
+    if owner(project, workflow) not in {session, *sessions.live_others(project, session)}:
+        own(project, workflow, session)
+
+
 def of_session(project: Project, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
-    """Return the workflows a session may save and move: all of them while no other session is live, else its own."""
+    """Return the workflows a session may save and move: its own and, while no other session is live, all fresh ones."""
     alone = not sessions.live_others(project, session)
-    return [each for each in workflows if alone or owner(project, each) == session]
+    return [each for each in workflows if owner(project, each) == session or (alone and fresh(project, each))]
 
 
 def judge(project: Project, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
@@ -93,12 +99,13 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     mine = [each for each in unfinished if owners[each.key] == session]
     from_seal = [each for each in unfinished if each.key in sealed and each not in mine]
     ours, step = (mine, 1) if mine else (from_seal, 2)
-    if not sessions.live_others(project, session):
+    live = sessions.live_others(project, session)
+    if not live:
         verdict = _alone(project, workflows, ours or unfinished, step if ours else 5)
     elif ours:
         verdict = Verdict(ours[0], tuple(ours[1:]), step=step)
     else:
-        verdict = Verdict(refused=tuple(each for each in unfinished if owners[each.key] is None))
+        verdict = Verdict(refused=tuple(each for each in unfinished if owners[each.key] not in live))
     return replace(verdict, sealed=seal is not None)
 
 

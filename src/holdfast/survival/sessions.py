@@ -44,7 +44,7 @@ def seen(project: Project, session: str, process: str | None = None) -> None:
         " ON CONFLICT (project, id) DO UPDATE SET worktree = excluded.worktree, host = excluded.host,"
         " process = COALESCE(excluded.process, sessions.process), last_seen = excluded.last_seen, ended_at = NULL",
         *(project.key, session, project.worktree, project.host, project.client),
-        *(int(process) if process and process.isdigit() else None, now, now),
+        *(_number(process), now, now),
     )
 
 
@@ -80,6 +80,11 @@ def all_of(project: Project) -> list[dict[str, object]]:
         " ORDER BY last_seen DESC, id",
         project.key,
     )
+
+
+def _number(process: str | None) -> int | None:
+    """Read a process number; None for what cannot be one."""
+    return int(process) if process and process.isascii() and process.isdigit() and len(process) < 10 else None
 
 
 def _runs(process: int | None) -> bool:

@@ -58,7 +58,7 @@ def look(path: Path) -> tuple[Candidate, Extract | None]:
     extract = parse(text, path, mtime)
     if isinstance(extract, str):
         return _candidate(path, extract, mtime), None
-    return _candidate(path, f'names the workflow "{extract.name}"', mtime, accepted=True), extract
+    return _candidate(path, _why(text, extract), mtime, accepted=True), extract
 
 
 def parse(text: str, path: Path, mtime: float) -> Extract | str:
@@ -172,6 +172,13 @@ def _readings(section: Iterable[_Line]) -> tuple[str, ...]:
 def _pair(text: str) -> tuple[str, Any] | None:
     match = _PAIR.fullmatch(text)
     return (match[1].strip(), _scalar(prose.plain(match[2]))) if match else None
+
+
+def _why(text: str, extract: Extract) -> str:
+    marked, section = _section(prose.lines(text))
+    marks = ['a heading "Workflow State"'] if marked else []
+    marks += ['a "Phase:" line'] if _phase(section) is not None else []
+    return f'names the workflow "{extract.name}" and has {" and ".join(marks)}'
 
 
 def _scalar(text: str) -> Any:

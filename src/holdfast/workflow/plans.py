@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from holdfast.workflow import prose
@@ -51,7 +51,14 @@ class _Section:
 
 def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
     """Return every plan under `CLAUDE/Plan/*/PLAN.md` with what it says, the most recently changed first (I001-13)."""
-    return [_examine(root, path, mtime) for mtime, path in _files(root)]
+    looked: list[tuple[Candidate, Extract | None]] = []
+    for mtime, path in _files(root):
+        candidate, extract = _examine(root, path, mtime)
+        if extract and any(earlier for _, earlier in looked):
+            candidate = replace(candidate, accepted=False, reasons=("is in progress too, but another changed later",))
+            extract = None
+        looked.append((candidate, extract))
+    return looked
 
 
 def parse(text: str, path: Path, root: Path, mtime: float) -> Extract | str:

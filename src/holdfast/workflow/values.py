@@ -52,7 +52,7 @@ def mapping(value: Any, name: str, warnings: list[str]) -> Mapping[str, Any]:
 
 
 def added(existing: Any, new: tuple[str, ...]) -> Any:
-    """Return a list with the new texts at its end that it did not have; what is no list is made one, nothing is lost."""
+    """Return a list with the new texts at its end that it did not have; what is no list is made one."""
     if existing is None:
         existing = []
     before = existing if isinstance(existing, list) else [existing]

@@ -16,6 +16,7 @@ FORMATS = {
     "hybrid": "holdfast.workflow.formats.hybrid",
     "compaction": "holdfast.workflow.formats.compaction",
 }
+NAMES = tuple(FORMATS)
 
 
 def get(name: str) -> Format:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from holdfast.workflow.extract import Extract
     from holdfast.workflow.model import Workflow
 
+_HELD = "held"  # beside an extract's values in the ledger: the phase the state file had when it was last seen
+_PHASE = ("current", "total", "phase", "status")
+
 Action = Literal["created", "updated", "unchanged", "buried", "none"]
 
 
@@ -89,10 +92,16 @@ def existing(project: Project, extract: Extract) -> Entry | None:
     return named[0] if named else None
 
 
-def remember(project: Project, path: Path, extract: Extract) -> None:
-    """Note the extract as the last one seen for a state file; a ledger that refuses is logged and costs no save."""
+def remember(project: Project, workflow: Workflow, extract: Extract) -> None:
+    """Note the extract as the last one seen for a state file, with the phase that file held then.
+
+    A ledger that refuses is logged and costs no save.
+    """
+    path, content = workflow.path, {**extract.content, _HELD: workflow.current}
+    if (_last(project, path) or {}).get("content") == content:
+        return
     try:
-        extracts.remember(project, path, names.key(extract.name), extract.digest, extract.content)
+        extracts.remember(project, path, names.key(extract.name), extract.digest, content)
     except LedgerError as error:
         log.write("warning", f"the extract for {path} is not remembered: {error}")
 
@@ -120,8 +129,8 @@ def _carry_out(project: Project, extract: Extract, intent: Intent) -> Saved:
         before = intent.entry.file if intent.entry else None
         file = statefile.write(project, intent.path, dict(intent.data), before, why="save")
         workflow = files.view(project, file)
-    if (_last(project, intent.path) or {}).get("content") != extract.content:
-        remember(project, intent.path, extract)
+    if workflow is not None:
+        remember(project, workflow, extract)
     return Saved(workflow, intent.action, intent.path)
 
 
@@ -133,6 +142,8 @@ def _taken(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> di
         return content if newer else {}
     seen = last["content"]
     taken = {field: value for field, value in content.items() if value != seen.get(field)}
+    if _moved_since(entry, seen, extract.mtime):
+        taken = {field: value for field, value in taken.items() if field not in _PHASE}
     for field in ("reading", "reminders"):
         taken[field] = [item for item in content[field] if item not in seen.get(field, ())]
     known = seen.get("context", {})
@@ -140,10 +151,15 @@ def _taken(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> di
     return taken
 
 
+def _moved_since(entry: Entry, seen: Mapping[str, Any], mtime: float) -> bool:
+    """Tell whether the state's own phase moved after the memory file was last written: then it knows better."""
+    return _HELD in seen and seen[_HELD] != entry.workflow.current and entry.file.document.mtime >= mtime
+
+
 def _merged(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state file's content with the taken values in it; lists only grow, nothing is cleared."""
     data = dict(entry.file.data)
-    if any(taken.get(field) is not None for field in ("current", "total", "phase", "status")):
+    if any(taken.get(field) is not None for field in _PHASE):
         data["phase"] = _moved(entry, taken)
     if taken.get("kind"):
         data["workflow_type"] = taken["kind"] if taken["kind"] in files.TYPES else data.get("workflow_type", "custom")

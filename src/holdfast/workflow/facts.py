@@ -1,0 +1,136 @@
+"""The facts of a workflow, section by section, each as a short line and whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast.workflow import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from holdfast.workflow.model import Phase, Workflow
+
+_WORDS = {"active": "in_progress"}
+_DEEPEST = 4  # levels of a context value that are taken apart
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing to know: `label` in front of `value`, `mark` behind it."""
+
+    value: str
+    label: str = ""
+    mark: str = ""
+    limit: int = wording.LONGEST
+
+    def line(self, pointer: str) -> str:
+        """Return the fact on one line, a long value shortened with `pointer`."""
+        label = f"{wording.one_line(self.label, 80)} " if self.label else ""
+        return f"- {label}{wording.one_line(self.value, self.limit, pointer)}{self.mark}"
+
+    @property
+    def whole(self) -> str:
+        """The fact with its whole value, line breaks and all."""
+        label = f"{wording.clean(self.label)} " if self.label else ""
+        return f"- {label}{wording.clean(self.value)}{self.mark}"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Facts under a heading."""
+
+    heading: str
+    facts: tuple[Fact, ...]
+
+
+def status_word(status: str) -> str:
+    """Return the word for a status in messages."""
+    return _WORDS.get(status, status)
+
+
+def reading(workflow: Workflow, files: Callable[[str], str | None]) -> Section:
+    """Return the required reading, each entry with what `files` says of it in parentheses."""
+    marked = [(entry, files(entry)) for entry in workflow.reading]
+    return Section(
+        "REQUIRED READING", tuple(Fact(entry, mark=f" ({state})" if state else "") for entry, state in marked)
+    )
+
+
+def reminders(workflow: Workflow) -> Section:
+    """Return the key reminders."""
+    return Section("Key reminders:", tuple(Fact(text) for text in workflow.reminders))
+
+
+def open_phases(workflow: Workflow) -> Section:
+    """Return the phases still to be done, as a checklist; nothing where only the current one is known."""
+    unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
+    known = unfinished if len(unfinished) > 1 else []
+    return Section(
+        "Open to-dos:", tuple(Fact(phase.title, f"[ ] {_place(phase, workflow)}", _mark(phase)) for phase in known)
+    )
+
+
+def finished_phases(workflow: Workflow) -> Section:
+    """Return what the finished phases delivered and handed over, the last first."""
+    found: list[Fact] = []
+    for phase in reversed(workflow.phases):
+        place = _place(phase, workflow)
+        if phase.status == "completed":
+            found.append(Fact(phase.title, f"[x] {place}", _mark(phase)))
+        found += [Fact(item, f"{place} delivered:") for item in phase.deliverables]
+        found += [Fact(phase.handover, f"{place} handed over:")] if phase.handover else []
+    return Section("Finished so far:", tuple(found))
+
+
+def context(workflow: Workflow) -> Section:
+    """Return the context variables; a large list or object gives a line for each of its values."""
+    return Section("Context:", tuple(_flat(workflow.context)))
+
+
+def lines(heading: str, given: Iterable[str]) -> Section:
+    """Return lines of our own as a section."""
+    return Section(heading, tuple(Fact(text, limit=2 * wording.LONGEST) for text in given))
+
+
+def presence(root: Path) -> Callable[[str], str | None]:
+    """Return a function that says "missing" of an `@path` that does not exist (I001-21)."""
+
+    def state(entry: str) -> str | None:
+        try:
+            return None if (root / Path(entry.removeprefix("@")).expanduser()).exists() else "missing"
+        except (OSError, ValueError, RuntimeError):
+            return "missing"
+
+    return state
+
+
+def _place(phase: Phase, workflow: Workflow) -> str:
+    return f"phase {phase.number}/{workflow.total}"
+
+
+def _mark(phase: Phase) -> str:
+    parts = [] if phase.status in ("completed", "pending") else [status_word(phase.status)]
+    parts += [f"agent {wording.one_line(phase.agent, 80)}"] if phase.agent else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _flat(context: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[Fact]:
+    for key, value in context.items():
+        name = f"{prefix}{key}"
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        parts = _parts(value) if len(shown) > wording.LONGEST and depth < _DEEPEST else {}
+        if parts:
+            yield from _flat(parts, f"{name}.", depth + 1)
+        else:
+            yield Fact(shown, f"{name}:")
+
+
+def _parts(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    items: Sequence[Any] = value if isinstance(value, list) else ()
+    return {str(number): item for number, item in enumerate(items, 1)}

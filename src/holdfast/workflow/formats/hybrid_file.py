@@ -1,0 +1,145 @@
+"""The state file of the `hybrid` format: its schema, and how it reads as a workflow."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from holdfast.clock import from_mtime, stamp
+from holdfast.errors import NotOurs
+from holdfast.workflow import statefile, values
+from holdfast.workflow.model import Phase, Status, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.statefile import StateFile
+
+NAME = "hybrid"
+FILE = ".claude/state/workflow.json"
+STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")
+# Kept only where somebody gave them, so that new files have exactly the keys of R000-02; R000-38 allows such extras.
+READING, REMINDERS, CONTEXT = "required_reading", "key_reminders", "context"
+
+_SPELLINGS: dict[str, Status] = {
+    "not_started": "pending",
+    "todo": "pending",
+    "in_progress": "active",
+    "running": "active",
+    "done": "completed",
+    "complete": "completed",
+    "finished": "completed",
+    "error": "failed",
+}
+
+
+def path(project: Project) -> Path:
+    """Return where the state file lies (R000-01); it need not exist."""
+    return project.root / FILE
+
+
+def load(project: Project) -> StateFile:
+    """Return the state file. Raises MissingError, StateError when it is broken, NotOurs when it has another schema."""
+    file = statefile.read(project, path(project))
+    data = file.data
+    named = all(isinstance(data.get(key), (str, int, float)) for key in ("id", "task"))
+    if not named or not isinstance(data.get("phases"), list):
+        raise NotOurs(file.path, 'is no hybrid workflow ("id", "task" and a list "phases"); it is left alone')
+    return file
+
+
+def fresh(id_: str, task: str, phases: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return the content of a new state file: exactly the schema's keys (R000-02, R000-07, R000-17)."""
+    listed = [complete({"title": title, "agent": agent}, number) for number, (title, agent) in enumerate(phases)]
+    return {"id": id_, "task": task, "status": "pending", "current_phase": None, "phases": listed}
+
+
+def complete(phase: Any, number: int) -> dict[str, Any]:
+    """Return a phase as an object with all of the schema's keys; what it has of them, and others, is kept."""
+    given = phase if isinstance(phase, dict) else {"title": values.text(phase)}
+    keys = {"id": f"phase_{number}", "title": "", "agent": "", "status": "pending"}
+    return {**keys, "deliverables": [], "context_for_next": "", **given}
+
+
+def status(value: Any) -> Status | None:
+    """Return the status a hand-kept value means, or None."""
+    word = re.sub(r"[\s_-]+", "_", values.text(value).strip().lower())
+    return next((known for known in STATUSES if known == word), _SPELLINGS.get(word))
+
+
+def position(data: Mapping[str, Any], phase: Any) -> int | None:
+    """Return the index of the phase with this id, or None; a number counts as the index itself (I000-2)."""
+    ids = [complete(each, number)["id"] for number, each in enumerate(data["phases"])]
+    if phase in ids:
+        return ids.index(phase)
+    index = values.number(phase)
+    return index if index is not None and 0 <= index < len(ids) else None
+
+
+def view(project: Project, file: StateFile) -> Workflow:
+    """Return what the state file says as a workflow, with a warning for everything that is not as the schema has it."""
+    data, warnings = file.data, list[str]()
+    phases = tuple(_phase(each, number, warnings) for number, each in enumerate(data["phases"]))
+    current = _current(data, phases, warnings)
+    running = phases[current] if current is not None else None
+    return Workflow(
+        format=NAME,
+        id=values.text(data["id"]),
+        title=values.text(data["task"]),
+        kind="",
+        status=_status(data, phases, warnings),
+        phases=phases,
+        current=None if current is None else current + 1,
+        total=len(phases),
+        phase=running.title if running else "",
+        phase_status=running.status if running else "",
+        reading=tuple(map(values.at, values.texts(data.get(READING), READING, warnings))),
+        reminders=values.texts(data.get(REMINDERS), REMINDERS, warnings),
+        context=values.mapping(data.get(CONTEXT), CONTEXT, warnings),
+        created_at="",
+        updated_at=stamp(from_mtime(file.document.mtime)),
+        path=file.path,
+        raw=file.document.raw,
+        root=project.root,
+        warnings=tuple(warnings),
+        recovered=bool(file.broken),
+    )
+
+
+def _phase(given: Any, number: int, warnings: list[str]) -> Phase:
+    phase, name = complete(given, number), f"phases[{number}]"
+    if not isinstance(given, dict):
+        warnings.append(f'"{name}" is not an object')
+    found = status(phase["status"])
+    if found is None:
+        warnings.append(f'"{name}.status" is "{values.text(phase["status"])}", not one of {", ".join(STATUSES)}')
+    return Phase(
+        id=values.text(phase["id"]) or f"phase_{number}",
+        number=number + 1,
+        title=values.text(phase["title"]) or f"Phase {number}",
+        status=found or "pending",
+        agent=values.text(phase["agent"]),
+        deliverables=values.texts(phase["deliverables"], f"{name}.deliverables", warnings),
+        handover=values.text(phase["context_for_next"]),
+    )
+
+
+def _current(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[str]) -> int | None:
+    """Return the current phase's index; where the file names none, the active phase is it."""
+    named = data.get("current_phase")
+    index = None if named in (None, "") else position(data, named)
+    if index is None and named not in (None, ""):
+        warnings.append(f'"current_phase" is "{values.text(named)}", which is no phase')
+    return index if index is not None else next((p.number - 1 for p in phases if p.status == "active"), None)
+
+
+def _status(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[str]) -> Status:
+    found = status(data.get("status"))
+    if phases and found != "completed" and all(phase.status == "completed" for phase in phases):
+        warnings.append(f'"status" is "{values.text(data.get("status"))}", but all phases are completed')
+        return "completed"
+    if found is None:
+        warnings.append(f'"status" is "{values.text(data.get("status"))}", not one of {", ".join(STATUSES)}')
+    return found or "pending"

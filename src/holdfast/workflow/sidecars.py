@@ -1,0 +1,55 @@
+"""The sidecar: the file in the project that holds the guidance's overflow, where the model may read it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from holdfast import log, paths
+from holdfast.errors import StateError
+from holdfast.state import atomic, document
+from holdfast.workflow import names, statefile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+
+def place(root: Path, workflow: Workflow) -> Path:
+    """Return where a workflow's sidecar lies."""
+    return paths.sidecar_dir(root) / f"{workflow.format}-{names.slug(workflow.title)}.md"
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a sidecar's text in hexadecimal."""
+    return hashlib.sha256(_bytes(text)).hexdigest()
+
+
+def write_sidecar(root: Path, workflow: Workflow, text: str) -> tuple[Path, str] | None:
+    """Write a workflow's sidecar (0600, ignored by git, no link followed) and return its path and SHA-256.
+
+    A sidecar that says the same already is not rewritten. None, and a line in the log, when it cannot be written.
+    """
+    path = place(root, workflow)
+    try:
+        statefile.guard(root, path)
+        _put(path.parent / ".gitignore", b"*\n")
+        _put(path, _bytes(text))
+    except (StateError, OSError) as error:
+        log.write("warning", f"no sidecar was written: {error}")
+        return None
+    return path, digest(text)
+
+
+def _put(path: Path, data: bytes) -> None:
+    try:
+        if document.read(path)[0] == data:
+            return
+    except StateError:
+        pass
+    atomic.write(path, data, mode=0o600)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,64 @@
+"""What README and the example files say is what the program does."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast import cli, config, demand
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_configuration_table_is_the_models() -> None:
+    """Every key of the configuration has a line in the README, with its default."""
+    between = README.split("kept true by a test -->\n")[1].split("<!-- end of")[0]
+    assert between == config.markdown_table()
+
+
+def test_every_command_and_every_outcome_is_named() -> None:
+    """Nothing that can be called is missing from the README."""
+    missing = [name for name in cli.COMMANDS if not re.search(rf"`{name}[` ]", README)]
+    said = [name for name in holdfast.__all__ if name not in ("Context", "Outcome", "hookimpl")]
+    missing += [name for name in said if f"`{name}(" not in README]
+    assert not missing
+
+
+def test_the_readme_opens_with_the_two_commands() -> None:
+    """A newcomer sees them first, and the Makefile has them."""
+    first = re.search(r"```\n(.*?)```", README, re.DOTALL)
+    assert first is not None
+    assert [line.split("#")[0].strip() for line in first[1].splitlines()] == ["make demo", "make test"]
+    makefile = (ROOT / "Makefile").read_text()
+    assert "\ndemo:" in makefile
+    assert "\ntest:" in makefile
+
+
+def test_the_example_settings_are_what_print_prints(tmp_path: Path) -> None:
+    """settings.example.json is exactly what `holdfast install --print` prints in an empty project."""
+    assert (ROOT / "settings.example.json").read_text("utf-8") == demand.printed(tmp_path)
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_the_examples_are_python(code: str) -> None:
+    """Each Python example parses."""
+    ast.parse(code)
+
+
+def test_ci_calls_the_test_command() -> None:
+    """.ci/run is what the README names."""
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_no_file_names_a_path_of_a_developers_machine() -> None:
+    """Nothing in the repository depends on where it was written."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = listed.stdout.split() or [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.py")]
+    here = f"{ROOT}/".encode()
+    assert not [name for name in names if (ROOT / name).is_file() and here in (ROOT / name).read_bytes()]

@@ -1,0 +1,204 @@
+"""Routes are read from a handler file's text, which is never run."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from holdfast import hookspecs
+from holdfast.events import EVENTS, HOOK_NAMES, model
+from holdfast.scan import STRICT_EVENTS, Route, scan
+
+
+def fault(text: str) -> str:
+    """Return the only fault of a file that has no routes."""
+    found = scan(dedent(text).encode())
+    assert found.routes == ()
+    assert len(found.faults) == 1
+    return next(iter(found.faults.values()))
+
+
+def test_options_are_read_from_the_text() -> None:
+    """match, timeout, strict, tryfirst and trylast are taken over, with the line the function stands in."""
+    text = b"""
+from holdfast import hookimpl
+
+@hookimpl(match="Bash|Edit", timeout=2.5, strict=True, tryfirst=True, trylast=False)
+def on_pre_tool_use(event, context):
+    return None
+"""
+    assert scan(text).routes == (
+        Route("PreToolUse", "on_pre_tool_use", "Bash|Edit", 2.5, strict=True, tryfirst=True, line=5),
+    )
+
+
+def test_the_defaults() -> None:
+    """Without options a function wants everything and is not strict."""
+    for marker in ("@hookimpl", "@hookimpl()", "@holdfast.hookimpl", "@markers.hookimpl(match=None, timeout=None)"):
+        found = scan(f"{marker}\ndef on_stop(event): ...\n".encode())
+        assert found.routes == (Route("Stop", "on_stop", line=2),)
+        assert found.faults == {}
+
+
+def test_reading_runs_nothing() -> None:
+    """A file that would end the process when run is read like any other."""
+    found = scan(b"import os\nos._exit(9)\nraise SystemExit\n@hookimpl\ndef on_stop(): ...\n")
+
+    assert [route.event for route in found.routes] == ["Stop"]
+
+
+@pytest.mark.parametrize("function", HOOK_NAMES)
+def test_every_event_has_its_function(function: str) -> None:
+    """`on_<event>` is known for all 33 events, and pluggy's specs have the same names."""
+    found = scan(f"@hookimpl\ndef {function}(event, context): ...\n".encode())
+
+    assert [route.event for route in found.routes] == [HOOK_NAMES[function]]
+    assert hasattr(hookspecs, function)
+    assert len(HOOK_NAMES) == 33
+
+
+@pytest.mark.parametrize("arguments", ["", "event", "context", "event, context", "context, event", "event, /"])
+def test_a_handler_takes_the_arguments_it_names(arguments: str) -> None:
+    """Any of event and context may be left out."""
+    assert scan(f"@hookimpl\ndef on_stop({arguments}): ...\n".encode()).routes
+
+
+def test_several_functions_and_what_is_not_a_handler() -> None:
+    """Other functions, classes and constants of a file are its own business."""
+    text = b"""
+LIMIT = 3
+def helper(anything, *more): ...
+class Thing:
+    @hookimpl
+    def on_stop(self): ...
+@hookimpl
+def on_stop(): ...
+@cache
+@hookimpl(match="compact")
+def on_session_start(event): ...
+"""
+    found = scan(text)
+
+    assert [(route.event, route.match) for route in found.routes] == [("Stop", None), ("SessionStart", "compact")]
+    assert found.faults == {}
+
+
+def test_of_two_definitions_the_last_counts() -> None:
+    """Python keeps the last function of a name, so the file has one route, or one fault, for it."""
+    marked, bare = "@hookimpl(match='{}')\ndef on_pre_tool_use(event): ...\n", "def on_pre_tool_use(event): ...\n"
+
+    assert [route.match for route in scan((marked.format("A") + marked.format("B")).encode()).routes] == ["B"]
+    assert list(scan((marked.format("A") + bare).encode()).faults) == ["on_pre_tool_use"]
+    assert scan((marked.format("A") + bare).encode()).routes == ()
+    assert scan((bare + marked.format("A")).encode()).faults == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def on_stop(event): ...", "line 1: on_stop is named like a handler but has no @hookimpl"),
+        ("@hookimpl\nasync def on_stop(event): ...", "line 2: on_stop is async; a handler is a plain function"),
+        ("@hookimpl\ndef on_stopp(event): ...", "on_stopp is no event's name; did you mean on_stop"),
+        ("@hookimpl\ndef on_pre_tool(event): ...", "did you mean on_pre_tool_use"),
+        ("@hookimpl\ndef frobnicate(event): ...", "frobnicate is no event's name"),
+        ("@hookimpl\ndef on_stop(payload): ...", "asks for 'payload'; a handler may ask for event and context"),
+        ("@hookimpl\ndef on_stop(event, extra): ...", "asks for 'extra'"),
+        ("@hookimpl\ndef on_stop(*args): ...", "takes only the arguments it names"),
+        ("@hookimpl\ndef on_stop(**kwargs): ...", "takes only the arguments it names"),
+        ("@hookimpl\ndef on_stop(*, event): ...", "takes only the arguments it names"),
+        ("@hookimpl\ndef on_stop(event=None): ...", "without defaults"),
+        ("@hookimpl('Bash')\ndef on_stop(event): ...", "takes its options by name"),
+        ("@hookimpl(**options)\ndef on_stop(event): ...", "must be written out"),
+        ("@hookimpl(match=NAMES)\ndef on_stop(event): ...", "match must be a literal"),
+        ("@hookimpl(match='A' + 'B')\ndef on_stop(event): ...", "match must be a literal"),
+        ("@hookimpl(timeout=60 * 60)\ndef on_stop(event): ...", "timeout must be a literal"),
+        ("@hookimpl(matcher='Bash')\ndef on_stop(event): ...", "has no option 'matcher'"),
+        ("@hookimpl(wrapper=True)\ndef on_stop(event): ...", "has no option 'wrapper'"),
+        ("@hookimpl(match=5)\ndef on_stop(event): ...", "match=5 has the wrong type"),
+        ("@hookimpl(match=['Bash'])\ndef on_pre_tool_use(event): ...", "has the wrong type"),
+        ("@hookimpl(timeout='5')\ndef on_stop(event): ...", "timeout='5' has the wrong type"),
+        ("@hookimpl(timeout=True)\ndef on_stop(event): ...", "timeout=True has the wrong type"),
+        ("@hookimpl(timeout=0)\ndef on_stop(event): ...", "timeout must be more than 0 seconds"),
+        ("@hookimpl(timeout=-1.5)\ndef on_stop(event): ...", "timeout must be more than 0 seconds"),
+        ("@hookimpl(strict=1)\ndef on_pre_tool_use(event): ...", "strict=1 has the wrong type"),
+        ("@hookimpl(tryfirst=None)\ndef on_stop(event): ...", "tryfirst=None has the wrong type"),
+        ("@hookimpl(tryfirst=True, trylast=True)\ndef on_stop(event): ...", "choose tryfirst or trylast"),
+        ("@hookimpl(match='[')\ndef on_pre_tool_use(event): ...", "match='[' is neither a list of names nor"),
+        ("@hookimpl(match='(?i)bash')\ndef on_pre_tool_use(event): ...", "regular expression of the client's"),
+    ],
+)
+def test_a_function_that_cannot_be_used_is_a_fault(text: str, words: str) -> None:
+    """Each mistake is told in a sentence that names the function and its line."""
+    assert words in fault(text)
+
+
+def test_one_bad_function_costs_only_itself() -> None:
+    """The other functions of the file keep their routes, and the fault stands under the bad one's name."""
+    found = scan(b"@hookimpl\ndef on_stop(x): ...\n@hookimpl\ndef on_setup(event): ...\n")
+
+    assert [route.function for route in found.routes] == ["on_setup"]
+    assert list(found.faults) == ["on_stop"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (b"def on_stop(:\n", "line 1: cannot be read as Python (invalid syntax)"),
+        (b"x = 1\n  y = 2\n", "line 2: cannot be read as Python (unexpected indent)"),
+        (b"x = '\xff\xfe'\n", "cannot be read as Python"),
+        (b"x = 1\x00\n", "cannot be read as Python"),
+        (b"# coding: no-such-codec\n", "cannot be read as Python"),
+        (b"(" * 10_000, "cannot be read as Python"),
+        (b"-" * 100_000 + b"1", "cannot be read as Python"),
+    ],
+)
+def test_a_file_that_is_not_python_has_one_fault(source: bytes, words: str) -> None:
+    """Whatever the bytes, reading them never raises; the fault stands for the whole file."""
+    found = scan(source)
+
+    assert found.routes == ()
+    assert list(found.faults) == [""]
+    assert words in found.faults[""]
+
+
+def test_an_empty_file_is_no_fault() -> None:
+    """A file without handlers is fine."""
+    assert scan(b"") == scan(b"# nothing here\n")
+    assert scan(b"").faults == {}
+
+
+def test_other_encodings_are_read_as_python_reads_them() -> None:
+    """A declared encoding and a BOM count, as when Python runs the file."""
+    assert scan(b"# coding: latin-1\n@hookimpl\ndef on_stop():\n    '\xe9'\n").routes
+    assert scan(b"\xef\xbb\xbf@hookimpl\ndef on_stop(): ...\n").routes
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_strict_is_possible_on_four_events(event: str) -> None:
+    """strict is legal exactly where a refusal is possible, as the events' models say."""
+    function = next(name for name, known in HOOK_NAMES.items() if known == event)
+    found = scan(f"@hookimpl(strict=True)\ndef {function}(event): ...\n".encode())
+
+    assert (event in STRICT_EVENTS) is model(event).strictable
+    if event in STRICT_EVENTS:
+        assert found.routes[0].strict
+    else:
+        assert f"strict is not possible on {event}" in found.faults[function]
+
+
+@pytest.mark.parametrize(
+    ("text", "off"),
+    [
+        ("OFF_BY_DEFAULT = True", True),
+        ("OFF_BY_DEFAULT: bool = True", True),
+        ("OTHER = OFF_BY_DEFAULT = True", True),
+        ("OFF_BY_DEFAULT = False", False),
+        ("OFF_BY_DEFAULT = 1", False),
+        ("if True:\n    OFF_BY_DEFAULT = True", False),
+        ("", False),
+    ],
+)
+def test_a_file_may_be_off_by_default(text: str, off: bool) -> None:
+    """Only the literal line at the top level switches a file off."""
+    assert scan(f"{text}\n@hookimpl\ndef on_stop(): ...\n".encode()).off_by_default is off

@@ -1,0 +1,132 @@
+"""Trust is given to a content at a place of a project."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths, trust
+from holdfast.errors import StateError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = ".claude/handlers/a.py"
+CONTENT = trust.digest(b"content")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project's root."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def test_the_digest_is_sha256() -> None:
+    """What is trusted is named by its SHA-256."""
+    assert trust.digest(b"x") == hashlib.sha256(b"x").hexdigest()
+
+
+def test_nothing_is_trusted_at_first(root: Path) -> None:
+    """Without a grant nothing is trusted."""
+    assert not trust.trusted(root, NAME, CONTENT)
+
+
+def test_trust_is_for_root_path_and_content(root: Path, tmp_path: Path) -> None:
+    """Another project, another path or another content is not trusted."""
+    other = tmp_path / "other"
+    other.mkdir()
+    trust.grant(root, {NAME: CONTENT})
+
+    assert trust.trusted(root, NAME, CONTENT)
+    assert not trust.trusted(other, NAME, CONTENT)
+    assert not trust.trusted(root, ".claude/handlers/b.py", CONTENT)
+    assert not trust.trusted(root, NAME, trust.digest(b"content "))
+    assert not trust.trusted(root, NAME, "")
+
+
+def test_the_real_root_counts(root: Path, tmp_path: Path) -> None:
+    """A link to the project is the project; a link that is pointed elsewhere takes no trust along."""
+    link = tmp_path / "link"
+    link.symlink_to(root)
+    trust.grant(link, {NAME: CONTENT})
+    assert trust.trusted(root, NAME, CONTENT)
+
+    other = tmp_path / "other"
+    other.mkdir()
+    link.unlink()
+    link.symlink_to(other)
+    assert not trust.trusted(link, NAME, CONTENT)
+
+
+def test_grants_add_up_and_the_later_content_wins(root: Path) -> None:
+    """A new grant keeps the others, and replaces the content known of the same file."""
+    trust.grant(root, {NAME: CONTENT, "b": "1"})
+    trust.grant(root, {NAME: "2"})
+
+    assert trust.trusted(root, NAME, "2")
+    assert not trust.trusted(root, NAME, CONTENT)
+    assert trust.trusted(root, "b", "1")
+
+
+def test_revoking_one_or_all(root: Path, tmp_path: Path) -> None:
+    """Revoking says how many files lost trust, and leaves other projects alone."""
+    other = tmp_path / "other"
+    other.mkdir()
+    trust.grant(root, {"a": "1", "b": "2", "c": "3"})
+    trust.grant(other, {"a": "1"})
+
+    assert trust.revoke(root, {"a", "unknown"}) == 1
+    assert not trust.trusted(root, "a", "1")
+    assert trust.revoke(root) == 2
+    assert trust.revoke(root) == 0
+    assert trust.trusted(other, "a", "1")
+
+
+def test_a_projects_configuration_is_trusted_like_a_handler(root: Path) -> None:
+    """`holdfast.toml` is trusted with exactly its content; a missing one is not."""
+    assert not trust.config_trusted(root)
+    file = paths.project_config(root)
+    file.parent.mkdir()
+    file.write_bytes(b"todos = 'off'")
+    assert not trust.config_trusted(root)
+
+    trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})
+    assert trust.config_trusted(root)
+    file.write_bytes(b"todos = 'tell'")
+    assert not trust.config_trusted(root)
+
+
+def test_the_trust_file_is_the_users_alone(root: Path) -> None:
+    """The file is private (0600) in a private folder, and names root, path and digest for people to read."""
+    trust.grant(root, {NAME: CONTENT})
+    file = paths.config_dir() / "trust.json"
+
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    assert json.loads(file.read_text()) == {str(root.resolve()): {NAME: CONTENT}}
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"/x": 5}', b"\xff"])
+def test_a_broken_trust_file_trusts_nothing_and_is_not_overwritten(root: Path, content: bytes) -> None:
+    """Reading it trusts nothing; changing it is refused with the way out, because it may hold much."""
+    file = paths.ensure_private(paths.config_dir()) / "trust.json"
+    file.write_bytes(content)
+
+    assert not trust.trusted(root, NAME, CONTENT)
+    with pytest.raises(StateError, match=r"trust\.json.*move it away"):
+        trust.grant(root, {NAME: CONTENT})
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("value", [True, 1, ["x"], None])
+def test_only_the_very_digest_is_trust(root: Path, value: object) -> None:
+    """A trust file that says `true` instead of a digest trusts nothing."""
+    file = paths.ensure_private(paths.config_dir()) / "trust.json"
+    file.write_text(json.dumps({str(root.resolve()): {NAME: value}}))
+
+    assert not trust.trusted(root, NAME, CONTENT)

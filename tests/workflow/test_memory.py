@@ -1,0 +1,157 @@
+"""Detection method 1: CLAUDE.local.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.workflow import memory
+from holdfast.workflow.extract import Extract
+
+if TYPE_CHECKING:
+    from tests.workflow.conftest import Put, Seed
+
+    from holdfast.project import Project
+
+
+def parsed(text: str) -> Extract:
+    extract = memory.parse(text, Path("CLAUDE.local.md"), 1.0)
+    assert isinstance(extract, Extract), extract
+    return extract
+
+
+def test_the_example_of_the_document_is_detected(seed: Seed) -> None:
+    """R001-21: the example gives name, number, total, phase and the two readings."""
+    extract = parsed(seed("memory.md"))
+    assert (extract.name, extract.current, extract.total) == ("Page Orchestration - Case Studies", 4, 10)
+    assert extract.phase == "SEO Generation"
+    assert extract.reading == ("@CLAUDE/PageOrchestration.md", "@CLAUDE/Sitemap/case-studies.md")
+    assert extract.status is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Workflow State\nWorkflow: X\n",
+        "workflow: X\nphase: 1/2\n",
+        "## CURRENT WORKFLOW STATE\n\n- **Workflow:** X\n",
+        "**WORKFLOW STATE**\n\n  workflow: X\n",
+        "\ufeff# Workflow State\r\nWorkflow: X\r\n".replace("\ufeff", ""),
+        "Workflow: X\nPhase: Building\n",
+        "# Notes\n\n# Workflow state of today\n\n* Workflow: X",
+    ],
+)
+def test_a_workflow_line_with_a_heading_or_a_phase_line_is_enough(text: str) -> None:
+    """I001-1, I001-2: case does not matter, and heading or Phase line may each be missing."""
+    assert parsed(text).name == "X"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# Git\n\nOur git workflow: rebase, then merge.\n",
+        "Workflow: X\n",
+        "# Workflow State\n\nWorkflow:\nPhase: 1/2\n",
+        "# Workflow State\n\nnothing now\n",
+        "# Workflow State\n```\nWorkflow: X\nPhase: 1/2\n```\n",
+        "Phase: 1/2\n",
+    ],
+)
+def test_prose_and_half_markers_are_no_workflow(text: str) -> None:
+    """I001-2: a line-anchored workflow field with a value is required; fenced code does not count."""
+    assert isinstance(memory.parse(text, Path("m"), 1.0), str)
+
+
+@pytest.mark.parametrize(
+    ("line", "position"),
+    [
+        ("4/10 - SEO Generation", (4, 10, "SEO Generation")),
+        ("4 / 10: SEO", (4, 10, "SEO")),
+        ("4 of 10 – SEO (draft)", (4, 10, "SEO (draft)")),
+        ("4", (4, None, None)),
+        ("Phase 4/10", (4, 10, None)),
+        ("4. **Build**", (4, None, "Build")),
+        ("Building", (None, None, "Building")),
+        ("3D models", (None, None, "3D models")),
+        ("", (None, None, None)),
+    ],
+)
+def test_phase_lines_are_read_as_people_write_them(
+    line: str, position: tuple[int | None, int | None, str | None]
+) -> None:
+    """Number, total and name are taken where they are said, and nothing is made up."""
+    assert position == memory.position(line)
+
+
+def test_reminders_context_status_and_type_are_taken_over() -> None:
+    """R001-11: what the agent keeps in the memory file is part of the extract."""
+    extract = parsed(
+        "# Workflow State\n\n- **Workflow:** QA Loop\n- **Type:** qa-loop\n- **Phase:** 2/3 - Fixing\n"
+        "- **Status:** 🔄 In Progress\n\n## Required Reading\n- `@docs/a.md`\n- docs/b.md\n- a note, no path\n\n"
+        "## Key Reminders\n- Run tests\n- Fix types\n\n## Context\n- iteration: 3\n- page: home\n- ready: true\n"
+    )
+    assert (extract.kind, extract.status) == ("qa-loop", "in_progress")
+    assert extract.reading == ("@docs/a.md", "@docs/b.md")
+    assert extract.reminders == ("Run tests", "Fix types")
+    assert extract.context == {"iteration": 3, "page": "home", "ready": True}
+
+
+def test_lists_under_a_label_line_are_read_too() -> None:
+    """A label such as "Key Reminders:" works like a heading."""
+    extract = parsed("Workflow: X\nPhase: 1/2\n\nKey Reminders:\n- one\n- two\n\nOther text\n- three\n")
+    assert extract.reminders == ("one", "two")
+
+
+def test_other_sections_of_the_file_do_not_count() -> None:
+    """The user's own imports below another heading are not the workflow's reading."""
+    extract = parsed(
+        "# Workflow State\nWorkflow: X\n@docs/a.md\n# My preferences\n@~/.claude/prefs.md\nStatus: blocked\n"
+    )
+    assert extract.reading == ("@docs/a.md",)
+    assert extract.status is None
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ("in_progress", "in_progress"),
+        ("✅ Complete", "completed"),
+        ("Not started", "not_started"),
+        ("BLOCKED by X", "blocked"),
+        ("?", None),
+    ],
+)
+def test_status_words_are_those_of_the_state_file(line: str, state: str | None) -> None:
+    """R001-07: a status line gives one of the four words or nothing."""
+    assert state == memory.state(line)
+
+
+def test_names_stay_verbatim_however_odd() -> None:
+    """Emoji, right-to-left text, quotes and 10,000 characters are a name like any other."""
+    for name in ('Ship 🚀 "it"', "تطوير الميزة", "x" * 10_000, "../../etc"):
+        assert parsed(f"Workflow: {name}\nPhase: 1/2\n").name == name
+
+
+def test_the_reason_says_which_marker_was_found(project: Project, put: Put, seed: Seed) -> None:
+    """R001-27: the candidate names the markers, or what is missing."""
+    path = put("CLAUDE.local.md", seed("memory.md"))
+    candidate, extract = memory.look(path)
+    assert candidate.accepted
+    assert extract is not None
+    assert "Workflow State" in candidate.reasons[0]
+    assert '"Phase:" line' in candidate.reasons[0]
+    put("CLAUDE.local.md", "hello")
+    assert memory.look(path)[0].reasons == ('has no line "Workflow: NAME"',)
+    assert memory.look(project.root / "nothing")[0].reasons == ("does not exist",)
+
+
+@given(st.text(alphabet=st.sampled_from("Workflow: Phase4/10-@#*\n`a.b\t"), max_size=400))
+def test_any_text_is_an_extract_or_a_reason(text: str) -> None:
+    """Nothing a memory file holds raises, and a name is never empty."""
+    found = memory.parse(text, Path("m"), 1.0)
+    assert found.name if isinstance(found, Extract) else found
