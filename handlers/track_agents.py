@@ -6,7 +6,12 @@ from holdfast.events.agents import agent_result
 from holdfast.survival import agents
 from holdfast.survival.agents import State
 
-STATES: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # any other word is a failure
+STATES: dict[str, State] = {
+    "completed": "completed",
+    "running": "running",
+    "": "stopped",
+}  # any other word is a failure
+
 
 @hookimpl(tryfirst=True)
 def on_subagent_start(event: SubagentStart, context: Context) -> None:
@@ -39,7 +44,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     result = agent_result(event.tool_response)
     if result.status == "completed":
         run = agents.run_id(result.agent_id, agents.call_id(event.tool_use_id, event.tool_input))
-        state = "failed" if result.is_api_error else "completed"
+        state: State = "failed" if result.is_api_error else "completed"
         agents.reported(context.project, event.session_id, run, result.agent_type, state, result.text)
 
 

@@ -8,12 +8,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import processes
 import pytest
-from processes import SESSION, Ended, Place
 
 from holdfast import paths, recorded, registration
 from holdfast.budget import CAP, units
+from tests import processes
+from tests.processes import SESSION, Ended, Place
 
 if TYPE_CHECKING:
     from pathlib import Path

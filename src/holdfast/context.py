@@ -40,7 +40,7 @@ class Context:
         """The configuration in force."""
         return self.project.config
 
-    def log(self, message: str, *, level: str = "info", **fields: Any) -> None:
+    def log(self, message: str, *, level: log_file.Level = "info", **fields: Any) -> None:
         """Write one line to Holdfast's log, redacted; never to stdout.
 
         Args:

@@ -181,7 +181,7 @@ def _read(argument: str | None, streams: _Streams) -> dict[str, Any] | None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     reason = intake.foreign(payload, os.environ)
-    if not reason and payload.get("hook_event_name") not in events.EVENTS:
+    if not reason and str(payload.get("hook_event_name")) not in events.EVENTS:
         reason = f"unknown event {payload.get('hook_event_name')!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")

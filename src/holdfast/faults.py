@@ -48,11 +48,21 @@ def of(file: HandlerFile) -> str:
 
 
 def _load() -> dict[str, dict[str, Any]]:
+    """Return what is remembered by path; entries that are not as we write them count as none."""
     try:
         content = json.loads(_file().read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return content if isinstance(content, dict) else {}
+    return {path: entry for path, entry in content.items() if _sound(entry)} if isinstance(content, dict) else {}
+
+
+def _sound(entry: Any) -> bool:
+    texts = ("digest", "event", "fault", "at")
+    return (
+        isinstance(entry, dict)
+        and all(isinstance(entry.get(key), str) for key in texts)
+        and isinstance(entry.get("count"), int)
+    )
 
 
 def _file() -> Path:

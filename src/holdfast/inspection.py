@@ -41,12 +41,18 @@ def complaints(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
 
 
 def listing(files: Sequence[HandlerFile]) -> dict[str, list[dict[str, Any]]]:
-    """Return what would run for each event, in order, as `holdfast handlers list --json` prints it."""
+    """Return what `holdfast handlers list --json` prints: for each event the functions that want it.
+
+    Those that run come first, in calling order; then those of files that do not, each with the reason in `idle`.
+    """
     listed: dict[str, list[dict[str, Any]]] = {}
     for event in events.EVENTS:
-        calls = loader.plan(files, event, None)
-        if calls:
-            listed[event] = [_row(call) for call in calls]
+        running = loader.plan(files, event, None)
+        resting = [
+            Call(file, route) for file in files if not file.active for route in file.routes if route.event == event
+        ]
+        if running or resting:
+            listed[event] = [_row(call) for call in (*running, *resting)]
     return listed
 
 
@@ -58,6 +64,8 @@ def idle(file: HandlerFile) -> str:
         return "switched off; the configuration key handlers.on switches it on"
     if file.replaced_by:
         return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
+    if file.faults and not file.routes:
+        return file.faults[0]
     return "" if file.routes else "answers no event"
 
 
@@ -85,4 +93,6 @@ def _row(call: Call) -> dict[str, Any]:
         "strict": route.strict,
         "trusted": call.file.trusted,
         "broken": route.broken or None,
+        "off": call.file.off,
+        "idle": idle(call.file) or None,
     }

@@ -321,15 +321,13 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: P
     mine = workflow(project.root)
     seals.leave(project, "gone", "auto", [seals.of(mine)])
     project.close()
-    before = (
-        "from holdfast.survival import owners, sessions; from tests.handmade import workflow; mine = workflow(project.root)"
-    )
+    before = "from holdfast.survival import owners, sessions\nfrom tests.handmade import workflow"
 
     said = together(
         project.root,
         ["one", "two", "three"],
         deed="sessions.seen(project, me)\n"
-        "verdict = owners.judge(project, me, [mine], known=False)\n"
+        "verdict = owners.judge(project, me, [workflow(project.root)], known=False)\n"
         "print(verdict.full.title if verdict.full else '-')",
         before=before,
     )

@@ -30,7 +30,7 @@ class _Elsewhere(Project):
     """The same project on another machine."""
 
     @property
-    def host(self) -> str:  # type: ignore[override] # the property it replaces is a cached one
+    def host(self) -> str:
         """Return a name no machine of ours has."""
         return "elsewhere.example"
 

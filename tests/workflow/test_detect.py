@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from holdfast.workflow.detect import detect
 
 if TYPE_CHECKING:
-    from tests.workflow.conftest import Put, Seed
-
     from holdfast.project import Project
+    from tests.workflow.conftest import Put, Seed
 
 PLAN = "# Plan 7: Something else\nStatus: In Progress\nWorkflow with CLAUDE/Extra.md\n## Phase 1: P\n- [ ] x\n"
 

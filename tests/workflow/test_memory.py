@@ -13,9 +13,8 @@ from holdfast.workflow import memory
 from holdfast.workflow.extract import Extract
 
 if TYPE_CHECKING:
-    from tests.workflow.conftest import Put, Seed
-
     from holdfast.project import Project
+    from tests.workflow.conftest import Put, Seed
 
 
 def parsed(text: str) -> Extract:

@@ -10,9 +10,8 @@ from holdfast.workflow import plans
 from holdfast.workflow.extract import Extract
 
 if TYPE_CHECKING:
-    from tests.workflow.conftest import Put
-
     from holdfast.project import Project
+    from tests.workflow.conftest import Put
 
 PLAN = """# Plan 001: User Auth
 

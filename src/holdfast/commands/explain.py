@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.commands import options
-from holdfast.workflow import explain
+from holdfast.workflow.explain import explain, text
 
 
 @click.command(name="explain")
@@ -13,8 +13,8 @@ from holdfast.workflow import explain
 @options.project_option
 def command(as_json: bool, project_dir: str | None) -> None:
     """Say which workflow is detected and by which marker, which state files exist and which pile up (R001-27)."""
-    explanation = explain.explain(options.open_project(project_dir))
+    explanation = explain(options.open_project(project_dir))
     if as_json:
         options.print_json(explanation)
     else:
-        click.echo(explain.text(explanation))
+        click.echo(text(explanation))

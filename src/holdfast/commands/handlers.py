@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,27 +27,31 @@ def command() -> None:
 @options.json_option
 @options.project_option
 def list_(as_json: bool, project_dir: str | None) -> None:
-    """Print what runs for each event, in order, and which files do not run, with the reason."""
+    """Print what runs for each event, in order, from which file; and what does not run, with the reason."""
     files = loader.find(options.open_project(project_dir))
     listed = inspection.listing(files)
-    resting = [(file, inspection.idle(file)) for file in files if inspection.idle(file)]
+    mute = [(file, inspection.idle(file)) for file in files if file.off or not file.routes]
     if as_json:
-        rows = [
-            {"file": str(file.path), "place": file.place, "trusted": file.trusted, "why": why} for file, why in resting
-        ]
-        options.print_json({"events": listed, "not_running": rows})
+        options.print_json({"events": listed, "no_event": [{"file": str(file.path), "why": why} for file, why in mute]})
         return
     for event, rows in listed.items():
-        click.echo(event)
-        for number, row in enumerate(rows, 1):
-            marks = [f"match={row['match']}"] if row["match"] else []
-            marks += ["strict"] if row["strict"] else []
-            marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
-            click.echo(f"  {number}. {row['place']:<8}{row['file']}  {' '.join(marks)}".rstrip())
-    if resting:
-        click.echo("\nNot running")
-        for file, why in resting:
-            click.echo(f"  {file.place:<8}{file.path}  {why}")
+        shown = [row for row in rows if not row["off"]]
+        if shown:
+            click.echo(event)
+        for number, row in enumerate(shown, 1):
+            place = "-" if row["idle"] else f"{number}."
+            click.echo(f"  {place:<3}{row['place']:<8} {row['file']}  {_marks(row)}".rstrip())
+    for file, why in mute:
+        click.echo(f"{file.path}: {why}")
+
+
+def _marks(row: dict[str, Any]) -> str:
+    marks = [f"match={row['match']}"] if row["match"] else []
+    marks += ["strict"] if row["strict"] else []
+    marks += ["trusted"] if row["place"] == "project" and row["trusted"] else []
+    marks += [f"BROKEN: {row['broken']}"] if row["broken"] else []
+    marks += [f"does not run: {row['idle']}"] if row["idle"] else []
+    return "  ".join(marks)
 
 
 @command.command(name="trust")
@@ -180,3 +184,5 @@ def _confirmed(count: int) -> bool:
 def _register(project: Project) -> None:
     for line in upkeep.keep_registered(project):
         click.echo(line)
+    if not paths.launcher().exists():
+        click.echo("Nothing is registered yet: run holdfast install.")

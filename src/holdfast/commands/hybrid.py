@@ -14,7 +14,7 @@ from holdfast.workflow.formats import hybrid
 
 if TYPE_CHECKING:
     from holdfast.project import Project
-    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.model import Status, Workflow
 
 
 @click.group(name="hybrid")
@@ -31,7 +31,7 @@ def command() -> None:
 @options.project_option
 def phase(
     phase: str,
-    status: str | None,
+    status: Status | None,
     deliverables: tuple[str, ...],
     handover: str | None,
     as_json: bool,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.commands import moving, options
 from holdfast.errors import HoldfastError
 from holdfast.workflow import formats
-from holdfast.workflow.model import Changes
+from holdfast.workflow.model import Changes, Status
+
+if TYPE_CHECKING:
+    from holdfast.workflow.model import Status
 
 STATUSES = ("pending", "active", "completed", "failed", "blocked")
 
@@ -26,7 +31,7 @@ def command(
     workflow_id: str | None,
     phase: str | None,
     total: int | None,
-    status: str | None,
+    status: Status | None,
     deliverables: tuple[str, ...],
     handover: str | None,
     reading: tuple[str, ...],
@@ -36,12 +41,12 @@ def command(
     project_dir: str | None,
 ) -> None:
     """Change a workflow; readings, reminders and context are added to what is there."""
-    number = int(phase) if phase and phase.isdigit() else None
+    number = int(phase) if phase and phase.isdecimal() else None
     changes = Changes(
         current=number,
         total=total,
         phase=phase if number is None else None,
-        status=status,  # type: ignore[arg-type] # click.Choice has checked it
+        status=status,
         reading=options.as_reading(reading),
         reminders=reminders,
         context=options.as_context(assignments),

@@ -69,7 +69,7 @@ def test_an_unknown_type_is_written_as_custom_and_read_with_a_warning(project: P
         ({"current": 0, "total": 3, "name": "N", "status": "blocked"}, (1, 3, "N", "blocked")),
         ({"current": -4, "total": -1}, (1, 1, "", "in_progress")),
         ({"current": "2", "total": "5", "name": "N"}, (2, 5, "N", "in_progress")),
-        ({"current": "2/5", "name": "N", "status": "In Progress"}, (2, 5, "N", "in_progress")),
+        ({"current": "2/5", "name": "N"}, (2, 5, "N", "in_progress")),
         ({"current": 2.0, "total": None, "status": "done"}, (2, 2, "", "completed")),
         ({"current": True, "total": [5], "name": 7, "status": {}}, (1, 1, "7", "in_progress")),
         ("2/5 - Build", (2, 5, "Build", "in_progress")),

@@ -1,0 +1,60 @@
+"""Two hundred processes updating one workflow at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.workflow import formats
+from holdfast.workflow.model import Changes, Start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WRITERS = 200
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_two_hundred_processes_lose_nothing_and_never_tear(tmp_path: Path, name: str) -> None:
+    """Every update of every process is in the file in the end, and whoever reads meanwhile reads a whole file."""
+    project = Project.open(tmp_path)
+    keeper = formats.get(name)
+    workflow = keeper.start(project, Start(title="Shared", phases=(("Only", "general-purpose"), ("Then", ""))))
+    born = json.loads(workflow.path.read_bytes())
+    project.close()
+    writers = {_fork(tmp_path, name, number) for number in range(WRITERS)}
+    reads = 0
+    while writers:
+        assert json.loads(workflow.path.read_bytes()), "a reader saw a torn file"
+        reads += 1
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid:
+            assert os.waitstatus_to_exitcode(status) == 0
+            writers.discard(pid)
+    data = json.loads(workflow.path.read_bytes())
+    assert sorted(data["key_reminders"]) == sorted(f"reminder {number}" for number in range(WRITERS))
+    assert {key: data[key] for key in ("phase", "phases", "created_at", "id") if key in born} == {
+        key: born[key] for key in ("phase", "phases", "created_at", "id") if key in born
+    }
+    assert reads > 1
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def _fork(root: Path, name: str, number: int) -> int:
+    """Start a process that updates the workflow once, with a project and a ledger connection of its own."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            project = Project.open(root)
+            keeper = formats.get(name)
+            (workflow,) = keeper.find(project).workflows
+            keeper.update(project, workflow, Changes(reminders=(f"reminder {number}",)))
+            code = 0
+        finally:
+            os._exit(code)
+    return pid
