@@ -12,7 +12,8 @@ OFF_BY_DEFAULT = True
 
 
 def _record(event: Event, context: Context) -> None:
-    recordings.append(context.project, event.session_id, event.model_dump(by_alias=True, exclude_unset=True))
+    payload = event.model_dump(by_alias=True, exclude_unset=True) | event.unreadable
+    recordings.append(context.project, event.session_id, payload)
 
 
 @hookimpl

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from holdfast import Context, Outcome, advise, environment, hookimpl, paths, tell_user
-from holdfast.events import SessionEnd, SessionStart
+from holdfast.events import SessionEnd, SessionStart, UserPromptSubmit
 from holdfast.survival import agents, owners, seals, sessions
 from holdfast.workflow import formats, guidance
 from holdfast.workflow.model import Found, Workflow
@@ -21,6 +21,12 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     if event.source == "compact" and not in_foreground:
         said += _restore(event, context, known)
     return said
+
+
+@hookimpl
+def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
+    """Note that the session lives: what it owns is not given to another one."""
+    sessions.seen(context.project, event.session_id, context.environ.get("CLAUDE_PID"))
 
 
 @hookimpl

@@ -8,8 +8,11 @@ from holdfast import Context, Outcome, advise, change_input, hookimpl
 from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
 from holdfast.events.agents import agent_result
 from holdfast.survival import agents, progress, todolists
-from holdfast.workflow import todos
+from holdfast.workflow import todos, wording
 from holdfast.workflow.formats import hybrid
+
+NAMED = 20  # titles of corrected to-dos that are named
+PROMPT = 4_000  # characters of a prompt that are shown; an agent's words can be long
 
 
 @hookimpl(match="Agent|Task|TodoWrite")
@@ -103,7 +106,8 @@ def _corrected(event: PreToolUse, context: Context) -> list[Outcome]:
         todolists.tell(context.project, event.session_id, workflow.key, digest)
     if not titles:
         return []
-    named = ", ".join(f'"{title}"' for title in titles)
+    named = ", ".join(wording.quoted(title) for title in titles[:NAMED])
+    named += f" (+{len(titles) - NAMED} more)" if len(titles) > NAMED else ""
     return [
         change_input({**event.tool_input, "todos": corrected}),
         advise(f"Holdfast set the status of these to-dos to their phase's status in {workflow.place}: {named}."),
@@ -130,30 +134,36 @@ def _remember_task(event: PostToolUse, context: Context) -> None:
 def _report(session: str, context: Context, moved: list[progress.Moved]) -> list[Outcome]:
     """Tell the model what moved, what comes next, and the to-do list if it is another than the one it knows."""
     said = [advise(_sentence(each)) for each in moved]
-    for launch, words in progress.contradicted(context.project, session):
-        said.append(
-            advise(
-                f"An agent ({launch.agent_type}) reported a failure after its phase {launch.phase} was completed: "
-                f"{todos.one_line(words)}. The phase stays completed; a person can undo that with "
-                f"`holdfast hybrid reopen {launch.phase}`."
-            )
-        )
+    said += [advise(_doubt(*each)) for each in progress.contradicted(context.project, session)]
     workflow = progress.mine(context.project, session)
     if workflow is None:
         return said
-    ended = any(each.phase.status in ("completed", "failed") for each in moved)
-    if ended and (step := hybrid.step(workflow)):
-        said.append(advise(f"Next: {step.text}. Its prompt:\n{step.prompt}"))
-    return [*said, *_wanted_list(session, context, workflow, bool(moved))]
+    listed = _wanted_list(session, context, workflow, bool(moved))
+    # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its own bookkeeping.
+    over = moved[-1].phase.status in ("completed", "failed") if moved else bool(listed)
+    step = hybrid.step(workflow) if over else None
+    if step:
+        prompt = wording.clean(step.prompt)
+        prompt = prompt if len(prompt) <= PROMPT else f"{prompt[:PROMPT]}… (whole in {workflow.place})"
+        said.append(advise(f"Next: {wording.one_line(step.text, 300)}. Its prompt:\n{prompt}"))
+    return [*said, *listed]
+
+
+def _doubt(launch: agents.Launch, words: str) -> str:
+    return (
+        f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {launch.phase} "
+        f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
+        f"`holdfast hybrid reopen {launch.phase}`."
+    )
 
 
 def _sentence(moved: progress.Moved) -> str:
     phase = moved.phase
-    sentence = f'Phase {phase.number}/{moved.workflow.total} "{todos.one_line(phase.title)}" is {phase.status}'
+    sentence = f'Phase {phase.number}/{moved.workflow.total} "{wording.one_line(phase.title)}" is {phase.status}'
     if phase.status == "completed" and phase.deliverables:
-        sentence += f"; deliverables: {todos.one_line(', '.join(phase.deliverables))}"
+        sentence += f"; deliverables: {wording.one_line(', '.join(phase.deliverables))}"
     if moved.words:
-        sentence += f" ({todos.one_line(moved.words)})"
+        sentence += f" ({wording.one_line(moved.words)})"
     return f"{sentence}. Its state is in {moved.workflow.place}."
 
 

@@ -59,7 +59,9 @@ class Agent:
         """PostToolUse of a foreground call: the agent's result."""
         response = recorded.load("PostToolUse-Agent")["tool_response"]
         response |= {"agentId": self.run, "totalTokens": tokens, "content": [{"type": "text", "text": words}]}
-        return self.project.fire("PostToolUse", "PostToolUse-Agent", **self.call | {"tool_response": response} | changes)
+        return self.project.fire(
+            "PostToolUse", "PostToolUse-Agent", **self.call | {"tool_response": response} | changes
+        )
 
     def returned_api_error(self) -> Fired:
         """PostToolUse of a failed foreground call on client 2.1.197: completed, with the error for a result."""

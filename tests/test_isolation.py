@@ -1,43 +1,374 @@
-"""The test suite's own walls."""
+"""Handlers run in processes of their own: whatever one of them does, the others' answers arrive."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import select
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from holdfast import paths
+import pytest
 
-_PROBE = """
-import os
-from pathlib import Path
-from holdfast import log, paths
+from holdfast import isolation, log, outcomes
+from holdfast.config import Config
+from holdfast.context import Context
+from holdfast.events import parse
+from holdfast.isolation import CAPTURE_LIMIT, Isolated
+from holdfast.loader import Call, HandlerFile
+from holdfast.project import Project
+from holdfast.scan import Route
 
-def test_walls():
-    assert not [name for name in os.environ if name.startswith(("CLAUDE", "HOLDFAST_"))]
-    log.write("error", "from inside")
-    assert log.tail(1)
-"""
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
+    from holdfast.calls import Answer
 
-def test_nothing_points_at_the_real_home(home: Path) -> None:
-    """Every folder Holdfast would write to lies inside the test's own home."""
-    places = [paths.config_dir(), paths.state_dir(), paths.cache_dir(), paths.data_dir(), paths.launcher()]
-
-    assert all(place.is_relative_to(home) for place in places)
-    assert os.environ["XDG_RUNTIME_DIR"] == str(home / "run")
+HEAD = "import os, signal, subprocess, sys, time\nfrom holdfast import *\n"
+FUNCTION = "@hookimpl\ndef on_pre_tool_use(event, context):\n"
 
 
-def test_outer_variables_do_not_reach_a_test(tmp_path: Path, home: Path) -> None:
-    """A test run inside Claude Code sees none of its variables, and leaves nothing in the outer home."""
-    (tmp_path / "conftest.py").write_bytes(Path(__file__).with_name("conftest.py").read_bytes())
-    (tmp_path / "test_probe.py").write_text(_PROBE)
-    env = dict(os.environ, CLAUDECODE="1", CLAUDE_PROJECT_DIR="/x", HOLDFAST_SERVER="off", HOLDFAST_PROJECT_DIR="/x")
-    before = sorted(home.rglob("*"))
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    """No test leaves a descriptor open or a child unburied."""
+    before = sum(1 for _ in Path("/dev/fd").iterdir())
+    yield
+    assert sum(1 for _ in Path("/dev/fd").iterdir()) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:holdfast", str(tmp_path)]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
 
-    assert done.returncode == 0, done.stdout
-    assert sorted(home.rglob("*")) == before
+def handler(name: str, body: str, **options: Any) -> Call:
+    """Return a planned call of a user's handler with a body for PreToolUse."""
+    source = HEAD + FUNCTION + "    " + body.replace("\n", "\n    ") + "\n"
+    file = HandlerFile("user", name, Path("/nowhere") / f"{name}.py", source.encode(), "", True, False)
+    return Call(file, Route("PreToolUse", "on_pre_tool_use", **options))
+
+
+def isolated(seconds: float = 30.0, *, timeout: float = 10.0, private: tuple[int, ...] = ()) -> Isolated:
+    """Return an isolation for one tool call, with some seconds for the whole event."""
+    payload = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+    }
+    context = Context(Project(Path("/nowhere"), Config()), {})
+    return Isolated(parse(payload), context, timeout, time.monotonic() + seconds, private=private)
+
+
+def run(*plan: Call, **options: Any) -> list[Answer]:
+    """Run a plan to its end, with nothing delivered."""
+    ward = isolated(**options)
+    answers = ward.run(plan)
+    ward.deliver(())
+    return answers
+
+
+GOOD = [handler("a", "return advise('first')"), handler("z", "return advise('last')")]
+
+BAD = {
+    "exits": ("os._exit(3)", "ended its process (exit code 3)"),
+    "exits_well": ("os._exit(0)", "ended its process (exit code 0)"),
+    "killed": ("os.kill(os.getpid(), signal.SIGKILL)", "ended its process (signal 9)"),
+    "terminated": ("os.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(60)", "ended its process (signal 15)"),
+    "crashes": ("import ctypes; ctypes.string_at(0)", "ended its process (signal 11)"),
+    "aborts": ("os.abort()", "ended its process (signal 6)"),
+    "holds_the_interpreter": ("sum(range(10**11))", "did not obey its interrupt, and its process was ended"),
+    "waits_in_c": ("os.system('sleep 60')", "did not obey its interrupt, and its process was ended"),
+    "swallows": (
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+        "took longer than it",
+    ),
+    "blocks_signals": (
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\ntime.sleep(60)",
+        "did not obey its interrupt, and its process was ended",
+    ),
+    "sleeps": ("time.sleep(60)", "took longer than it"),
+    "raises": ("raise SystemExit(5)", "raised SystemExit: 5"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_handler_costs_only_itself(name: str) -> None:
+    """Between two good handlers a bad one does its worst: the good ones answer in order, the bad one is named."""
+    body, words = BAD[name]
+
+    first, bad, last = run(GOOD[0], handler(name, body, timeout=0.2), GOOD[1])
+
+    assert [outcome.text for answer in (first, last) for outcome in answer.outcomes] == ["first", "last"]
+    assert (first.fault, last.fault) == ("", "")
+    assert bad.label == f"user/{name}.py: on_pre_tool_use"
+    assert words in bad.fault
+    assert bad.outcomes == ()
+
+
+@pytest.mark.parametrize("body", ["os._exit(3)", "sum(range(10**11))", "raise SystemExit"])
+def test_a_file_that_is_bad_while_it_loads_costs_only_itself(body: str) -> None:
+    """A file may kill its process at import, too; the others are loaded again without it."""
+    bad = handler("bad", "")
+    source = f"{HEAD}{body}\n{FUNCTION}    ...\n".encode()
+    plan = [
+        GOOD[0],
+        Call(
+            HandlerFile("user", "bad", bad.file.path, source, "", True, False),
+            Route("PreToolUse", "on_pre_tool_use", timeout=0.2),
+        ),
+        GOOD[1],
+    ]
+
+    answers = run(*plan)
+
+    assert [bool(answer.outcomes) for answer in answers] == [True, False, True]
+    assert answers[1].fault
+
+
+def test_several_bad_ones_are_each_named() -> None:
+    """Every bad handler is named with what it did, wherever it stands."""
+    answers = run(
+        handler("b", "os._exit(1)"),
+        GOOD[0],
+        handler("c", "os._exit(2)"),
+        handler("d", "1 / 0"),
+        GOOD[1],
+        handler("e", "os.kill(os.getpid(), signal.SIGKILL)"),
+    )
+
+    assert [answer.fault for answer in answers] == [
+        "ended its process (exit code 1)",
+        "",
+        "ended its process (exit code 2)",
+        "raised ZeroDivisionError: division by zero (line 5)",
+        "",
+        "ended its process (signal 9)",
+    ]
+
+
+def test_a_death_is_never_mistaken_for_slowness() -> None:
+    """However the kernel orders a closed pipe and a death, the fault says that the process ended."""
+    answers = run(*(handler(f"h{index}", f"os._exit({index})") for index in range(1, 31)))
+
+    assert [answer.fault for answer in answers] == [f"ended its process (exit code {n})" for n in range(1, 31)]
+
+
+def test_a_changed_input_outlives_the_process_it_was_said_in() -> None:
+    """After a handler killed the process, the next one still sees the input as changed before."""
+    answers = run(
+        handler("a", "return change_input({'command': event.tool_input['command'] + ' -l'})"),
+        handler("b", "os._exit(1)"),
+        handler("c", "return advise(event.tool_input['command'])"),
+    )
+
+    assert answers[2].outcomes[0].text == "ls -l"
+
+
+def test_the_deadline_ends_the_event_and_names_who_did_not_run() -> None:
+    """What was answered in time is kept; the one that was running and those that never ran are named."""
+    began = time.monotonic()
+    answers = run(GOOD[0], handler("slow", "sum(range(10**11))", timeout=60), GOOD[1], seconds=0.6)
+
+    assert time.monotonic() - began < 10
+    assert [outcome.text for outcome in answers[0].outcomes] == ["first"]
+    assert "its process was ended" in answers[1].fault
+    assert answers[2].fault == "did not run: no time was left"
+
+
+def test_a_handler_gets_no_more_than_its_share_of_what_is_left() -> None:
+    """However long a handler may take by itself, its interrupt comes before the event's own end."""
+    ward = isolated(10.0, timeout=5.0)
+
+    assert ward._limit(handler("a", "...", timeout=60)) == pytest.approx(9.0, abs=0.5)
+    assert ward._limit(handler("a", "...", timeout=2)) == 2
+    assert ward._limit(handler("a", "...")) == 5
+    assert isolated(-1)._limit(handler("a", "...")) == 0
+
+
+def test_a_handler_that_closes_what_is_not_its_own_costs_only_itself() -> None:
+    """A daemon's habit of closing every descriptor, ours included, ends that handler and names it."""
+    first, bad, last = run(GOOD[0], handler("b", "os.closerange(3, 256)\ntime.sleep(60)", timeout=30), GOOD[1])
+
+    assert (first.fault, last.fault) == ("", "")
+    assert bad.fault == "closed descriptors that are not its own, and its process was ended"
+
+
+def test_a_handler_that_writes_into_our_pipe_costs_only_itself() -> None:
+    """Whatever a handler writes to a descriptor it happens to find, it is the one that is named."""
+    ours = {int(path.name) for path in Path("/dev/fd").iterdir()}
+    body = f"for d in range(3, 64):\n    if d not in {ours}:\n        try: os.write(d, b'nonsense\\n')\n"
+    body += "        except OSError: pass\ntime.sleep(60)"
+
+    first, bad, last = run(GOOD[0], handler("b", body, timeout=30), GOOD[1])
+
+    assert (first.fault, last.fault) == ("", "")
+    assert "its process was ended" in bad.fault
+
+
+def test_without_time_nobody_runs() -> None:
+    """Past the deadline every handler is named as not run, and none is started."""
+    assert [answer.fault for answer in run(*GOOD, seconds=-1)] == ["did not run: no time was left"] * 2
+
+
+def test_what_handlers_and_their_processes_write_is_caught() -> None:
+    """Raw writes, subprocesses and shells: all is kept for the log."""
+    ward = isolated()
+    bodies = [
+        "os.write(1, b'one')",
+        "os.write(2, b'two')",
+        "subprocess.run(['echo', 'three'])",
+        "os.system('echo four; echo five >&2')",
+    ]
+
+    answers = ward.run([handler(f"h{index}", body) for index, body in enumerate(bodies)])
+    ward.deliver(())
+
+    assert not any(answer.fault for answer in answers)
+    assert [word for word in b"one two three four five".split() if word not in ward.printed] == []
+
+
+def test_a_flood_of_prints_blocks_nobody() -> None:
+    """A handler may print more than any pipe holds; only the first part is kept."""
+    ward = isolated()
+    answers = ward.run([handler("flood", "os.write(1, b'x' * 5_000_000)\nreturn advise('done')"), GOOD[1]])
+    ward.deliver(())
+
+    assert [answer.outcomes[0].text for answer in answers] == ["done", "last"]
+    assert len(ward.printed) == CAPTURE_LIMIT
+
+
+def test_a_background_process_that_keeps_the_output_open_holds_nobody_up() -> None:
+    """A subprocess left running, with the captured output inherited, is not waited for."""
+    began = time.monotonic()
+    answers = run(handler("a", "subprocess.Popen(['sleep', '5'])\nreturn advise('left it')"), GOOD[1])
+
+    assert [bool(answer.outcomes) for answer in answers] == [True, True]
+    assert time.monotonic() - began < 4
+
+
+def test_what_a_stuck_handler_started_ends_with_it() -> None:
+    """The processes a stuck handler started are ended too: nothing keeps running behind the user's back."""
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    run(handler("stuck", "os.system('sleep 600')", timeout=0.1))
+    os.close(write)
+    ended, _, _ = select.select([read], [], [], 20)
+    os.close(read)
+
+    assert ended, "the sleeping shell still holds the pipe"
+
+
+def test_handlers_cannot_reach_the_clients_own_streams() -> None:
+    """The private copies of stdout and stderr are closed where handlers run."""
+    read, write = os.pipe()
+    (answer,) = run(handler("a", f"os.write({write}, b'gotcha')"), private=(write,))
+    os.close(write)
+    got = os.read(read, 100)
+    os.close(read)
+
+    assert "raised OSError" in answer.fault
+    assert got == b""
+
+
+DELIVERED = "return advise('{0}', on_delivered=lambda: open('{1}/{0}', 'a').write(str(os.getpid()) + chr(10)))"
+
+
+def noted(folder: Path) -> list[str]:
+    """Return the names of the advice whose delivery was noted."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_on_delivered_waits_for_the_reply_and_runs_only_for_what_was_delivered(tmp_path: Path) -> None:
+    """Nothing is noted while handlers run; afterwards only the advice that stands in the reply, in its own process."""
+    ward = isolated()
+    answers = ward.run([handler(name, DELIVERED.format(name, tmp_path)) for name in ("a", "b", "c")])
+    assert noted(tmp_path) == []
+
+    ward.deliver([answers[0].outcomes[0], answers[2].outcomes[0]])
+
+    assert noted(tmp_path) == ["a", "c"]
+    assert (tmp_path / "a").read_text().strip() != str(os.getpid())
+
+
+@pytest.mark.parametrize("body", ["os._exit(1)", "sum(range(10**11))", "1 / 0"])
+def test_a_delivery_is_noted_whatever_later_handlers_do(tmp_path: Path, body: str) -> None:
+    """A handler that dies or is ended afterwards does not take an earlier one's on_delivered with it."""
+    ward = isolated()
+    answers = ward.run([handler("a", DELIVERED.format("a", tmp_path)), handler("b", body, timeout=0.1), GOOD[1]])
+    ward.deliver(answers[0].outcomes)
+
+    assert [bool(answer.outcomes) for answer in answers] == [True, False, True]
+    assert noted(tmp_path) == ["a"]
+
+
+def test_a_delivery_is_noted_even_past_the_deadline(tmp_path: Path) -> None:
+    """When the event's time is used up by another handler, noting a delivery still gets a moment."""
+    ward = isolated(0.5)
+    answers = ward.run([handler("a", DELIVERED.format("a", tmp_path)), handler("b", "sum(range(10**11))")])
+    ward.deliver(answers[0].outcomes)
+
+    assert noted(tmp_path) == ["a"]
+
+
+def test_a_second_judgement_delivers_nothing(tmp_path: Path) -> None:
+    """What a handler says when it judges again is not delivered a second time."""
+    ward = isolated()
+    plan = [handler("a", DELIVERED.format("a", tmp_path))]
+    answers = ward.run(plan)
+    assert ward.judge(plan) == answers
+    ward.deliver(answers[0].outcomes)
+
+    assert len((tmp_path / "a").read_text().splitlines()) == 1
+
+
+def test_a_failing_on_delivered_is_logged_and_costs_only_itself(tmp_path: Path) -> None:
+    """A callback that raises is a line in the log; the others of the same handler run."""
+    ward = isolated()
+    body = (
+        f"return [advise('a', on_delivered=lambda: 1 / 0), advise('b', on_delivered=open('{tmp_path}/b', 'w').close)]"
+    )
+    answers = ward.run([handler("a", body)])
+    ward.deliver(answers[0].outcomes)
+
+    assert "on_delivered failed: raised ZeroDivisionError" in log.tail(1)[0]
+    assert noted(tmp_path) == ["b"]
+
+
+def test_a_hanging_on_delivered_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A callback that never returns ends with the event's time."""
+    ward = isolated(0.3)
+    answers = ward.run([handler("a", "return advise('a', on_delivered=lambda: time.sleep(600))")])
+    began = time.monotonic()
+    ward.deliver(answers[0].outcomes)
+
+    assert time.monotonic() - began < 10
+
+
+def test_abandoning_ends_everything_at_once() -> None:
+    """When the client has ended us, no child waits on."""
+    ward = isolated()
+    ward.run(
+        [handler("a", "return advise('a', on_delivered=print)"), handler("b", "return advise('b', on_delivered=print)")]
+    )
+    began = time.monotonic()
+    ward.abandon()
+
+    assert time.monotonic() - began < 10
+
+
+def test_a_long_answer_crosses_the_pipe_whole() -> None:
+    """An answer larger than a pipe's buffer arrives as it was said."""
+    (answer,) = run(handler("a", "return advise('ä😀' * 500_000)"))
+
+    assert answer.outcomes[0] == outcomes.advise("ä😀" * 500_000)
+
+
+def test_a_handler_that_forks_answers_once() -> None:
+    """A handler that forks and lets both processes return has one answer, and the others theirs."""
+    answers = run(handler("a", "os.fork()\nreturn advise('a')"), GOOD[1])
+
+    assert [answer.outcomes[0].text for answer in answers] == ["a", "last"]
+
+
+def test_note_delivery_without_a_callback_does_nothing() -> None:
+    """Advice without on_delivered needs no noting."""
+    isolation.note_delivery(outcomes.advise("x"))
+    assert log.tail(1) == []

@@ -66,7 +66,18 @@ def test_the_memory_is_the_users_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[]", '"text"', '{"%s": 5}', '{"%s": [5]}', '{"%s": [{"unknown": 1}]}', '{"%s": [{}]}', "\udcff"],
+    [
+        "",
+        "{",
+        "[]",
+        '"text"',
+        '{"%s": 5}',
+        '{"%s": [5]}',
+        '{"%s": [{"unknown": 1}]}',
+        '{"%s": [{}]}',
+        "\udcff",
+        "[" * 9_999,
+    ],
 )
 def test_a_broken_memory_remembers_nothing_and_costs_nothing(tmp_path: Path, content: str) -> None:
     """Whatever stands in the memory's file, nothing is raised, and the next guard is remembered again."""

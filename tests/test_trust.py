@@ -111,7 +111,7 @@ def test_the_trust_file_is_the_users_alone(root: Path) -> None:
     assert json.loads(file.read_text()) == {str(root.resolve()): {NAME: CONTENT}}
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"/x": 5}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"/x": 5}', b"\xff", b"[" * 9_999])
 def test_a_broken_trust_file_trusts_nothing_and_is_not_overwritten(root: Path, content: bytes) -> None:
     """Reading it trusts nothing; changing it is refused with the way out, because it may hold much."""
     file = paths.ensure_private(paths.config_dir()) / "trust.json"

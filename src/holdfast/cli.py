@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> Any:
         call. `holdfast dispatch` ends with 0 whatever happens, for a usage error must not refuse a tool call.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["dispatch"] and not {"-h", "--help"} & set(given):
+    if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):
         from holdfast.engine import main as answer
 
         sys.exit(answer(given[1] if len(given) > 1 else None))
@@ -75,5 +75,6 @@ def main(arguments: list[str] | None = None) -> Any:
     except HoldfastError as error:
         click.echo(f"holdfast: {error}", err=True)
         sys.exit(1)
-    except BrokenPipeError:
-        sys.exit(0)
+    except OSError as error:  # a folder that cannot be read or written; the text names it
+        click.echo(f"holdfast: {error}", err=True)
+        sys.exit(1)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from holdfast import events, faults, intake, loader, log, paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.calls import Answer
     from holdfast.events.event import Event
-    from holdfast.loader import Call
+    from holdfast.loader import Call, HandlerFile
     from holdfast.merging import Reply
     from holdfast.outcomes import Outcome
     from holdfast.project import Project
@@ -75,7 +75,7 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
     isolated = Isolated(event, Context(project, environ), limits.timeout, deadline, private=streams.private)
     try:
         answers = isolated.run(plan)
-        answers += _judge_again(isolated, plan, answers)
+        answers += judge_again(isolated.judge, plan, answers)
         reply, said = conclude(event, plan, answers)
         _write_environment(reply, environ)
         streams.write(reply)
@@ -108,11 +108,22 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
         EventError: the payload lacks what its event cannot be without.
     """
     name = payload["hook_event_name"]
-    files = [file for file in loader.find(project) if any(route.event == name for route in file.routes)]
+    found = loader.find(project)
+    _note_unusable(name, found)
+    files = [file for file in found if any(route.event == name for route in file.routes)]
     if not any(file.active for file in files):
         return [], None
     event = events.parse(payload)
     return loader.plan(files, name, event.matcher_value), event
+
+
+def _note_unusable(event: str, files: Sequence[HandlerFile]) -> None:
+    """Name the files whose text is at fault in the log, once for each content."""
+    for file in files:
+        if file.active and file.faults and not faults.of(file):
+            fault = "; ".join(file.faults)
+            log.write("error", f"{event}: {file.place}/{file.path.name} {fault}")
+            faults.remember(event, file, fault)
 
 
 def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> tuple[Reply, list[Outcome]]:
@@ -149,15 +160,26 @@ def refusal(event: str, fault: str) -> Outcome:
     return deny(reason) if event in ("PreToolUse", "PermissionRequest") else block(reason)
 
 
-def _judge_again(isolated: Any, plan: Sequence[Call], answers: Sequence[Answer]) -> list[Answer]:
-    """Let strict handlers judge the final input if a later handler changed it after they had judged."""
+def judge_again(
+    judge: Callable[[Sequence[Call]], Sequence[Answer]], plan: Sequence[Call], answers: Sequence[Answer]
+) -> list[Answer]:
+    """Let strict handlers judge the final input if a later handler changed it after they had judged.
+
+    Args:
+        judge: calls some of the plan again, on the event as changed so far.
+        plan: the calls that were made.
+        answers: what came of them, in the plan's order.
+
+    Returns:
+        What a second judgement may add to the answers.
+    """
     labels = [given.label for given in answers]
     changes = [i for i, given in enumerate(answers) if any(o.kind == "change_input" for o in given.outcomes)]
     if not changes:
         return []
     last = changes[-1]
     earlier = [call for call in plan if call.route.strict and labels.index(call.label) < last]
-    return [_refusals_only(given) for given in isolated.judge(earlier)]
+    return [_refusals_only(given) for given in judge(earlier)]
 
 
 def _refusals_only(given: Answer) -> Answer:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.outcomes import Outcome
 
 GRACE = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
-BURIAL = 0.1  # seconds in which a process that closed its pipe is expected to be dead
+BURIAL = 0.2  # seconds in which a process that closed its pipe is expected to be dead
 SHARE = 0.9  # of the event's time that is left one handler may take, so that its interrupt comes before the end
 CAPTURE_LIMIT = 8_192  # bytes of what handlers print that are kept for the log
 _CHUNK = 65_536

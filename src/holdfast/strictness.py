@@ -46,7 +46,7 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
 def _load() -> dict[str, list[dict[str, Any]]]:
     try:
         content = json.loads(_file().read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -14,14 +14,20 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from holdfast.calls import Answer, Caller
+    from holdfast.loader import Call
+
+_FUNCTION_HEAD = "from __future__ import annotations\n\nfrom holdfast import *\n"
 Content = str | bytes | dict[str, Any] | list[Any] | Callable[..., Any]
 
 
@@ -85,7 +91,8 @@ class HoldfastProject:
         """Write files below the root.
 
         Args:
-            files: relative path → text, bytes, JSON values, or a function whose source text is written.
+            files: relative path → text, bytes, JSON values, or a function whose source text is written below
+                `from holdfast import *`.
         """
         for name, content in files.items():
             path = self.root / name
@@ -107,7 +114,8 @@ class HoldfastProject:
 
         Args:
             event: the event's name.
-            recorded: the recorded payload to start from (`PreCompact-manual`); by default the first of the event.
+            recorded: the recorded payload to start from (`PreCompact-manual`); by default the first of the event, and
+                for an event that was never recorded one with only the common fields.
             changes: payload fields to set.
 
         Returns:
@@ -115,9 +123,9 @@ class HoldfastProject:
         """
         from holdfast import recorded as payloads
 
-        name = recorded or next(name for name in payloads.names() if name.split("-")[0] == event)
+        name = recorded or next((name for name in payloads.names() if name.split("-")[0] == event), None)
         fields = {"session_id": self.session, "cwd": str(self.root), "transcript_path": ""} | changes
-        return self.send(payloads.load(name, **fields))
+        return self.send(payloads.load(name, **fields) if name else {"hook_event_name": event, **fields})
 
     def send(self, payload: dict[str, Any]) -> Fired:
         """Send one payload as it is; see `fire`."""
@@ -129,9 +137,10 @@ class HoldfastProject:
         plan, event = engine.prepare(payload, project)
         if not plan or event is None:
             return Fired("", 0)
-        caller = calls.Caller(event, Context(project, environ), lambda call: call.route.timeout or 5.0)
-        found = {answer.label: answer for answer in caller.answers(plan)}
-        answers = [found[call.label] for call in plan]
+        usual = project.config.handlers.timeout
+        caller = calls.Caller(event, Context(project, environ), lambda call: call.route.timeout or usual)
+        answers = _in_order(caller, plan)
+        answers += engine.judge_again(partial(_in_order, caller), plan, answers)
         reply, said = engine.conclude(event, plan, answers)
         for position in reply.delivered:
             isolation.note_delivery(said[position])
@@ -160,9 +169,14 @@ def holdfast_project(
     return make
 
 
+def _in_order(caller: Caller, plan: Sequence[Call]) -> list[Answer]:
+    found = {answer.label: answer for answer in caller.answers(plan)}
+    return [found[call.label] for call in plan]
+
+
 def _bytes(content: Content) -> bytes:
     if callable(content):
-        content = dedent(inspect.getsource(content))
+        content = f"{_FUNCTION_HEAD}\n\n{dedent(inspect.getsource(content))}"
     if isinstance(content, (dict, list)):
         content = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     return content.encode() if isinstance(content, str) else content

@@ -93,7 +93,7 @@ def _load(*, strict: bool = False) -> dict[str, dict[str, str]]:
         reason = "is not a trust file"
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = f"cannot be read ({error})"
     if strict:
         raise StateError(_file(), f"{reason}; move it away and run holdfast handlers trust again")

@@ -71,7 +71,9 @@ def test_each_session_has_its_file(project: Project) -> None:
     assert mine.name == f"{ME}.jsonl"
 
 
-@pytest.mark.parametrize("session", ["../../escape", "/etc/passwd", "", ".", "a" * 300, "served:1/2", "a\x00b", "\ud83d"])
+@pytest.mark.parametrize(
+    "session", ["../../escape", "/etc/passwd", "", ".", "a" * 300, "served:1/2", "a\x00b", "\ud83d"]
+)
 def test_a_session_id_never_leads_out_of_the_folder(project: Project, session: str) -> None:
     """Session ids in paths unchecked is one of the traps others fell into."""
     place = recordings.append(project, session, {})

@@ -41,5 +41,9 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
         return
     lines = [news, views.table((workflow,)), *workflow.warnings]
     if step:
-        lines += ["", f"Next: {step.text}.", *(["", "Prompt:", step.prompt] if step.agent else [])]
+        lines += [
+            "",
+            f"Next: {step.text}.",
+            *(["", "Prompt:", step.prompt] if step.agent or step.prompt != step.title else []),
+        ]
     click.echo("\n".join(lines).strip("\n"))

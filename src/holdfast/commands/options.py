@@ -66,11 +66,18 @@ def as_context(assignments: Iterable[str]) -> dict[str, Any]:
         name, sign, value = assignment.partition("=")
         if not sign or not name.strip():
             raise click.BadParameter(f"{assignment!r} is not K=V", param_hint="--set")
-        try:
-            context[name.strip()] = json.loads(value)
-        except ValueError:
-            context[name.strip()] = value
+        context[name.strip()] = _read(value)
     return context
+
+
+def _read(text: str) -> Any:
+    """Return the JSON value a text is, or the text itself; also of what Python would read and no file could hold."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False, indent=2)
+    except (ValueError, RecursionError):
+        return text
+    return value
 
 
 def print_json(value: object) -> None:

@@ -57,8 +57,8 @@ def _seal(seal: seals.Seal) -> dict[str, Any]:
         "trigger": seal.why,
         "saved_at": None if seal.why == "none" else seal.sealed_at,
         "workflows": [f"{each.title} ({each.phase})" for each in seal.workflows],
-        "restored_at": seal.claimed_at,
-        "restored_in": seal.claimed_by,
+        "restored_at": seal.claimed_at if seal.workflows else None,
+        "restored_in": seal.claimed_by if seal.workflows else None,
     }
 
 
@@ -69,6 +69,8 @@ def _workflow(row: dict[str, Any]) -> str:
 
 
 def _compaction(row: dict[str, Any]) -> str:
+    if not row["workflows"]:
+        return f"{row['trigger']}, session {row['session'][:8]}: there was no workflow"
     saved = f"saved {row['saved_at']}" if row["saved_at"] else "PreCompact never fired"
     restored = (
         f"restored {row['restored_at']}" if row["restored_at"] else "not restored (no compaction came, or not yet)"

@@ -59,7 +59,10 @@ def launch(project: Project, session: str, tool_use_id: str, agent: str, descrip
     phase = hybrid.match_phase(workflow, f"{description}\n{prompt}", agent) if workflow else None
     key = workflow.key if workflow and phase else None
     agents.launched(project, session, tool_use_id, agent, key, phase.id if phase else None)
-    if workflow is None or phase is None or phase.status == "active":
+    if workflow is None or phase is None:
+        return None
+    owners.take(project, workflow, session)  # a session that comes later must not keep the result from counting
+    if phase.status == "active":
         return None
     busy = any(other.status == "active" for other in workflow.phases)
     if busy or phase.status == "completed":  # one phase at a time (R000-15); hooks never revive a finished one

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
+LISTED = 10  # workflows that an error names
+
+
 def select(project: Project, wanted: str | None, session: str | None) -> Workflow:
     """Find the workflow that a command names, or the one it must mean.
 
@@ -44,7 +47,9 @@ def _named(workflows: Sequence[Workflow], wanted: str) -> list[Workflow]:
 def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow]) -> Workflow:
     if len(candidates) == 1:
         return candidates[0]
-    listed = ", ".join(f"{each.id} ({each.title!r})" for each in candidates or workflows)
+    named = candidates or workflows
+    listed = ", ".join(f"{each.id} ({each.title[:60]!r})" for each in named[:LISTED])
+    listed += f" and {len(named) - LISTED} more" if len(named) > LISTED else ""
     if candidates:
         raise HoldfastError(f"several workflows are {what}: {listed}; name one by its id")
     known = f"; there are: {listed}" if listed else "; start one with holdfast start TITLE"

@@ -112,7 +112,7 @@ def summary(workflows: Iterable[Workflow]) -> str:
     text, shown = "The summary should keep these workflows with their phases: ", 0
     for number, each in enumerate(lines):
         piece = f"{'; ' if number else ''}{each}"
-        if wording.units(text + piece) > SUMMARY - len("; +9999 more"):
+        if len(text + piece) > SUMMARY - len("; +9999 more"):
             break
         text, shown = text + piece, shown + 1
     left = len(lines) - shown

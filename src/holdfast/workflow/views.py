@@ -57,7 +57,7 @@ def text(workflow: Workflow) -> str:
         f"phase {workflow.position}{f' {workflow.phase}' if workflow.phase else ''}",
         f"{workflow.place}, last changed {workflow.updated_at}",
     ]
-    lines += _section("Phases", [_line(phase) for phase in workflow.phases])
+    lines += _section("Phases", [line for phase in workflow.phases for line in _lines(phase)])
     lines += _section("Required reading", workflow.reading)
     lines += _section("Reminders", workflow.reminders)
     lines += _section("Context", [f"{name} = {value}" for name, value in workflow.context.items()])
@@ -78,13 +78,15 @@ def _section(heading: str, lines: list[str] | tuple[str, ...]) -> list[str]:
     return ["", heading, *(f"  {line}" for line in lines)] if lines else []
 
 
-def _line(phase: Phase) -> str:
+def _lines(phase: Phase) -> list[str]:
     line = f"{MARKS[phase.status]} {phase.number}. {phase.title}"
     if phase.agent:
         line += f"  @{phase.agent}"
     if phase.deliverables:
         line += f"  → {', '.join(phase.deliverables)}"
-    return f"{line}  (failed)" if phase.status == "failed" else line
+    if phase.status == "failed":
+        line += "  (failed)"
+    return [line, *(f"       handed over: {part}" for part in phase.handover.splitlines())]
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

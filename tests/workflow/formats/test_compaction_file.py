@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from holdfast.errors import NotOurs
 from holdfast.state.document import Document
 from holdfast.workflow.formats import compaction_file as files
+from holdfast.workflow.formats import compaction_spot
+from holdfast.workflow.formats.compaction_spot import Spot
 from holdfast.workflow.statefile import StateFile
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def test_the_documents_examples_read_without_a_warning(project: Project, put: Pu
 def test_a_new_file_has_the_schemas_keys_in_their_order(seed: Seed) -> None:
     """R001-05: exactly the keys of the document's example."""
     data = files.fresh(
-        "X", "qa-loop", files.Spot(1, 3, "Run", "in_progress"), {"reading": ["a", "@b"], "reminders": [], "context": {}}
+        "X", "qa-loop", Spot(1, 3, "Run", "in_progress"), {"reading": ["a", "@b"], "reminders": [], "context": {}}
     )
     example = json.loads(seed("compaction-required-fields.json"))
     assert list(data) == list(example)
@@ -53,7 +55,7 @@ def test_a_new_file_has_the_schemas_keys_in_their_order(seed: Seed) -> None:
 
 def test_an_unknown_type_is_written_as_custom_and_read_with_a_warning(project: Project, put: Put) -> None:
     """I001-8: any type is accepted on read, none but the known ones is written."""
-    spot = files.Spot(1, 1, "A", "in_progress")
+    spot = Spot(1, 1, "A", "in_progress")
     assert (
         files.fresh("X", "release", spot, {"reading": [], "reminders": [], "context": {}})["workflow_type"] == "custom"
     )
@@ -81,7 +83,7 @@ def test_an_unknown_type_is_written_as_custom_and_read_with_a_warning(project: P
 def test_hand_kept_phases_are_brought_within_bounds(phase: Any, spot: tuple[int, int, str, str]) -> None:
     """I001-17: 1 <= current <= total whatever the file says, with a warning and never a crash."""
     warnings: list[str] = []
-    found = files.spot({"phase": phase}, warnings)
+    found = compaction_spot.spot({"phase": phase}, warnings)
     assert (found.current, found.total, found.name, found.word) == spot
     assert warnings
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -154,6 +156,14 @@ def test_update_adds_and_keeps(project: Project) -> None:
     assert (renamed.position, renamed.phase, renamed.phase_status) == ("3/4", "Verify", "blocked")
 
 
+def test_a_note_never_replaces_what_somebody_kept_under_that_key(project: Project) -> None:
+    """The context is free: another use of our key stays beside the note."""
+    workflow = started(project, context={"phase_notes": ["mine"]})
+    after = compaction.update(project, workflow, Changes(handover="note"))
+    assert data_of(after)["context"]["phase_notes"] == {"phase_notes": ["mine"], "1": "note"}
+    assert after.context["phase_notes"]
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -174,11 +184,18 @@ def test_updates_the_format_cannot_hold_are_refused(project: Project, changes: C
 
 def test_a_hand_kept_file_keeps_its_style_and_unknown_keys(project: Project, put: Put) -> None:
     """Only what changed changes: indentation, line ends, unknown keys and key order stay."""
-    text = '{\r\n\t"zeta": [1, 2],\r\n\t"workflow": "X",\r\n\t"phase": {"current": 1, "total": 3, "name": "A", "extra": 0}\r\n}'
+    lines = [
+        "{",
+        '\t"zeta": [1, 2],',
+        '\t"workflow": "X",',
+        '\t"phase": {"current": 1, "total": 3, "name": "A", "extra": 0}',
+        "}",
+    ]
+    text = "\r\n".join(lines)
     put(f"{FOLDER}/x/state-x-20250101_000000.json", text)
     (workflow,) = compaction.find(project).workflows
     after = compaction.done(project, workflow)
-    written = after.path.read_text(encoding="utf-8", newline="")
+    written = after.path.read_bytes().decode()
     assert written.startswith('{\r\n\t"zeta"')
     assert "\n" not in written.replace("\r\n", "")
     assert data_of(after)["phase"] == {"current": 2, "total": 3, "name": "Phase 2", "extra": 0, "status": "in_progress"}
@@ -245,6 +262,24 @@ def test_a_linked_state_file_is_a_problem(project: Project, tmp_path: Path) -> N
     assert found.workflows == ()
     assert "symbolic link" in found.problems[0].reason
     assert outside.read_text() == '{"workflow": "X", "phase": 1}'
+
+
+def test_many_processes_at_once_lose_nothing(project: Project) -> None:
+    """Each adds a reminder to one workflow; all of them arrive, and no reader ever sees half a file."""
+    workflow = started(project)
+    script = (
+        "import sys; from pathlib import Path; from holdfast.project import Project\n"
+        "from holdfast.workflow.formats import compaction; from holdfast.workflow.model import Changes\n"
+        "project = Project.open(Path(sys.argv[1])); (flow,) = compaction.find(project).workflows\n"
+        "for number in range(5): compaction.update(project, flow, Changes(reminders=(f'{sys.argv[2]}.{number}',)))"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", script, project.root, str(number)]) for number in range(8)]
+    while any(writer.poll() is None for writer in writers):
+        assert data_of(workflow)["workflow"] == "QA Loop"
+    assert [writer.returncode for writer in writers] == [0] * 8
+    wanted = {f"{writer}.{number}" for writer in range(8) for number in range(5)}
+    assert set(data_of(workflow)["key_reminders"]) == wanted
+    assert data_of(workflow)["created_at"] == workflow.created_at
 
 
 def test_all_formats_are_found_together(project: Project) -> None:

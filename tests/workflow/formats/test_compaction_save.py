@@ -20,6 +20,7 @@ from holdfast.workflow.detect import detect
 from holdfast.workflow.extract import Extract
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.formats.compaction_save import Saved
+from holdfast.workflow.model import Changes, Start
 
 if TYPE_CHECKING:
     from tests.workflow.conftest import Put, Seed
@@ -206,6 +207,24 @@ def test_a_completed_workflow_is_not_revived_by_an_unchanged_memory_file(project
     assert compaction.find(project).workflows == ()
 
 
+def test_a_workflow_no_compaction_ever_saved_is_buried_too(project: Project, put: Put) -> None:
+    """Started and completed with the CLI: the memory file that names it was never taken over, and still is buried."""
+    workflow = compaction.start(project, Start(title="QA Loop"))
+    put("CLAUDE.local.md", MEMORY)
+    compaction.done(project, workflow, everything=True)
+    assert save(project).action == "buried"
+
+
+def test_a_workflow_the_ledger_forgot_is_buried_by_its_tombstone_alone(project: Project, put: Put) -> None:
+    """The tombstone needs no memory of where the state file was."""
+    put("CLAUDE.local.md", MEMORY)
+    workflow = save(project).workflow
+    assert workflow is not None
+    compaction.done(project, workflow, everything=True)
+    project.ledger.run("DELETE FROM extracts")
+    assert save(project).action == "buried"
+
+
 def test_a_state_file_removed_by_hand_counts_as_completed(project: Project, put: Put) -> None:
     """Document 001 tells agents to `rm -rf` the folder at the end and says nothing about CLAUDE.local.md."""
     put("CLAUDE.local.md", MEMORY)
@@ -260,8 +279,6 @@ def test_a_plan_of_its_own_is_marked_as_derived_until_somebody_moves_it(project:
     workflow = save(project).workflow
     assert workflow is not None
     assert (workflow.title, workflow.origin, workflow.position) == ("Auth", "plan", "2/2")
-    from holdfast.workflow.model import Changes
-
     assert compaction.update(project, workflow, Changes(status="blocked")).origin == "agent"
 
 

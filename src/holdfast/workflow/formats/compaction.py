@@ -11,9 +11,11 @@ from holdfast.state.lock import locked
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats import compaction_file as files
 from holdfast.workflow.formats.compaction_completion import complete
-from holdfast.workflow.formats.compaction_file import Entry, Spot
+from holdfast.workflow.formats.compaction_file import Entry
 from holdfast.workflow.formats.compaction_save import Saved, intend, save
+from holdfast.workflow.formats.compaction_spot import WORDS, Spot, spot
 from holdfast.workflow.model import Changes, Found, Start, Step, Workflow
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +52,7 @@ def start(project: Project, start: Start) -> Workflow:
         for workflow in find(project).workflows:
             if names.key(workflow.title) == names.key(start.title) and not workflow.finished:
                 raise TransitionError(
-                    f'"{workflow.title[:80]}" is at phase {workflow.position} in {workflow.place}; '
+                    f"{quoted(workflow.title)} is at phase {workflow.position} in {workflow.place}; "
                     f"finish it with `holdfast done --all` first"
                 )
         path = files.new_path(project, start.title)
@@ -139,7 +141,7 @@ def _changed(
 
 def _updated(data: dict[str, Any], now: Workflow, changes: Changes) -> dict[str, Any]:
     _check(now, changes)
-    word = files.WORDS[changes.status] if changes.status else None
+    word = WORDS[changes.status] if changes.status else None
     if any(value is not None for value in (changes.current, changes.total, changes.phase, word)):
         data = _at(data, now, current=changes.current, total=changes.total, name=changes.phase, status=word)
     data = _noted(data, now, changes.handover or "")
@@ -157,9 +159,9 @@ def _updated(data: dict[str, Any], now: Workflow, changes: Changes) -> dict[str,
 def _check(now: Workflow, changes: Changes) -> None:
     current, total = changes.current or now.current or 1, changes.total or now.total
     if not 1 <= (changes.current if changes.current is not None else current) <= total:
-        raise TransitionError(f'phase {current} is not one of the {total} phases of "{now.title[:80]}"')
-    if changes.status and changes.status not in files.WORDS:
-        raise TransitionError(f"a {NAME} phase cannot be {changes.status}; it can be {', '.join(files.WORDS)}")
+        raise TransitionError(f"phase {current} is not one of the {total} phases of {quoted(now.title)}")
+    if changes.status and changes.status not in WORDS:
+        raise TransitionError(f"a {NAME} phase cannot be {changes.status}; it can be {', '.join(WORDS)}")
     if changes.deliverables:
         raise TransitionError(f"the {NAME} format keeps no deliverables; use a note or a context value")
 
@@ -174,7 +176,7 @@ def _at(
     status: str | None = None,
 ) -> dict[str, Any]:
     """Return the state with its phase changed; a plan's workflow that somebody moves is an agent's from then on."""
-    where = files.spot(data, [])
+    where = spot(data, [])
     number = current or where.current
     moved = number != where.current
     phase = data.get("phase")
@@ -195,8 +197,8 @@ def _noted(data: dict[str, Any], now: Workflow, note: str) -> dict[str, Any]:
     """Return the state with what the current phase leaves for the next one, among the free context (R001-05)."""
     if note.strip():
         context = dict(values.mapping(data.get("context"), "context", []))
-        kept = context.get(files.NOTES)
-        context[files.NOTES] = {**(kept if isinstance(kept, dict) else {}), str(now.current or 1): note.strip()}
+        kept = values.mapping(context.get(files.NOTES), files.NOTES, [])
+        context[files.NOTES] = {**kept, str(now.current or 1): note.strip()}
         data["context"] = context
     return data
 

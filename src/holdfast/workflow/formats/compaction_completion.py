@@ -11,6 +11,7 @@ from holdfast.survival import extracts
 from holdfast.workflow import names, statefile
 from holdfast.workflow.detect import detect
 from holdfast.workflow.formats import compaction_file as files
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def _bury(project: Project, workflow: Workflow) -> None:
         for name, digest in _claims(project, workflow):
             extracts.bury(project, name, digest)
     except LedgerError as error:
-        log.write("warning", f'no tombstone for "{workflow.title[:80]}": {error}')
+        log.write("warning", f"no tombstone for {quoted(workflow.title)}: {error}")
 
 
 def _claims(project: Project, workflow: Workflow) -> set[tuple[str, str]]:

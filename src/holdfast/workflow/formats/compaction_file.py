@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
 from holdfast.errors import MissingError, NotOurs, StateError
-from holdfast.workflow import memory, names, statefile, values
+from holdfast.workflow import names, statefile, values
+from holdfast.workflow.formats.compaction_spot import NEUTRAL, Spot, spot
 from holdfast.workflow.model import Phase, Problem, Status, Workflow
 
 if TYPE_CHECKING:
@@ -24,34 +25,6 @@ PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # our own keys
 
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}
 _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
-_NEUTRAL: dict[str, Status] = {
-    "not_started": "pending",
-    "in_progress": "active",
-    "completed": "completed",
-    "blocked": "blocked",
-}
-_SPELLINGS = {
-    "pending": "not_started",
-    "todo": "not_started",
-    "active": "in_progress",
-    "started": "in_progress",
-    "running": "in_progress",
-    "complete": "completed",
-    "done": "completed",
-    "finished": "completed",
-    "failed": "blocked",
-}
-WORDS: dict[Status, str] = {neutral: word for word, neutral in _NEUTRAL.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where the workflow stands: 1 <= current <= total (I001-17); `word` is one of R001-07."""
-
-    current: int
-    total: int
-    name: str
-    word: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +85,7 @@ def view(project: Project, file: StateFile) -> Workflow:
         current=where.current,
         total=where.total,
         phase=where.name,
-        phase_status=_NEUTRAL[where.word],
+        phase_status=NEUTRAL[where.word],
         reading=tuple(map(values.at, values.texts(data.get("required_reading"), "required_reading", warnings))),
         reminders=values.texts(data.get("key_reminders"), "key_reminders", warnings),
         context={key: value for key, value in context.items() if not _shown_as_phase(key, titles, notes)},
@@ -125,21 +98,6 @@ def view(project: Project, file: StateFile) -> Workflow:
         warnings=tuple(warnings),
         recovered=bool(file.broken),
     )
-
-
-def spot(data: Mapping[str, Any], warnings: list[str]) -> Spot:
-    """Return where a state file's workflow stands; what is out of bounds is brought within them and warned of."""
-    current, total, name, word = _raw_phase(data.get("phase"))
-    if current is None:
-        warnings.append('"phase.current" is not a number; 1 is taken')
-    first = current if current is not None else 1
-    last = total if total is not None else max(first, 1)
-    if total is None:
-        warnings.append(f'"phase.total" is not a number; {last} is taken')
-    bounded = Spot(min(max(first, 1), max(last, 1)), max(last, 1), name.strip(), _word(word, warnings))
-    if (bounded.current, bounded.total) != (first, last):
-        warnings.append(f"phase {first} of {last} is not possible; {bounded.current}/{bounded.total} is taken")
-    return bounded
 
 
 def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,31 +154,10 @@ def _created(data: Mapping[str, Any], warnings: list[str]) -> str:
     return created
 
 
-def _raw_phase(phase: Any) -> tuple[int | None, int | None, str, str]:
-    """Return number, total, name and status as kept by hand: an object, or text such as `2/5 - Build`."""
-    if not isinstance(phase, dict):
-        number, total, name = memory.position(values.text(phase).strip())
-        return number, total, name or "", ""
-    current, total = values.number(phase.get("current")), values.number(phase.get("total"))
-    if current is None:
-        current, of, _ = memory.position(values.text(phase.get("current")).strip())
-        total = of if total is None else total
-    return current, total, values.text(phase.get("name")), values.text(phase.get("status"))
-
-
-def _word(status: str, warnings: list[str]) -> str:
-    word = "_".join(status.lower().replace("-", " ").replace("_", " ").split())
-    word = _SPELLINGS.get(word, word)
-    if word not in _NEUTRAL:
-        warnings.append(f'"phase.status" is "{status}", not one of {", ".join(_NEUTRAL)}; in_progress is taken')
-        return "in_progress"
-    return word
-
-
 def _status(where: Spot) -> Status:
     if where.word == "completed":
         return "completed" if where.current == where.total else "active"
-    return "active" if where.word == "not_started" and where.current > 1 else _NEUTRAL[where.word]
+    return "active" if where.word == "not_started" and where.current > 1 else NEUTRAL[where.word]
 
 
 def _titles(listed: Any) -> list[tuple[str, str]]:
@@ -257,6 +194,6 @@ def _phases(where: Spot, titles: Sequence[tuple[str, str]], notes: Mapping[int, 
         status: Status = "completed" if number < where.current else "pending"
         phase = Phase(f"phase_{number}", number, title or f"Phase {number}", status, agent, (), notes.get(number, ""))
         if number == where.current:
-            phase = replace(phase, title=where.name or phase.title, status=_NEUTRAL[where.word])
+            phase = replace(phase, title=where.name or phase.title, status=NEUTRAL[where.word])
         found.append(phase)
     return tuple(phase for phase in found if phase.number <= where.total)

@@ -11,7 +11,8 @@ from holdfast.state.lock import locked
 from holdfast.survival import extracts
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats import compaction_file as files
-from holdfast.workflow.formats.compaction_file import Entry, Spot
+from holdfast.workflow.formats.compaction_spot import Spot, spot
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import Project
     from holdfast.workflow.extract import Extract
+    from holdfast.workflow.formats.compaction_file import Entry
     from holdfast.workflow.model import Workflow
 
 _HELD = "held"  # beside an extract's values in the ledger: the phase the state file had when it was last seen
@@ -173,7 +175,7 @@ def _merged(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
 
 def _moved(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
     """Return the phase object after the taken values; a total that was not found gives way to the number (I001-17)."""
-    now = files.spot(entry.file.data, [])
+    now = spot(entry.file.data, [])
     phase = entry.file.data.get("phase")
     kept = dict(phase) if isinstance(phase, dict) else {}
     current = max(taken.get("current") or now.current, 1)
@@ -205,6 +207,6 @@ def _is_buried(project: Project, extract: Extract) -> bool:
     try:
         buried = extracts.is_buried(project, names.key(extract.name), extract.digest)
     except LedgerError as error:
-        log.write("warning", f"whether {extract.name[:80]!r} was completed is unknown: {error}")
+        log.write("warning", f"whether {quoted(extract.name)} was completed is unknown: {error}")
         return False
     return buried or _saved_to(project, extract) is not None

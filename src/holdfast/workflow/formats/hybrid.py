@@ -7,24 +7,20 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
-from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
+from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.project import Project
-from holdfast.state import document
-from holdfast.state.lock import locked
-from holdfast.workflow import statefile, values
+from holdfast.workflow import values
 from holdfast.workflow.formats import hybrid_file as files
 from holdfast.workflow.formats import hybrid_moves as moves
-from holdfast.workflow.formats import hybrid_view
+from holdfast.workflow.formats import hybrid_store as store
 from holdfast.workflow.formats.hybrid_agents import extract_result, match_phase
 from holdfast.workflow.formats.hybrid_view import generate_markdown
 from holdfast.workflow.model import Changes, Found, Phase, Problem, Start, Status, Step, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from holdfast.workflow.formats.hybrid_moves import Mover
-    from holdfast.workflow.statefile import StateFile
 
 __all__ = [
     "NAME",
@@ -80,18 +76,18 @@ def update_phase_status(
     project = _project(root)
 
     def edit(data: dict[str, Any]) -> None:
-        _expect(data, workflow_id)
-        index = _index(data, phase_id)
+        store.expect(data, workflow_id)
+        index = store.index_of(data, phase_id)
         given, handover = deliverables or (), context_for_next or ""
         moves.move(data, index, status, deliverables=given, handover=handover, advance=advance)
 
-    return copy.deepcopy(_changed(project, edit, why=f"{phase_id} {status}")[0].data)
+    return copy.deepcopy(store.change(project, edit, why=f"{phase_id} {status}")[0].data)
 
 
 def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Return the state with this id (R000-19). Raises HoldfastError when the project's workflow is another or none."""
     data = files.load(_project(root)).data
-    _expect(data, workflow_id)
+    store.expect(data, workflow_id)
     return copy.deepcopy(data)
 
 
@@ -111,25 +107,21 @@ def start(project: Project, start: Start) -> Workflow:
     """Create the workflow; a finished one gives way and stays as a generation. Raises TransitionError, NotOurs."""
     if not start.title.strip() or not start.phases or not all(title.strip() for title, _ in start.phases):
         raise TransitionError("a hybrid workflow needs a task and at least one phase, each with a title")
-    path = files.path(project)
-    statefile.guard(project.root, path)
-    with locked(path.parent):
-        before = _replaceable(project)
-        data = files.fresh(_new_id(before), start.title, list(start.phases))
-        _add_extras(data, start)
-        after = statefile.write(project, path, data, before, why="start")
-        hybrid_view.write(project, after.data)
-        return files.view(project, after)
+
+    def make(id_: str) -> dict[str, Any]:
+        return {**files.fresh(id_, start.title, list(start.phases)), **_extras(start)}
+
+    return files.view(project, store.create(project, make))
 
 
 def begin(project: Project, workflow: Workflow) -> Workflow:
     """Start the first pending phase, unless one is active or failed."""
 
     def edit(data: dict[str, Any]) -> None:
-        _expect(data, workflow.id)
+        store.expect(data, workflow.id)
         moves.begin(data)
 
-    return files.view(project, _changed(project, edit, why="begin")[0])
+    return files.view(project, store.change(project, edit, why="begin")[0])
 
 
 def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
@@ -139,14 +131,14 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     """
 
     def edit(data: dict[str, Any]) -> None:
-        _expect(data, workflow.id)
+        store.expect(data, workflow.id)
         if everything:
             moves.finish(data, note)
         else:
             seen = workflow.current if workflow.phase_status != "completed" else None
             moves.done(data, None if seen is None else seen - 1, note)
 
-    return files.view(project, _changed(project, edit, why="done")[0])
+    return files.view(project, store.change(project, edit, why="done")[0])
 
 
 def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
@@ -156,10 +148,10 @@ def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
     """
 
     def edit(data: dict[str, Any]) -> None:
-        _expect(data, workflow.id)
+        store.expect(data, workflow.id)
         _apply(data, changes)
 
-    return files.view(project, _changed(project, edit, why="update")[0])
+    return files.view(project, store.change(project, edit, why="update")[0])
 
 
 def step(workflow: Workflow) -> Step | None:
@@ -192,10 +184,10 @@ def move(
     """
 
     def edit(data: dict[str, Any]) -> None:
-        index = _index(data, phase_id)
+        index = store.index_of(data, phase_id)
         moves.move(data, index, status, deliverables=deliverables, handover=handover, advance=advance, by=by)
 
-    file, changed = _changed(project, edit, why=f"{phase_id} {status or 'noted'}")
+    file, changed = store.change(project, edit, why=f"{phase_id} {status or 'noted'}")
     return files.view(project, file), changed
 
 
@@ -203,9 +195,9 @@ def reopen(project: Project, phase_id: str) -> Workflow:
     """Make a completed or failed phase active again; for people only, never for a hook (I000-15)."""
 
     def edit(data: dict[str, Any]) -> None:
-        moves.reopen(data, _index(data, phase_id))
+        moves.reopen(data, store.index_of(data, phase_id))
 
-    return files.view(project, _changed(project, edit, why=f"{phase_id} reopened")[0])
+    return files.view(project, store.change(project, edit, why=f"{phase_id} reopened")[0])
 
 
 def _project(root: str | os.PathLike[str] | None) -> Project:
@@ -214,72 +206,13 @@ def _project(root: str | os.PathLike[str] | None) -> Project:
     return Project.open(paths.find_root(os.fspath(root) if root is not None else None, os.environ, Path.cwd()))
 
 
-def _changed(project: Project, edit: Callable[[dict[str, Any]], None], *, why: str) -> tuple[StateFile, bool]:
-    """Run `edit` on the state under the lock; return the file as it is now and whether it changed."""
-    path = files.path(project)
-    statefile.guard(project.root, path)
-    if not path.exists():
-        raise MissingError(path, "there is no hybrid workflow; `holdfast start TITLE --format hybrid` makes one")
-    with locked(path.parent):
-        before = files.load(project)
-        data = copy.deepcopy(before.data)
-        edit(data)
-        changed = data != before.data
-        after = statefile.write(project, path, data, before, why=why) if changed else before
-        hybrid_view.write(project, after.data)  # also when nothing changed: a killed writer may have left it behind
-        return after, changed
-
-
-def _replaceable(project: Project) -> StateFile | None:
-    """Return the file a new workflow takes the place of, if any; what cannot be read is set aside."""
-    try:
-        file = files.load(project)
-    except MissingError:
-        return None
-    except NotOurs:
-        raise
-    except StateError as error:
-        document.set_aside(error.path)
-        return None
-    workflow = files.view(project, file)
-    if not workflow.finished:
-        raise TransitionError(
-            f'{workflow.id} "{workflow.title[:80]}" is {workflow.status} at phase {workflow.position} in '
-            f"{workflow.place}; finish it with `holdfast done --all` first"
-        )
-    return file
-
-
-def _new_id(before: StateFile | None) -> str:
-    """Return an id for now that the workflow before does not have: seconds may repeat (I000-17)."""
-    from datetime import timedelta
-
-    moment = clock.now()
-    if before is not None and before.data["id"] == f"wf_{clock.file_stamp(moment)}":
-        moment += timedelta(seconds=1)
-    return f"wf_{clock.file_stamp(moment)}"
-
-
-def _add_extras(data: dict[str, Any], start: Start) -> None:
+def _extras(start: Start) -> dict[str, Any]:
     extras = {
         files.READING: list(map(values.at, start.reading)),
         files.REMINDERS: list(start.reminders),
         files.CONTEXT: dict(start.context),
     }
-    data.update({key: value for key, value in extras.items() if value})
-
-
-def _expect(data: dict[str, Any], workflow_id: str) -> None:
-    if values.text(data["id"]) != workflow_id:
-        raise HoldfastError(f"{files.FILE} holds the workflow {values.text(data['id'])}, not {workflow_id}")
-
-
-def _index(data: dict[str, Any], phase_id: str) -> int:
-    index = files.position(data, phase_id)
-    if index is None:
-        known = ", ".join(files.complete(phase, number)["id"] for number, phase in enumerate(data["phases"]))
-        raise HoldfastError(f"there is no phase {phase_id!r}; there are {known or 'none'}")
-    return index
+    return {key: value for key, value in extras.items() if value}
 
 
 def _due(workflow: Workflow) -> Phase | None:

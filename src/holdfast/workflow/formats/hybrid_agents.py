@@ -84,17 +84,25 @@ def _marker(line: str) -> tuple[str, str] | None:
 
 def _split(line: str) -> list[str]:
     """Return the deliverables on a line: a list item, a JSON array, or several divided by `;` or, if paths, by `,`."""
-    text = prose.item(line) or line.strip()
-    if text.startswith("["):
-        try:
-            listed = json.loads(text)
-        except ValueError:
-            listed = None
-        if isinstance(listed, list):
-            return [str(item) for item in listed]
-    parts = [part.strip() for part in text.split(";" if ";" in text else ",")]
-    paths = ";" in text or all(part and " " not in part for part in parts)
-    return [prose.plain(part) for part in (parts if paths else [text]) if part and part.lower() not in ("none", "-")]
+    item = prose.item(line)
+    parts = [item] if item is not None else _array(line) or _divided(line)
+    return [prose.plain(part) for part in parts if part and part.lower() not in ("none", "-")]
+
+
+def _array(line: str) -> list[str]:
+    try:
+        listed = json.loads(line) if line.lstrip().startswith("[") else None
+    except (ValueError, RecursionError):
+        return []
+    return [str(item) for item in listed] if isinstance(listed, list) else []
+
+
+def _divided(line: str) -> list[str]:
+    for mark, words_allowed in ((";", True), (",", False)):
+        parts = [part.strip() for part in line.split(mark)]
+        if len(parts) > 1 and (words_allowed or not any(" " in part for part in parts)):
+            return parts
+    return [line.strip()]
 
 
 def _first_paragraph(lines: Iterable[str]) -> str:

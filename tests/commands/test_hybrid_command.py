@@ -1,0 +1,129 @@
+"""`holdfast hybrid …` has what only that format has: phases by id, reopening, the to-do list."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import owners, todolists
+from holdfast.workflow.formats import hybrid
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with a hybrid workflow of three phases."""
+    hybrid.create_workflow_state("Tool", [("Build it", "builder"), ("Test it", "tester"), ("2", "x")], root=tmp_path)
+    return tmp_path
+
+
+def phases(root: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((root / ".claude" / "state" / "workflow.json").read_bytes())["phases"]
+    return found
+
+
+def statuses(root: Path) -> list[str]:
+    return [phase["status"] for phase in phases(root)]
+
+
+@pytest.mark.parametrize("name", ["phase_1", "1", "Test it"])
+def test_a_phase_is_named_by_id_number_or_title(root: Path, name: str) -> None:
+    """The number counts from 0, as in the id."""
+    holdfast("hybrid", "phase", name, "--context", "noted", root=root)
+
+    assert [phase["context_for_next"] for phase in phases(root)] == ["", "noted", ""]
+
+
+def test_a_phase_goes_through_its_statuses(root: Path) -> None:
+    """R000-14: pending, active, completed; the next one begins; the view follows."""
+    holdfast("hybrid", "phase", "0", "--status", "active", root=root)
+    said = holdfast(
+        *("hybrid", "phase", "0", "--status", "completed", "--deliverable", "a.py", "--deliverable", "b.py"),
+        *("--context", "all built"),
+        root=root,
+    )
+
+    assert statuses(root) == ["completed", "active", "pending"]
+    assert (phases(root)[0]["deliverables"], phases(root)[0]["context_for_next"]) == (["a.py", "b.py"], "all built")
+    assert "Test it\n\nContext: all built" in said.out
+    assert "→ a.py, b.py" in (root / ".claude" / "workflow_state_system.md").read_text()
+
+
+def test_programs_get_the_row_and_the_next_step(root: Path) -> None:
+    """`--json`."""
+    said = holdfast("hybrid", "phase", "0", "--status", "failed", "--json", root=root).json
+
+    assert (said["status"], said["current"], said["next"]["title"]) == ("failed", 1, "Build it")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("phase", "nope", "--status", "active"), "no phase is called 'nope'; there are: phase_0 (Build it), phase_1"),
+        (("phase", "0"), "nothing to change was given"),
+        (("reopen", "0"), "only a finished phase can be reopened"),
+        (("reopen", "nope"), "no phase is called 'nope'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(root: Path, arguments: tuple[str, ...], words: str) -> None:
+    """Exit 1, what is wrong and what there is."""
+    assert words in holdfast("hybrid", *arguments, root=root, code=1).err
+
+    assert statuses(root) == ["pending"] * 3
+
+
+def test_a_person_is_told_of_a_refused_transition(root: Path) -> None:
+    """R000-15: one phase at a time."""
+    holdfast("hybrid", "phase", "0", "--status", "active", root=root)
+
+    assert "phase_0 is active" in holdfast("hybrid", "phase", "1", "--status", "active", root=root, code=1).err
+
+
+def test_reopening_undoes_a_completion(root: Path) -> None:
+    """I000-15: a wrong completion is undone by people, never by a hook."""
+    holdfast("hybrid", "phase", "0", "--status", "completed", root=root)
+    assert statuses(root) == ["completed", "active", "pending"]
+
+    said = holdfast("hybrid", "reopen", "Build it", root=root).out
+
+    assert "Reopened." in said
+    assert statuses(root) == ["active", "pending", "pending"]
+
+
+def test_the_todo_list_is_printed(root: Path) -> None:
+    """R000-31: content, activeForm and status of each phase, in order; with the session's task ids."""
+    holdfast("hybrid", "phase", "0", "--status", "completed", root=root)
+
+    assert holdfast("hybrid", "todos", "--json", root=root).json == [
+        {"content": "Build it", "status": "completed", "activeForm": "Working on Build it"},
+        {"content": "Test it", "status": "in_progress", "activeForm": "Working on Test it"},
+        {"content": "2", "status": "pending", "activeForm": "Working on 2"},
+    ]
+    todolists.remember_task(Project.open(root), ME, "41", "Test it")
+    assert "Test it: in_progress (task #41)" in holdfast("hybrid", "todos", root=root, session=ME).out
+    assert "#41" not in holdfast("hybrid", "todos", root=root).out
+
+
+@pytest.mark.parametrize("arguments", [("phase", "0", "--status", "active"), ("reopen", "0"), ("todos",)])
+def test_without_a_hybrid_workflow_the_way_to_one_is_named(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """An error says what to do."""
+    said = holdfast("hybrid", *arguments, root=tmp_path, code=1)
+
+    assert "has no hybrid workflow; holdfast start TITLE --format hybrid makes one" in said.err
+
+
+def test_a_session_that_moves_a_phase_owns_the_workflow(root: Path) -> None:
+    """As with the verbs for all formats; looking at the list makes nobody an owner."""
+    project = Project.open(root)
+    holdfast("hybrid", "todos", root=root, session=OTHER)
+    assert owners.owner(project, hybrid.find(project).workflows[0]) is None
+
+    holdfast("hybrid", "phase", "0", "--status", "completed", root=root, session=ME)
+    assert owners.owner(project, hybrid.find(project).workflows[0]) == ME

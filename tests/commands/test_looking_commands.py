@@ -1,0 +1,220 @@
+"""`holdfast list`, `show`, `explain` and `status` tell people and programs how things stand."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import clock, log
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.testing import HoldfastProject
+
+KEYS = {"format", "id", "title", "status", "current", "total", "phase", "path", "updated_at"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with a workflow in each format, the compaction one the older."""
+    phases = ("--phase", "Draft", "--phase", "Review")
+    more = ("--read", "docs/a.md", "--remind", "Be kind", "--set", "plan_number=7")
+    holdfast("start", "Book", *phases, *more, root=tmp_path)
+    holdfast("start", "Tool", "--format", "hybrid", *phases, root=tmp_path)
+    (path,) = (tmp_path / "untracked" / "workflow-state").glob("*/*.json")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return tmp_path
+
+
+def test_list_gives_programs_the_same_keys_for_every_format(root: Path) -> None:
+    """An array over all formats, the newest first."""
+    rows = holdfast("list", "--json", root=root).json
+
+    assert [set(row) >= KEYS for row in rows] == [True, True]
+    assert [(row["title"], row["format"]) for row in rows] == [("Tool", "hybrid"), ("Book", "compaction")]
+    tool, book = rows
+    assert (tool["status"], tool["current"], tool["total"], tool["phase"]) == ("pending", None, 2, "")
+    assert (book["status"], book["current"], book["total"], book["phase"]) == ("active", 1, 2, "Draft")
+    assert book["updated_at"] == clock.stamp(clock.from_mtime(1_700_000_000))
+    assert tool["path"] == str(root / ".claude" / "state" / "workflow.json")
+    assert tool["id"].startswith("wf_")
+
+
+def test_list_shows_people_a_line_each(root: Path) -> None:
+    """Status, position, title and id."""
+    first, second = holdfast("list", root=root).out.splitlines()
+
+    assert "0/2" in first
+    assert "Tool" in first
+    assert "1/2" in second
+    assert "Book · Draft" in second
+
+
+def test_list_in_an_empty_project(tmp_path: Path) -> None:
+    """An empty array for programs, the way to begin for people."""
+    assert holdfast("list", "--json", root=tmp_path).json == []
+    assert "holdfast start TITLE" in holdfast("list", root=tmp_path).out
+
+
+def test_list_names_what_it_cannot_read_on_stderr(root: Path) -> None:
+    """The array stays an array; a broken file hides no other."""
+    (root / ".claude" / "state" / "workflow.json").write_text("[]")
+    said = holdfast("list", "--json", root=root)
+
+    assert [row["title"] for row in said.json if not row["title"] == "Tool"] == ["Book"]
+    assert ".claude/state/workflow.json" in said.err
+
+
+def test_show_gives_programs_all_of_it(root: Path) -> None:
+    """Everything the neutral view knows."""
+    said = holdfast("show", "Book", "--json", root=root).json
+
+    assert set(said) >= KEYS
+    assert (said["required_reading"], said["key_reminders"]) == (["@docs/a.md"], ["Be kind"])
+    assert said["context"]["plan_number"] == 7
+    assert [phase["title"] for phase in said["phases"]] == ["Draft", "Review"]
+    assert said["created_at"]
+
+
+def test_show_shows_people_a_page(root: Path) -> None:
+    """Phases with marks, reading, reminders and context."""
+    said = holdfast("show", "Book", root=root).out
+
+    for words in ("[>] 1. Draft", "[ ] 2. Review", "@docs/a.md", "Be kind", "plan_number = 7"):
+        assert words in said
+
+
+def test_show_needs_a_name_where_there_are_several(root: Path) -> None:
+    """It does not guess; in a session it means the session's own."""
+    assert "several workflows are unfinished" in holdfast("show", root=root, code=1).err
+
+    holdfast("next", "Tool", root=root, session=ME)
+    assert holdfast("show", "--json", root=root, session=ME).json["title"] == "Tool"
+
+
+def test_explain_says_what_is_seen_saved_and_restored(root: Path) -> None:
+    """R001-27: every candidate with its reason, every state file, what would be saved and restored."""
+    (root / "CLAUDE.local.md").write_text("# Current Workflow State\n\nWorkflow: Book\nPhase: 2/2 - Review\n")
+    said = holdfast("explain", "--json", root=root).json
+
+    assert said["detected"]["name"] == "Book"
+    assert {each["title"] for each in said["state_files"]} == {"Book", "Tool"}
+    assert said["would_save"]["action"] == "updated"
+    assert len(said["would_restore"]) == 2
+    text = holdfast("explain", root=root).out
+    assert "CLAUDE.local.md" in text
+    assert "Would be restored" in text
+
+
+def test_explain_writes_nothing(root: Path) -> None:
+    """It may be asked at any time."""
+    (root / "CLAUDE.local.md").write_text("# Current Workflow State\n\nWorkflow: New\nPhase: 1/2\n")
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+
+    holdfast("explain", root=root)
+
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
+
+
+@pytest.fixture
+def compacted(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    """A project in which one compaction was restored, one never came, one never announced itself, one had nothing."""
+    project = holdfast_project({})
+    project.fire("PreCompact", "PreCompact-manual", session_id="empty")
+    project.fire("SessionEnd", "SessionEnd-other", session_id="empty")
+    holdfast("start", "Book", "--phase", "Draft", root=project.root, session=ME)
+    project.fire("PreCompact", "PreCompact-auto")
+    project.fire("SessionStart", "SessionStart-compact")
+    project.fire("SessionStart", "SessionStart-compact")
+    project.fire("PreCompact", "PreCompact-auto")
+    return project
+
+
+def test_status_shows_the_last_compactions(compacted: HoldfastProject) -> None:
+    """What was saved, what was restored, and what never came."""
+    said = holdfast("status", "--json", root=compacted.root).json
+
+    shown = [(each["trigger"], each["saved_at"] is None, each["restored_in"]) for each in said["compactions"]]
+    assert shown == [("auto", False, None), ("none", True, ME), ("auto", False, ME), ("manual", False, None)]
+    assert [each["workflows"] for each in said["compactions"]] == [["Book (1/1 Draft)"]] * 3 + [[]]
+    text = holdfast("status", root=compacted.root).out
+    for words in (
+        "PreCompact never fired",
+        "not restored",
+        "there was no workflow",
+        "; restored 2",
+        "Book (1/1 Draft)",
+    ):
+        assert words in text
+
+
+def test_status_shows_workflows_with_their_owners(compacted: HoldfastProject) -> None:
+    """And the sessions that were seen."""
+    said = holdfast("status", "--json", root=compacted.root).json
+
+    (book,) = said["workflows"]
+    assert set(book) >= {*KEYS, "owner"}
+    assert book["owner"] == ME
+    assert {each["id"] for each in said["sessions"]} == {ME, "empty"}
+    assert f"owned by session {ME[:8]}" in holdfast("status", root=compacted.root).out
+
+
+def test_status_shows_what_failed(compacted: HoldfastProject) -> None:
+    """Broken files, handlers at fault and the last warnings, each with its file."""
+    compacted.write(
+        {
+            ".claude/state/workflow.json": "{",
+            ".claude/handlers/bad.py": "from holdfast import hookimpl\n@hookimpl\ndef on_stop(event): return 1 / 0\n",
+        }
+    )
+    compacted.trust()
+    assert compacted.fire("Stop", "Stop").faults
+    log.write("info", "nothing to see")
+
+    said = holdfast("status", "--json", root=compacted.root).json
+
+    assert [each["path"] for each in said["problems"]] == [str(compacted.root / ".claude/state/workflow.json")]
+    (fault,) = said["faults"]
+    assert fault["file"].endswith("bad.py")
+    assert "ZeroDivisionError" in fault["fault"]
+    assert any("ZeroDivisionError" in line for line in said["log"])
+    assert not any("nothing to see" in line for line in said["log"])
+    text = holdfast("status", root=compacted.root).out
+    assert "Handlers at fault" in text
+    assert "Not read" in text
+
+
+def test_status_of_an_empty_project_is_short(tmp_path: Path) -> None:
+    """Where it looks and where its ledger lies, and no empty headings."""
+    said = holdfast("status", root=tmp_path).out
+
+    assert str(tmp_path) in said
+    assert "ledger" in said
+    assert "Workflows" not in said
+    assert holdfast("status", "--json", root=tmp_path).json["compactions"] == []
+
+
+def test_status_says_when_the_ledger_cannot_be_used(tmp_path: Path, home: Path) -> None:
+    """Without a usable ledger everything still works, and it is said."""
+    (home / ".local" / "state").mkdir(parents=True)
+    (home / ".local" / "state" / "holdfast").write_text("in the way")
+
+    assert "cannot be used" in holdfast("status", root=tmp_path).out
+
+
+@pytest.mark.parametrize("verb", ["list", "show", "explain", "status"])
+def test_what_is_printed_for_programs_is_json_whatever_names_hold(tmp_path: Path, verb: str) -> None:
+    """Emoji, right-to-left marks, control characters and lone surrogates."""
+    name = '😀 \u202eabc\x1b[31m \udcff "quoted" \\ \u2028'
+    holdfast("start", name, "--phase", name, "--remind", name, "--set", f"k={name}", root=tmp_path, session=OTHER)
+
+    said = holdfast(verb, "--json", root=tmp_path, session=OTHER)
+
+    assert json.loads(said.out)

@@ -1,0 +1,207 @@
+"""`holdfast next`, `done` and `update` move a workflow on, in either format."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import owners, sessions
+from holdfast.workflow import formats
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER, THIRD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+
+@pytest.fixture(params=formats.NAMES)
+def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A project with a workflow of three phases, once in each format."""
+    phases = [item for title in ("Draft", "Review", "Publish") for item in ("--phase", title)]
+    holdfast("start", "Book", "--format", request.param, *phases, root=tmp_path)
+    return tmp_path
+
+
+def only(root: Path) -> Workflow:
+    (workflow,) = formats.all_found(Project.open(root)).workflows
+    return workflow
+
+
+def test_next_begins_what_is_due_and_says_it(root: Path) -> None:
+    """Asking again changes nothing."""
+    said = holdfast("next", "--json", root=root).json
+
+    assert (said["status"], said["current"], said["phase"]) == ("active", 1, "Draft")
+    assert said["next"]["title"] == "Draft"
+    before = only(root).raw
+    assert holdfast("next", root=root).out == holdfast("next", root=root).out
+    assert only(root).raw == before
+
+
+def test_done_completes_and_moves_on(root: Path) -> None:
+    """R001-12, R000-35: the current phase, the next one, and what was left for it."""
+    holdfast("next", root=root)
+
+    said = holdfast("done", "--note", "four chapters", root=root).out
+
+    assert 'Completed phase "Draft".' in said
+    assert 'phase 2/3 "Review"' in said
+    assert "four chapters" in said
+    assert (only(root).current, only(root).phase, only(root).phase_status) == (2, "Review", "active")
+
+
+def test_the_last_done_completes_the_workflow(root: Path) -> None:
+    """R000-13, R001-19."""
+    holdfast("next", root=root)
+    for _ in range(2):
+        holdfast("done", root=root)
+
+    said = holdfast("done", root=root).out
+
+    assert "The workflow is completed." in said
+    assert "Next:" not in said
+    assert all(workflow.finished for workflow in formats.all_found(Project.open(root)).workflows)
+    assert "no workflow is unfinished" in holdfast("done", root=root, code=1).err
+
+
+def test_done_all_ends_it_at_once(root: Path) -> None:
+    """The way out of a workflow nobody goes on with."""
+    said = holdfast("done", "--all", "--json", root=root).json
+
+    assert (said["status"], said["next"]) == ("completed", None)
+
+
+def test_update_adds_to_what_is_there(root: Path) -> None:
+    """Readings, reminders and context only grow; what is not named stays."""
+    holdfast("update", "--read", "a.md", "--remind", "one", "--set", "x=1", root=root)
+    said = holdfast("update", "--read", "@b.md", "--remind", "two", "--set", "y=z", "--json", root=root)
+
+    assert said.json["title"] == "Book"
+    workflow = only(root)
+    assert (workflow.reading, workflow.reminders) == (("@a.md", "@b.md"), ("one", "two"))
+    assert {key: workflow.context[key] for key in ("x", "y")} == {"x": 1, "y": "z"}
+
+
+@pytest.mark.parametrize("phase", ["2", "٢"])
+def test_update_jumps_to_a_phase_by_number(root: Path, phase: str) -> None:
+    """People may know better where the work is."""
+    holdfast("update", "--phase", phase, root=root)
+
+    assert (only(root).current, only(root).phase) == (2, "Review")
+
+
+def test_update_renames_the_current_phase(root: Path) -> None:
+    """What is no number is a name."""
+    holdfast("next", root=root)
+    holdfast("update", "--phase", "Draft it ²", root=root)
+
+    assert only(root).phase == "Draft it ²"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "nothing to change was given"),
+        (("--phase", "9"), "phase"),
+        (("--phase", "0"), "phase"),
+        (("--phase", "9" * 30), "phase"),
+    ],
+)
+def test_an_update_that_cannot_be_is_refused(root: Path, arguments: tuple[str, ...], words: str) -> None:
+    """One sentence, exit 1, and the file as it was."""
+    before = only(root).raw
+
+    assert words in holdfast("update", *arguments, root=root, code=1).err
+
+    assert only(root).raw == before
+
+
+@pytest.mark.parametrize("verb", ["next", "done", "update"])
+def test_a_workflow_of_nobody_becomes_the_sessions_that_moves_it(root: Path, verb: str) -> None:
+    """Survival, step 1: what a model works on is its session's."""
+    more = ("--remind", "x") if verb == "update" else ()
+    holdfast(verb, *more, root=root, session=ME)
+
+    assert owners.owner(Project.open(root), only(root)) == ME
+
+
+def test_a_dead_sessions_workflow_is_taken_and_a_live_ones_is_not(root: Path) -> None:
+    """A command in one session does not take the workflow from another that lives."""
+    project = Project.open(root)
+    owners.own(project, only(root), OTHER)
+    sessions.seen(project, OTHER)
+    holdfast("next", "Book", root=root, session=ME)
+    assert owners.owner(project, only(root)) == OTHER
+
+    sessions.ended(project, OTHER)
+    holdfast("next", "Book", root=root, session=ME)
+    assert owners.owner(project, only(root)) == ME
+
+
+def test_a_person_takes_nothing(root: Path) -> None:
+    """A command in a terminal belongs to no session."""
+    holdfast("next", root=root)
+
+    assert owners.owner(Project.open(root), only(root)) is None
+
+
+def test_looking_makes_nobody_an_owner(root: Path) -> None:
+    """`list`, `show`, `explain` and `status` only read."""
+    before = only(root).raw
+    for verb in ("list", "show", "explain", "status"):
+        holdfast(verb, root=root, session=ME)
+
+    assert owners.owner(Project.open(root), only(root)) is None
+    assert only(root).raw == before
+
+
+def test_of_several_the_sessions_own_is_moved(tmp_path: Path) -> None:
+    """Two sessions work in one folder, each on its own."""
+    holdfast("start", "Mine", "--phase", "A", "--phase", "B", root=tmp_path, session=ME)
+    holdfast("start", "Theirs", "--phase", "A", "--phase", "B", root=tmp_path, session=OTHER)
+
+    holdfast("done", root=tmp_path, session=ME)
+
+    found = {each.title: each.current for each in formats.all_found(Project.open(tmp_path)).workflows}
+    assert found == {"Mine": 2, "Theirs": 1}
+    assert "several workflows are unfinished" in holdfast("done", root=tmp_path, session=THIRD, code=1).err
+    assert "several workflows are unfinished" in holdfast("done", root=tmp_path, code=1).err
+
+
+def test_a_workflow_is_named_by_id_title_or_path(root: Path) -> None:
+    """Every verb takes a name."""
+    workflow = only(root)
+    for name in (workflow.id, "Book", "Boo", workflow.place, workflow.ref):
+        assert holdfast("next", name, "--json", root=root).json["id"] == workflow.id
+    assert "no workflow is named 'Nope'" in holdfast("next", "Nope", root=root, code=1).err
+
+
+def test_a_hybrid_phase_keeps_deliverables_and_handover(tmp_path: Path) -> None:
+    """R000-18: what the current phase delivered, and what it leaves for the next."""
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "A", "--phase", "B", root=tmp_path)
+    holdfast("next", root=tmp_path)
+    holdfast("update", "--deliverable", "a.py", "--context", "it works", root=tmp_path)
+
+    (first, _) = json.loads((tmp_path / ".claude" / "state" / "workflow.json").read_bytes())["phases"]
+    assert (first["deliverables"], first["context_for_next"]) == (["a.py"], "it works")
+
+
+def test_the_compaction_format_says_that_it_keeps_no_deliverables(tmp_path: Path) -> None:
+    """What a format has no place for is refused and not lost."""
+    holdfast("start", "Book", "--phase", "A", root=tmp_path)
+
+    assert "deliverables" in holdfast("update", "--deliverable", "a.py", root=tmp_path, code=1).err
+
+
+def test_an_update_of_the_status_is_kept(tmp_path: Path) -> None:
+    """R001-07: blocked is a status of this format."""
+    holdfast("start", "Book", "--phase", "A", root=tmp_path)
+    said: dict[str, Any] = holdfast("update", "--status", "blocked", "--json", root=tmp_path).json
+
+    assert said["status"] in ("blocked", "active")
+    assert only(tmp_path).phase_status == "blocked"

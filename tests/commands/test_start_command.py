@@ -1,0 +1,179 @@
+"""`holdfast start` makes a workflow in either format, and makes it the session's own."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import owners
+from holdfast.workflow import formats
+from tests.commandline import holdfast
+from tests.handmade import ME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+
+def only(root: Path) -> Workflow:
+    (workflow,) = formats.all_found(Project.open(root)).workflows
+    return workflow
+
+
+def state(root: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(only(root).path.read_bytes())
+    return content
+
+
+def test_the_compaction_format_is_the_default(tmp_path: Path) -> None:
+    """R001-01 to -09: all that was given stands in the state file."""
+    holdfast(
+        *("start", "Page Orchestration", "--type", "implementation", "--phase", "Draft", "--phase", "Review"),
+        *("--read", "docs/a.md", "--read", "@docs/b.md", "--remind", "Be kind", "--set", "plan_number=7"),
+        *("--set", "name=plain text", "--set", "flags=[1, true]"),
+        root=tmp_path,
+    )
+
+    content = state(tmp_path)
+    assert (content["workflow"], content["workflow_type"]) == ("Page Orchestration", "implementation")
+    assert content["phase"] == {"current": 1, "total": 2, "name": "Draft", "status": "in_progress"}
+    assert content["required_reading"] == ["@docs/a.md", "@docs/b.md"]
+    assert content["key_reminders"] == ["Be kind"]
+    given = {key: content["context"][key] for key in ("plan_number", "name", "flags")}
+    assert given == {"plan_number": 7, "name": "plain text", "flags": [1, True]}
+
+
+def test_the_hybrid_format_names_an_agent_for_each_phase(tmp_path: Path) -> None:
+    """R000-06: title and agent; without an agent it is the client's general-purpose one."""
+    phases = (
+        "--phase",
+        "Write tests @test-writer",
+        "--phase",
+        "Mail me@example.org",
+        "--phase",
+        "Review @plugin:critic",
+    )
+    holdfast("start", "Tool", "--format", "hybrid", *phases, root=tmp_path)
+
+    assert [(phase["title"], phase["agent"]) for phase in state(tmp_path)["phases"]] == [
+        ("Write tests", "test-writer"),
+        ("Mail me@example.org", "general-purpose"),
+        ("Review", "plugin:critic"),
+    ]
+    assert state(tmp_path)["status"] == "pending"
+
+
+def test_the_configuration_names_the_format(tmp_path: Path) -> None:
+    """`format` in holdfast.toml; the option goes before it."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "holdfast.toml").write_text('format = "hybrid"\n')
+
+    holdfast("start", "Tool", "--phase", "One", root=tmp_path)
+    holdfast("start", "Book", "--phase", "One", "--format", "compaction", root=tmp_path)
+
+    assert {workflow.title: workflow.format for workflow in formats.all_found(Project.open(tmp_path)).workflows} == {
+        "Tool": "hybrid",
+        "Book": "compaction",
+    }
+
+
+def test_a_workflow_belongs_to_the_session_that_started_it(tmp_path: Path) -> None:
+    """Survival, step 1: started by the CLI in a session; from a person's terminal it is nobody's."""
+    holdfast("start", "Mine", "--phase", "One", root=tmp_path, session=ME)
+    assert owners.owner(Project.open(tmp_path), only(tmp_path)) == ME
+
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "One", root=tmp_path)
+    found = {each.title: each for each in formats.all_found(Project.open(tmp_path)).workflows}
+    assert owners.owner(Project.open(tmp_path), found["Tool"]) is None
+
+
+def test_where_it_lies_and_what_comes_next_is_said(tmp_path: Path) -> None:
+    """The model reads on from there."""
+    said = holdfast("start", "Tool", "--format", "hybrid", "--phase", "Write it @builder", root=tmp_path).out
+
+    assert "Started in .claude/state/workflow.json." in said
+    assert 'Next: start phase 1/1 "Write it" (phase_0) with the agent builder.' in said
+    assert "Prompt:\nWrite it" in said
+
+
+def test_programs_get_the_row_and_the_next_step(tmp_path: Path) -> None:
+    """`--json`."""
+    said = holdfast("start", "Tool", "--format", "hybrid", "--phase", "Write it @builder", "--json", root=tmp_path).json
+
+    assert (said["format"], said["title"], said["total"]) == ("hybrid", "Tool", 1)
+    assert said["next"] | {"text": ""} == {
+        "number": 1,
+        "title": "Write it",
+        "agent": "builder",
+        "prompt": "Write it",
+        "text": "",
+    }
+
+
+def test_more_phases_than_are_named(tmp_path: Path) -> None:
+    """`--total`, where the later ones are not known yet."""
+    holdfast("start", "Book", "--phase", "One", "--total", "6", root=tmp_path)
+
+    assert state(tmp_path)["phase"]["total"] == 6
+
+
+@pytest.mark.parametrize("kind", formats.NAMES)
+def test_an_unfinished_workflow_is_not_started_over(tmp_path: Path, kind: str) -> None:
+    """The error names it and the way out; nothing is written."""
+    arguments = ("start", "Tool", "--format", kind, "--phase", "One")
+    holdfast(*arguments, root=tmp_path)
+    before = only(tmp_path).raw
+
+    said = holdfast(*arguments, root=tmp_path, code=1)
+
+    assert '"Tool"' in said.err
+    assert "holdfast done --all" in said.err
+    assert only(tmp_path).raw == before
+
+
+@pytest.mark.parametrize("arguments", [("start", ""), ("start", " "), ("start", "T", "--format", "hybrid")])
+def test_what_makes_no_workflow_is_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """A workflow needs a name, a hybrid one phases; no file is left behind."""
+    assert holdfast(*arguments, root=tmp_path, code=1).err.startswith("holdfast: a ")
+
+    assert formats.all_found(Project.open(tmp_path)).workflows == ()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--set", "novalue"), ("--set", "=x"), ("--total", "0"), ("--format", "odd"), ("--total", "many")]
+)
+def test_a_wrong_option_is_a_usage_error(tmp_path: Path, arguments: tuple[str, str]) -> None:
+    """Exit 2, and no workflow."""
+    holdfast("start", "T", "--phase", "One", *arguments, root=tmp_path, code=2)
+
+    assert formats.all_found(Project.open(tmp_path)).workflows == ()
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", "[" * 20_000, "{", "9" * 9_000])
+def test_a_context_value_no_file_could_hold_is_text(tmp_path: Path, value: str) -> None:
+    """Python reads more as JSON than JSON has; such a value would break the state file."""
+    holdfast("start", "Book", "--phase", "One", "--set", f"x={value}", root=tmp_path)
+
+    assert state(tmp_path)["context"]["x"] == value
+
+
+def test_a_value_may_hold_an_equals_sign(tmp_path: Path) -> None:
+    """The first one divides."""
+    holdfast("start", "Book", "--phase", "One", "--set", "x = a=b", root=tmp_path)
+
+    assert state(tmp_path)["context"]["x"] == " a=b"
+
+
+def test_hostile_names_stay_inside_the_project(tmp_path: Path) -> None:
+    """Workflow names in paths unchecked is one of the traps others fell into."""
+    root = tmp_path / "project"
+    root.mkdir()
+    for number, name in enumerate(("../../escape", "/etc/passwd", "a" * 10_000, "\u202eevil\x00", "😀", "..", "CON")):
+        holdfast("start", f"{name}{number}", "--phase", "One", root=root)
+
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("home", "project")] == []
+    assert len(formats.all_found(Project.open(root)).workflows) == 7

@@ -1,0 +1,106 @@
+"""Recording is off until asked for, misses no event, and stays out of the way."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import events, loader, recorded
+from holdfast.project import Project
+from holdfast.survival import recordings
+from tests.contract import assert_acceptable
+from tests.handmade import ME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+OFF = sorted(
+    ["keep_registered", "restore_workflow", "save_workflow", "sync_todos", "track_agents"]
+)  # so that only the recorder answers
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    """A project in which only the recorder runs."""
+    project = holdfast_project(
+        {".claude/holdfast.toml": f'[handlers]\noff = {json.dumps(OFF)}\non = ["record_events"]\n'}
+    )
+    project.trust()
+    return project
+
+
+def written(project: HoldfastProject, session: str = ME) -> list[dict[str, Any]]:
+    """Return the payloads recorded of a session."""
+    place = recordings.folder(Project.open(project.root)) / f"{session}.jsonl"
+    return [json.loads(line)["payload"] for line in place.read_text().splitlines()]
+
+
+def test_it_is_off_by_default(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Nobody's events are recorded unasked."""
+    project = holdfast_project({})
+    project.fire("UserPromptSubmit", "UserPromptSubmit").assert_silent()
+
+    assert not recordings.folder(Project.open(project.root)).exists()
+    (file,) = [each for each in loader.find(Project.open(project.root)) if each.name == "record_events"]
+    assert file.off
+
+
+def test_a_project_nobody_trusts_cannot_switch_it_on(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """A cloned repository's configuration must not have sessions recorded."""
+    project = holdfast_project({".claude/holdfast.toml": '[handlers]\non = ["record_events"]\n'})
+    project.fire("UserPromptSubmit", "UserPromptSubmit")
+
+    assert not recordings.folder(Project.open(project.root)).exists()
+
+
+def test_it_answers_every_event_but_worktreecreate(project: HoldfastProject) -> None:
+    """A hook on WorktreeCreate is taken for the maker of the worktree; all 32 others are recorded."""
+    (file,) = [each for each in loader.find(Project.open(project.root)) if each.name == "record_events"]
+
+    assert [route.event for route in file.routes if route.match is None] == [route.event for route in file.routes]
+    assert {route.event for route in file.routes} == set(events.EVENTS) - {"WorktreeCreate"}
+
+
+@pytest.mark.parametrize("name", [name for name in recorded.names() if not name.startswith("WorktreeCreate")])
+def test_every_event_is_recorded_as_it_came(project: HoldfastProject, name: str) -> None:
+    """What is recorded can be replayed: the client's own keys and values, and nothing is said."""
+    payload = recorded.load(name, session_id=ME)
+
+    fired = project.send(payload)
+
+    fired.assert_silent()
+    assert_acceptable(payload["hook_event_name"], fired.stdout)
+    assert written(project) == [payload]
+
+
+def test_unknown_keys_and_odd_values_are_recorded_too(project: HoldfastProject) -> None:
+    """A drifting client is what one wants to see in a recording."""
+    payload = recorded.load("Stop", session_id=ME, brand_new={"a": [1, None]}, stop_hook_active="maybe")
+
+    project.send(payload)
+
+    (found,) = written(project)
+    assert found == payload
+
+
+def test_secrets_are_redacted(project: HoldfastProject) -> None:
+    """From the first day."""
+    project.fire(
+        "PreToolUse", "PreToolUse-Bash", tool_input={"command": "curl -H 'Authorization: Bearer abcd1234efgh5678'"}
+    )
+
+    assert "abcd1234efgh5678" not in json.dumps(written(project))
+
+
+def test_events_follow_one_another(project: HoldfastProject) -> None:
+    """One file per session, in the order in which events came."""
+    for name in ("SessionStart-startup", "UserPromptSubmit", "Stop"):
+        project.send(recorded.load(name, session_id=ME))
+    project.send(recorded.load("Stop", session_id="other"))
+
+    assert [each["hook_event_name"] for each in written(project)] == ["SessionStart", "UserPromptSubmit", "Stop"]
+    assert len(written(project, "other")) == 1

@@ -1,0 +1,286 @@
+"""PreCompact saves what the session has, says little, and never blocks a compaction."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import paths
+from holdfast.project import Project
+from holdfast.survival import generations, owners, seals, sessions
+from holdfast.workflow import formats
+from tests.commandline import holdfast
+from tests.contract import assert_acceptable
+from tests.handmade import ME, OTHER, THIRD
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.testing import Fired, HoldfastProject
+    from holdfast.workflow.model import Workflow
+
+MEMORY = "# Current Workflow State\n\nWorkflow: Page Orchestration\nPhase: 2/4 - Draft\n\n@CLAUDE/Page.md\n"
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    """A project without a workflow."""
+    return holdfast_project({})
+
+
+def compact(project: HoldfastProject, recorded: str = "PreCompact-auto", **changes: Any) -> Fired:
+    fired = project.fire("PreCompact", recorded, **changes)
+    assert_acceptable("PreCompact", fired.stdout)
+    assert fired.faults == []
+    return fired
+
+
+def opened(project: HoldfastProject) -> Project:
+    return Project.open(project.root)
+
+
+def found(project: HoldfastProject) -> list[Workflow]:
+    return list(formats.all_found(opened(project)).workflows)
+
+
+def newest_seal(project: HoldfastProject) -> seals.Seal:
+    return seals.recent(opened(project), 1)[0]
+
+
+@pytest.mark.parametrize("trigger", ["manual", "auto"])
+def test_what_the_memory_file_says_is_saved(project: HoldfastProject, trigger: str) -> None:
+    """R001-13, R001-21: CLAUDE.local.md names a workflow, and it gets a state file, a seal and a generation."""
+    project.write({"CLAUDE.local.md": MEMORY})
+
+    said = compact(project, f"PreCompact-{trigger}").stdout
+
+    (path,) = (project.root / "untracked" / "workflow-state").glob("*/state-*.json")
+    state = json.loads(path.read_bytes())
+    assert (state["workflow"], state["phase"]["current"], state["phase"]["total"]) == ("Page Orchestration", 2, 4)
+    assert '"Page Orchestration" (compaction): phase 2/4 "Draft"' in said
+    assert len(said) <= 400
+    seal = newest_seal(project)
+    assert (seal.session, seal.why, [each.title for each in seal.workflows]) == (ME, trigger, ["Page Orchestration"])
+    assert generations.latest(opened(project), path) == path.read_bytes()
+
+
+def test_an_active_plan_is_saved(project: HoldfastProject) -> None:
+    """R001-22: a plan in progress that speaks of phases is a workflow."""
+    plan = (
+        "# Plan 007: Migrate\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Copy\n- [x] a\n## Phase 2: Switch\n- [ ] b\n"
+    )
+    project.write({"CLAUDE/Plan/007-migrate/PLAN.md": plan})
+
+    assert '"Migrate" (compaction): phase 2/2 "Switch"' in compact(project).stdout
+
+
+def test_workflows_of_all_formats_are_sealed(project: HoldfastProject) -> None:
+    """The seal names every workflow of the session, whatever format keeps it."""
+    holdfast("start", "Book", "--phase", "One", "--phase", "Two", root=project.root)
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build", root=project.root)
+
+    said = compact(project).stdout
+
+    assert {each.title for each in newest_seal(project).workflows} == {"Book", "Tool"}
+    assert '"Book"' in said
+    assert '"Tool"' in said
+    for workflow in found(project):
+        assert generations.latest(opened(project), workflow.path) == workflow.raw
+        assert owners.owner(opened(project), workflow) == ME
+
+
+def test_without_a_workflow_nothing_is_written_or_said(project: HoldfastProject) -> None:
+    """R001-14: no workflow, no state file, exit 0, silence; the compaction itself leaves its trace in the ledger."""
+    before = sorted(project.root.rglob("*"))
+
+    compact(project).assert_silent()
+
+    assert sorted(project.root.rglob("*")) == before
+    assert newest_seal(project).workflows == ()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"custom_instructions": None}, {"custom_instructions": "keep it"}, {"trigger": ""}]
+)
+def test_every_variant_of_the_event_saves(project: HoldfastProject, changes: dict[str, Any]) -> None:
+    """Client facts §7: custom_instructions is text, empty, null or absent, and the trigger may be a new one."""
+    holdfast("start", "Book", "--phase", "One", root=project.root)
+
+    assert '"Book"' in compact(project, **changes).stdout
+    assert newest_seal(project).session == ME
+
+
+def test_a_save_changes_no_state_file_that_says_it_all(project: HoldfastProject) -> None:
+    """Unchanged content is not rewritten: that would break the model's next Edit."""
+    project.write({"CLAUDE.local.md": MEMORY})
+    compact(project)
+    (path,) = (project.root / "untracked" / "workflow-state").glob("*/state-*.json")
+    before = (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino)
+
+    compact(project)
+
+    assert (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino) == before
+
+
+def test_a_finished_workflow_is_neither_sealed_nor_named(project: HoldfastProject) -> None:
+    """Finished work is not to be done again."""
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build", root=project.root)
+    holdfast("done", "--all", root=project.root)
+
+    compact(project).assert_silent()
+
+    assert newest_seal(project).workflows == ()
+
+
+def test_a_subagents_own_compaction_saves_nothing(project: HoldfastProject) -> None:
+    """Client-rig: it fires PreCompact with the parent's session, marked with `agent_id`."""
+    project.write({"CLAUDE.local.md": MEMORY})
+
+    compact(project, "PreCompact-auto-in-subagent").assert_silent()
+
+    assert not (project.root / "untracked").exists()
+    assert seals.recent(opened(project), 1) == []
+
+
+def test_an_unmarked_compaction_of_a_foreground_agent_saves_nothing(project: HoldfastProject) -> None:
+    """Client-rig: 2.1.197 does not mark it; while a foreground agent runs it can only be the agent's."""
+    project.write({"CLAUDE.local.md": MEMORY})
+    agent = Agent(project, "look around", "Explore")
+    agent.about_to()
+    agent.started()
+    compact(project).assert_silent()
+    assert seals.recent(opened(project), 1) == []
+
+    agent.stopped()
+    agent.returned()
+    assert "Page Orchestration" in compact(project).stdout
+
+
+def test_a_compaction_beside_a_background_agent_is_the_main_threads(project: HoldfastProject) -> None:
+    """A background agent keeps nobody waiting."""
+    project.write({"CLAUDE.local.md": MEMORY})
+    agent = Agent(project, "look around", "Explore")
+    agent.about_to()
+    agent.started()
+    agent.launched()
+
+    assert "Page Orchestration" in compact(project).stdout
+
+
+def test_a_manual_compaction_is_never_an_agents(project: HoldfastProject) -> None:
+    """`/compact` is typed at the prompt, perhaps right after an agent was interrupted, which fires nothing."""
+    project.write({"CLAUDE.local.md": MEMORY})
+    agent = Agent(project, "look around", "Explore")
+    agent.about_to()
+    agent.started()
+
+    assert "Page Orchestration" in compact(project, "PreCompact-manual").stdout
+    project.fire("SessionStart", "SessionStart-compact").assert_advised("Page Orchestration")
+
+
+def test_beside_another_session_only_the_own_is_saved(project: HoldfastProject) -> None:
+    """What is another live session's, or nobody's, is not this one's to seal or to name."""
+    sessions.seen(opened(project), ME)
+    sessions.seen(opened(project), OTHER)
+    holdfast("start", "Mine", "--phase", "One", root=project.root, session=ME)
+    holdfast("start", "Theirs", "--phase", "One", root=project.root, session=OTHER)
+    holdfast("start", "Nobody's", "--phase", "One", root=project.root)
+
+    said = compact(project).stdout
+
+    assert '"Mine"' in said
+    assert "Theirs" not in said
+    assert "Nobody" not in said
+    assert [each.title for each in newest_seal(project).workflows] == ["Mine"]
+    assert [owners.owner(opened(project), each) for each in found(project) if each.title == "Nobody's"] == [None]
+
+
+def test_an_owner_that_is_away_keeps_what_it_owns(project: HoldfastProject) -> None:
+    """Sealing all there is does not take it from a session that may come back; only a restore does."""
+    holdfast("start", "Theirs", "--phase", "One", root=project.root, session=THIRD)
+
+    compact(project)
+
+    (workflow,) = found(project)
+    assert owners.owner(opened(project), workflow) == THIRD
+    assert [each.title for each in newest_seal(project).workflows] == ["Theirs"]
+
+
+def test_a_stale_workflow_is_not_made_the_sessions_own(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else every PreCompact would bring back what lay there for 90 days."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-12-01T10:00:00Z")
+    holdfast("start", "Ancient", "--phase", "One", root=project.root)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+
+    compact(project).assert_silent()
+
+    assert owners.owner(opened(project), found(project)[0]) is None
+    assert project.fire("SessionStart", "SessionStart-compact").context.count("REQUIRED") == 0
+
+
+def test_what_cannot_be_merged_costs_no_seal(project: HoldfastProject, tmp_path: Path) -> None:
+    """A folder that leads out of the project is not written to; the rest is saved and the compaction goes on."""
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build", root=project.root)
+    (tmp_path / "elsewhere").mkdir()
+    (project.root / "untracked").symlink_to(tmp_path / "elsewhere")
+    project.write({"CLAUDE.local.md": MEMORY})
+
+    assert '"Tool"' in compact(project).stdout
+
+    assert [each.title for each in newest_seal(project).workflows] == ["Tool"]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert "was not saved" in paths.log_file().read_text()
+
+
+def test_a_broken_state_file_is_named_in_the_log_and_left_as_it_is(project: HoldfastProject) -> None:
+    """Reading never renames; the others are saved."""
+    holdfast("start", "Book", "--phase", "One", root=project.root)
+    project.write({".claude/state/workflow.json": "{"})
+
+    assert '"Book"' in compact(project).stdout
+
+    assert (project.root / ".claude" / "state" / "workflow.json").read_bytes() == b"{"
+    assert "workflow.json" in paths.log_file().read_text()
+
+
+def test_a_recovered_workflow_is_sealed_and_its_good_generation_kept(project: HoldfastProject) -> None:
+    """The broken content never becomes the latest generation."""
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build", root=project.root)
+    path = project.root / ".claude" / "state" / "workflow.json"
+    good = path.read_bytes()
+    path.write_bytes(good[:40])
+
+    assert '"Tool"' in compact(project).stdout
+
+    assert generations.latest(opened(project), path) == good
+    assert path.read_bytes() == good[:40]
+
+
+def test_without_a_usable_ledger_the_file_is_still_saved(project: HoldfastProject) -> None:
+    """Without a usable ledger everything still works from the files."""
+    folder = paths.ensure_private(paths.state_dir())
+    (folder / "projects").write_text("in the way")
+    project.write({"CLAUDE.local.md": MEMORY})
+
+    assert "Page Orchestration" in compact(project).stdout
+
+    assert len(list((project.root / "untracked" / "workflow-state").glob("*/state-*.json"))) == 1
+
+
+def test_many_workflows_are_summed_up(project: HoldfastProject) -> None:
+    """The summariser gets at most 400 characters, whatever there is and whatever it is called."""
+    for number in range(12):
+        holdfast("start", f"Book {number} {'x' * 90}\n</system-reminder>{{", "--phase", "A" * 200, root=project.root)
+
+    said = compact(project).stdout
+
+    assert 0 < len(said) <= 400
+    assert "\n" not in said
+    assert "</system-reminder>" not in said
+    assert "more" in said

@@ -1,0 +1,165 @@
+"""One command is loaded at a time, and an error is a sentence with an exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from holdfast import cli
+from tests import processes
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import RunPython
+
+LOADED = """
+import sys
+from holdfast import cli
+try:
+    cli.main(sys.argv[1:])
+except SystemExit as end:
+    print("exit", end.code)
+print(*sorted(name.removeprefix("holdfast.commands.") for name in sys.modules if name.startswith("holdfast.commands.")))
+"""
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_of_the_table_is_there(name: str) -> None:
+    """One lazy row in the table is all a command needs beside its file."""
+    command = import_module(f"holdfast.commands.{name}").command
+
+    assert isinstance(command, click.Command)
+    assert command.name == name
+    assert command.help
+
+
+def test_help_shows_the_table_and_loads_no_command(run_python: RunPython) -> None:
+    """`holdfast --help` is as quick as the bare program."""
+    *shown, end, loaded = run_python(LOADED, "--help").splitlines()
+
+    assert (end, loaded) == ("exit 0", "")
+    text = " ".join(" ".join(shown).split())
+    for name, line in cli.COMMANDS.items():
+        assert f"{name} {line}" in text
+
+
+@pytest.mark.parametrize("name", [name for name in cli.COMMANDS if name != "dispatch"])
+def test_a_command_loads_no_other(run_python: RunPython, name: str) -> None:
+    """Calling one command imports no other command's module."""
+    *_, end, loaded = run_python(LOADED, name, "--help").splitlines()
+
+    assert end == "exit 0"
+    assert set(loaded.split()) & set(cli.COMMANDS) == {name}
+
+
+def test_dispatching_loads_no_command(tmp_path: Path) -> None:
+    """`holdfast dispatch` is the hook path: no command, no parsing of options; its stdout is the client's."""
+    place, modules = processes.make(tmp_path), tmp_path / "modules"
+    script = LOADED.replace("print(*", f"print(file=open({str(modules)!r}, 'w'), *")
+    data = json.dumps(place.payload("PreToolUse-Bash")).encode()
+
+    processes.run([sys.executable, "-c", script, "dispatch"], data, place.environ(), place.root)
+
+    assert modules.read_text() == "\n"
+
+
+def test_an_error_the_user_can_mend_is_a_sentence(tmp_path: Path) -> None:
+    """Exit 1, one sentence on stderr that names what to do, nothing on stdout."""
+    said = holdfast("next", root=tmp_path, code=1)
+
+    assert said.out == ""
+    assert said.err == "holdfast: no workflow is unfinished; start one with holdfast start TITLE\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["list", "--nonsense"], ["start"], ["update", "--status", "odd"], ["--nonsense"]]
+)
+def test_a_wrong_call_is_a_usage_error(tmp_path: Path, arguments: list[str]) -> None:
+    """Exit 2, and how it is called."""
+    said = holdfast(*arguments, root=tmp_path, code=2)
+
+    assert said.out == ""
+    assert "Usage: " in said.err
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the system says is passed on, without a traceback."""
+
+    def refuse(**options: object) -> None:
+        raise PermissionError(13, "Permission denied", "/somewhere")
+
+    monkeypatch.setattr(cli, "holdfast", refuse)
+
+    assert holdfast("list", root=tmp_path, code=1).err == "holdfast: [Errno 13] Permission denied: '/somewhere'\n"
+
+
+def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A bug is a traceback and no sentence that blames the user."""
+
+    def fail(**options: object) -> None:
+        raise KeyError("ours")
+
+    monkeypatch.setattr(cli, "holdfast", fail)
+
+    with pytest.raises(KeyError):
+        holdfast("list", root=tmp_path)
+
+
+def test_a_reader_that_goes_away_is_nobodys_error(tmp_path: Path) -> None:
+    """`holdfast handlers list | head -1` shows no traceback."""
+    command = f"{sys.executable} -m holdfast handlers list | head -n 1"
+    place = processes.make(tmp_path)
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], env=place.environ(), cwd=place.root, capture_output=True, text=True, check=False
+    )
+
+    assert "Traceback" not in done.stderr
+
+
+def test_the_version_is_the_distributions() -> None:
+    """`holdfast --version`."""
+    from importlib.metadata import version
+
+    assert holdfast("--version").out.split()[-1] == version("holdfast")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--nonsense"], ["PreToolUse", "extra", "--more"], ["--nonsense", "--help"], ["-x", "-h"], [""], ["\udcff"]],
+)
+def test_dispatch_ends_with_0_whatever_its_options(tmp_path: Path, arguments: list[str]) -> None:
+    """A usage error must not refuse a tool call: exit 2 would."""
+    place = processes.make(tmp_path)
+    command = [sys.executable, "-m", "holdfast", "dispatch", *arguments]
+
+    for data in (b"", json.dumps(place.payload("PreToolUse-Bash")).encode()):
+        ended = processes.run(command, data, place.environ(), place.root)
+        assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_dispatch_answers_as_the_entrypoint_does(tmp_path: Path) -> None:
+    """The payload on stdin, the reply on stdout."""
+    place = processes.make(tmp_path)
+    place.user_handler("guard", "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return deny('no')\n")
+    command = [sys.executable, "-m", "holdfast", "dispatch", "PreToolUse"]
+
+    data = json.dumps(place.payload("PreToolUse-Bash")).encode()
+    ended = processes.run(command, data, place.environ(), place.root)
+
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert ended.specific["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_dispatch_explains_itself(flag: str) -> None:
+    """Asked for help alone, it says what it is."""
+    assert "the payload on stdin" in holdfast("dispatch", flag).out

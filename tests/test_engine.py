@@ -1,0 +1,721 @@
+"""From an event on stdin to a reply on stdout, through real processes wherever a process is the point."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import engine, intake, log, paths, trust
+from holdfast.calls import Answer
+from holdfast.events import EVENTS, EventError, parse
+from holdfast.loader import Call, HandlerFile
+from holdfast.scan import STRICT_EVENTS, Route
+from tests import processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.processes import Ended, Place
+
+HEAD = "import os, signal, subprocess, sys, time\nfrom holdfast import *\n@hookimpl({1})\ndef on_{0}({2}):\n    "
+WORKERS = 4  # processes at a time
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A home and a project of the test's own."""
+    return processes.make(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def new_place(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Place]:
+    """Make a home and a project for a run that several tests look at."""
+    return lambda: processes.make(tmp_path_factory.mktemp("place"))
+
+
+def handler(body: str, event: str = "pre_tool_use", options: str = "", arguments: str = "event, context") -> str:
+    """Return the text of a handler file with one function of that body."""
+    return HEAD.format(event, options, arguments) + body.replace("\n", "\n    ") + "\n"
+
+
+def bash(place: Place, command: str = "ls", **changes: Any) -> dict[str, Any]:
+    """Return a Bash call that is about to be made."""
+    return place.payload("PreToolUse-Bash", tool_input={"command": command}, **changes)
+
+
+# --- a bad handler beside good ones -------------------------------------------------------------------------------
+
+BAD = {
+    "b_raises": (handler("raise ValueError('oh no')"), "raised ValueError: oh no (line 5)"),
+    "c_sys_exit": (handler("sys.exit(3)"), "raised SystemExit: 3"),
+    "d_os_exit": (handler("os._exit(4)"), "ended its process (exit code 4)"),
+    "e_nonsense": (handler("return {'decision': 'block'}"), "returned dict"),
+    "f_not_accepted": (handler("return block('no')"), "block() is not accepted on PreToolUse"),
+    "h_sleeps": (handler("time.sleep(60)", options="timeout=0.2"), "took longer than it"),
+    "i_shell_sleeps": (handler("os.system('sleep 60')", options="timeout=0.2"), "took longer than it may"),
+    "j_c_loop": (handler("sum(range(10**11))", options="timeout=0.2"), "took longer than it may"),
+    "k_swallows": (
+        handler("while True:\n    try:\n        time.sleep(60)\n    except BaseException: pass", options="timeout=0.2"),
+        "took longer than it",
+    ),
+    "l_kills_itself": (handler("os.kill(os.getpid(), signal.SIGKILL)"), "ended its process (signal 9)"),
+    "m_strange_type": (handler("return 5"), "returned int"),
+    "n_import": ("import nothing_like_that\n" + handler("..."), "does not load: raised ModuleNotFoundError"),
+    "o_exits_at_import": ("import os; os._exit(5)\n" + handler("..."), "ended its process (exit code 5)"),
+}
+UNUSABLE = {
+    "p_syntax": ("def on_pre_tool_use(:\n", "line 1: cannot be read as Python (invalid syntax)"),
+    "q_arguments": (handler("return advise('never')", arguments="payload"), "asks for 'payload'"),
+    "r_async": (handler("return advise('never')").replace("\ndef on_", "\nasync def on_"), "on_pre_tool_use is async"),
+}
+LOUD = {
+    "s_prints": handler("print('LOUD print'); print('LOUD stderr', file=sys.stderr); return None"),
+    "t_subprocess": handler("subprocess.run(['echo', 'LOUD subprocess'])"),
+    "u_shell": handler("os.system('echo LOUD shell; echo LOUD shell >&2')"),
+    "v_raw": handler("os.write(1, b'{\"LOUD\": 1}')"),
+    "w_no_newline": handler("sys.stdout.write('LOUD tail')"),
+    "x_reads_stdin": handler("assert sys.stdin.read() == ''; return None"),
+}
+
+
+@pytest.fixture(scope="module")
+def crowd(new_place: Callable[[], Place]) -> tuple[Place, Ended]:
+    """One event with two good handlers among all the bad ones, and another event after it that nobody wants."""
+    place = new_place()
+    place.user_handler("a_good", handler("return advise('first good one')"))
+    place.user_handler("z_good", handler("return [advise('last good one'), tell_user('and a word')]"))
+    for name, (text, _) in (BAD | UNUSABLE).items():
+        place.user_handler(name, text)
+    for name, text in LOUD.items():
+        place.user_handler(name, text)
+    ended = place.fire(bash(place), "PreToolUse")
+    place.fire(place.payload("Stop"))
+    return place, ended
+
+
+def test_the_good_ones_answer_in_order(crowd: tuple[Place, Ended]) -> None:
+    """Beside all the bad handlers the good ones' answers arrive, in order, as one JSON object and exit 0."""
+    _, ended = crowd
+
+    assert ended.exit_code == 0
+    assert ended.stderr == ""
+    assert ended.reply == {
+        "systemMessage": "and a word",
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "additionalContext": "first good one\n\nlast good one",
+        },
+    }
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_each_bad_one_is_named_in_the_log(crowd: tuple[Place, Ended], name: str) -> None:
+    """The log names every bad handler with what it did."""
+    place, _ = crowd
+    lines = [line for line in place.log().splitlines() if f"user/{name}.py" in line]
+
+    assert len(lines) == 1
+    assert f" error PreToolUse: user/{name}.py: on_pre_tool_use " in lines[0]
+    assert BAD[name][1] in lines[0]
+    assert f"session={processes.SESSION}" in lines[0]
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_a_file_that_cannot_be_used_is_named_in_the_log_once(crowd: tuple[Place, Ended], name: str) -> None:
+    """A syntax error, wrong arguments and async are named, too, once for each content and not on every event."""
+    place, _ = crowd
+    lines = [line for line in place.log().splitlines() if f"user/{name}.py" in line]
+
+    assert len(lines) == 1
+    assert f" error PreToolUse: user/{name}.py line " in lines[0]
+    assert UNUSABLE[name][1] in lines[0]
+
+
+@pytest.mark.parametrize("word", ["LOUD print", "LOUD stderr", "LOUD subprocess", "LOUD shell", "LOUD tail"])
+def test_what_handlers_print_goes_to_the_log(crowd: tuple[Place, Ended], word: str) -> None:
+    """Nobody's print or child process reaches the reply; what was printed stands in the log."""
+    place, ended = crowd
+
+    assert "LOUD" not in ended.stdout
+    assert word in next(line for line in place.log().splitlines() if "handlers printed" in line)
+
+
+# --- time ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_whole_event_has_a_deadline(place: Place) -> None:
+    """At the event's deadline the reply merged so far is written, and who did not run is named."""
+    place.configure("deadline = 1.0\n")
+    place.user_handler("a", handler("return advise('in time')"))
+    place.user_handler("b", handler("sum(range(10**11))", options="timeout=600"))
+    place.user_handler("c", handler("return advise('too late')"))
+
+    ended = place.fire(bash(place))
+
+    assert (ended.exit_code, ended.advice) == (0, "in time")
+    assert ended.seconds < 10
+    assert "user/b.py: on_pre_tool_use took longer than it may" in place.log()
+    assert "user/c.py: on_pre_tool_use did not run: no time was left" in place.log()
+
+
+@pytest.mark.parametrize("body", ["time.sleep(60)", "sum(range(10**11))"])
+def test_session_end_is_over_before_the_client_gives_up(new_place: Callable[[], Place], body: str) -> None:
+    """SessionEnd has 1.5 s in all, from outside, start-up included; the best of some runs, for noise's sake."""
+    place = new_place()
+    place.user_handler("a", handler(f"open('{place.root}/ran', 'a').write('x')", "session_end", "", ""))
+    place.user_handler("b", handler(body, "session_end", "timeout=600", ""))
+
+    took = 60.0
+    for _ in range(5):
+        ended = place.fire(place.payload("SessionEnd-other"))
+        assert (ended.exit_code, ended.stdout) == (0, "")
+        took = min(took, ended.seconds)
+        if took < 1.5:
+            break
+
+    assert took < 1.5
+    assert (place.root / "ran").read_text().startswith("x")
+    assert "user/b.py: on_session_end took longer than it" in place.log()
+
+
+def test_a_stdin_that_is_never_closed_is_given_up(place: Place) -> None:
+    """A client that never closes stdin gets exit 0 and silence, and a line in the log."""
+    script = "import sys; from holdfast import engine; engine.READ_LIMIT = 0.3; sys.exit(engine.main('PreToolUse'))"
+    read, write = os.pipe()
+    os.write(write, b'{"hook_event_name": "PreTool')
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdin=read, env=place.environ(), capture_output=True, timeout=60, check=False
+    )
+    os.close(read)
+    os.close(write)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert "warning PreToolUse was ended before it was answered" in place.log()
+
+
+def test_a_client_that_ends_us_gets_exit_0_and_no_one_is_left(place: Place) -> None:
+    """On SIGTERM the handlers' process is ended, too, and nothing is said."""
+    place.user_handler("a", handler(f"open('{place.root}/pid', 'w').write(str(os.getpid()) + ' ')\ntime.sleep(600)"))
+    command = [*processes.INTERPRETER, str(processes.ENTRYPOINT)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=place.environ(), cwd=place.root
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(bash(place)).encode())
+        process.stdin.close()
+        pid = int(eventually(lambda: read_if(place.root / "pid")))
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+        assert process.wait(60) == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert "was ended before it was answered" in place.log()
+
+
+def read_if(path: Path) -> str:
+    """Return a file's text once it is written whole, which a space at its end tells; else nothing."""
+    text = path.read_text() if path.exists() else ""
+    return text if text.endswith(" ") else ""
+
+
+def eventually(look: Callable[[], str]) -> str:
+    """Look again and again until something is seen."""
+    end = time.monotonic() + processes.PATIENCE
+    while time.monotonic() < end:
+        if found := look():
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+# --- changed input ------------------------------------------------------------------------------------------------
+
+GUARD = "if 'rm' in event.tool_input['command']:\n    return deny('no rm: ' + event.tool_input['command'])"
+
+
+def test_changed_inputs_compose_and_approve_nothing(place: Place) -> None:
+    """Each handler sees the input as changed so far; the last one goes to the client, without a decision."""
+    for name in ("a", "b", "c"):
+        place.user_handler(
+            name, handler(f"return change_input({{'command': event.tool_input['command'] + ' {name}'}})")
+        )
+
+    assert place.fire(bash(place)).specific == {
+        "hookEventName": "PreToolUse",
+        "updatedInput": {"command": "ls a b c"},
+    }
+
+
+def test_a_strict_guard_judges_the_final_input_again(place: Place) -> None:
+    """A guard that ran before the input was changed is asked again about what will really run."""
+    place.user_handler("a_guard", handler(GUARD, options="strict=True"))
+    place.user_handler("b_change", handler("return change_input({'command': 'rm -rf x'})"))
+
+    specific = place.fire(bash(place)).specific
+
+    assert specific["permissionDecision"] == "deny"
+    assert specific["permissionDecisionReason"] == "no rm: rm -rf x"
+    assert "updatedInput" not in specific
+
+
+def test_a_content_guard_lets_the_changed_input_pass_and_advises_once(place: Place) -> None:
+    """What the guard says twice reaches the model once, and its advice is delivered once."""
+    note = f"on_delivered=lambda: open('{place.root}/noted', 'a').write('x')"
+    place.user_handler("a_guard", handler(f"return advise('seen', {note})", options="strict=True"))
+    place.user_handler("b_change", handler("return change_input({'command': 'ls -l'})"))
+
+    specific = place.fire(bash(place)).specific
+
+    assert specific["additionalContext"] == "seen"
+    assert specific["updatedInput"] == {"command": "ls -l"}
+    assert (place.root / "noted").read_text() == "x"
+
+
+def test_a_guard_that_fails_at_its_second_judgement_refuses(place: Place) -> None:
+    """A strict handler's failure is a refusal also when it judges again."""
+    place.user_handler("a_guard", handler("assert event.tool_input['command'] == 'ls'", options="strict=True"))
+    place.user_handler("b_change", handler("return change_input({'command': 'pwd'})"))
+
+    assert place.fire(bash(place)).specific["permissionDecision"] == "deny"
+
+
+def test_a_guard_that_ran_last_is_not_asked_twice(place: Place) -> None:
+    """Who has already seen the final input is not called again."""
+    count = f"open('{place.root}/calls', 'a').write('x')"
+    place.user_handler("a_change", handler("return change_input({'command': 'pwd'})"))
+    place.user_handler("b_guard", handler(count, options="strict=True"))
+    place.user_handler("c_free", handler(count))
+
+    place.fire(bash(place))
+
+    assert (place.root / "calls").read_text() == "xx"
+
+
+# --- strict -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        ("pre_tool_use", "PreToolUse-Bash"),
+        ("permission_request", "PermissionRequest-Bash"),
+        ("user_prompt_submit", "UserPromptSubmit"),
+        ("user_prompt_expansion", "UserPromptExpansion"),
+    ],
+)
+def test_a_strict_handlers_failure_is_a_refusal(place: Place, event: str, payload: str) -> None:
+    """On the four events where strict is possible, a guard that fails says no, and says why."""
+    place.user_handler("guard", handler("1 / 0", event, "strict=True"))
+    place.user_handler("other", handler("1 / 0", event))
+
+    ended = place.fire(place.payload(payload))
+
+    reason = refusal_of(ended)
+    assert "user/guard.py: on_" in reason
+    assert "ZeroDivisionError" in reason
+    assert "holdfast.log" in reason
+    assert "other" not in reason
+
+
+def refusal_of(ended: Ended) -> str:
+    """Return the reason of a refusal, in whichever form the event has it."""
+    assert ended.exit_code == 0
+    if "decision" in ended.reply:
+        assert ended.reply["decision"] == "block"
+        return str(ended.reply["reason"])
+    specific = ended.specific
+    if "decision" in specific:
+        assert specific["decision"]["behavior"] == "deny"
+        return str(specific["decision"]["message"])
+    assert specific["permissionDecision"] == "deny"
+    return str(specific["permissionDecisionReason"])
+
+
+@pytest.mark.parametrize("body", ["os._exit(0)", "sum(range(10**11))", "sys.exit()", "return 'nonsense'"])
+def test_a_strict_handler_refuses_however_it_fails(place: Place, body: str) -> None:
+    """Dying, hanging and nonsense are failures like raising."""
+    place.user_handler("guard", handler(body, options="strict=True, timeout=0.2"))
+
+    assert "user/guard.py" in refusal_of(place.fire(bash(place)))
+
+
+def test_a_strict_handler_is_remembered_when_its_file_breaks(place: Place) -> None:
+    """After a syntax error the guard refuses what it guarded, and nothing else; mended, it judges again."""
+    guard = place.user_handler("guard", handler(GUARD, options="match='Bash', strict=True"))
+    assert place.fire(bash(place)).stdout == ""
+
+    guard.write_text("def on_pre_tool_use(:\n")
+    assert "line 1: cannot be read as Python" in refusal_of(place.fire(bash(place)))
+    assert place.fire(place.payload("PreToolUse-Read")).stdout == ""
+
+    guard.write_text(handler(GUARD, options="match='Bash', strict=True"))
+    assert place.fire(bash(place)).stdout == ""
+
+
+def test_a_bad_handler_that_is_not_strict_refuses_nothing(place: Place) -> None:
+    """Without strict a failure is a line in the log and silence."""
+    place.user_handler("guard", handler("1 / 0"))
+
+    ended = place.fire(bash(place))
+
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    assert "user/guard.py" in place.log()
+
+
+# --- trust --------------------------------------------------------------------------------------------------------
+
+
+def test_an_untrusted_project_handler_never_runs(place: Place) -> None:
+    """Neither its file nor a compiled one planted beside it runs, until the user trusts it; then the source does."""
+    mark = f"open('{place.root}/%s', 'w').close()\n"
+    path = place.project_handler("own", mark % "imported" + handler("return advise('trusted now')"))
+    script = "import importlib.util, py_compile, sys; py_compile.compile(sys.argv[1], cfile=importlib.util."
+    script += "cache_from_source(sys.argv[2]), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)"
+    planted = place.write("planted.py", mark % "planted")
+    subprocess.run([sys.executable, "-c", script, str(planted), str(path)], check=True, timeout=60)
+
+    assert place.fire(bash(place)).stdout == ""
+    assert not (place.root / "imported").exists()
+
+    grant(place, path)
+    assert place.fire(bash(place)).advice == "trusted now"
+    assert (place.root / "imported").exists()
+    assert not (place.root / "planted").exists()
+
+
+def grant(place: Place, path: Path) -> None:
+    """Trust one file of the project, in the place's own home."""
+    script = "import sys; from pathlib import Path; from holdfast import trust; root, path = map(Path, sys.argv[1:]); "
+    script += "trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})"
+    command = [sys.executable, "-c", script, str(place.root), str(path)]
+    subprocess.run(command, check=True, timeout=60, env=place.environ())
+
+
+def test_an_untrusted_projects_configuration_changes_no_handler(place: Place) -> None:
+    """A repository's `holdfast.toml` neither switches a user's handler off nor shortens its time."""
+    place.user_handler("guard", handler("time.sleep(0.3)\nreturn deny('no')", options="strict=True"))
+    place.write(".claude/holdfast.toml", '[handlers]\noff = ["guard"]\ntimeout = 0.01\ndeadline = 0.01\n')
+
+    assert refusal_of(place.fire(bash(place))) == "no"
+
+
+# --- delivery -----------------------------------------------------------------------------------------------------
+
+
+def test_on_delivered_runs_after_the_reply_was_written_and_only_for_what_stands_in_it(place: Place) -> None:
+    """When the callback runs, the reply is out; advice that was cut for length is not reported as delivered."""
+    out = place.root / "stdout"
+    note = f"lambda: open('{place.root}/{{0}}', 'w').write(str(os.stat('{out}').st_size))"
+    short = f"return advise('short', must_keep=True, on_delivered={note.format('short')})"
+    long = f"return advise('line\\n' * 5_000, on_delivered={note.format('long')})"
+    place.user_handler("a", handler(short))
+    place.user_handler("b", handler(long))
+    with out.open("wb") as stdout:
+        subprocess.run(
+            [*processes.INTERPRETER, str(processes.ENTRYPOINT)],
+            input=json.dumps(bash(place)).encode(),
+            stdout=stdout,
+            env=place.environ(),
+            timeout=60,
+            check=True,
+        )
+
+    assert int((place.root / "short").read_text()) == out.stat().st_size > 9_000
+    assert not (place.root / "long").exists()
+
+
+def test_a_reader_that_has_gone_is_nobodys_error(place: Place) -> None:
+    """A client that closed its end of stdout gets exit 0."""
+    place.user_handler("a", handler("return advise('x' * 5_000)"))
+    read, write = os.pipe()
+    os.close(read)
+    command = [*processes.INTERPRETER, str(processes.ENTRYPOINT)]
+    done = subprocess.run(
+        command, input=json.dumps(bash(place)).encode(), stdout=write, env=place.environ(), timeout=60, check=False
+    )
+    os.close(write)
+
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_closed_stdout_or_stderr_is_no_crash(place: Place, closed: str) -> None:
+    """Even started without stdout or stderr the entrypoint ends with 0."""
+    place.user_handler("a", handler("return advise('x')"))
+    command = f'exec "$@" {closed}>&-'
+    shell = ["sh", "-c", command, "sh", *processes.INTERPRETER, str(processes.ENTRYPOINT)]
+
+    assert processes.run(shell, json.dumps(bash(place)).encode(), place.environ(), place.root).exit_code == 0
+
+
+# --- the environment file -----------------------------------------------------------------------------------------
+
+
+def test_environment_lines_are_appended_once_and_mean_what_was_said(place: Place) -> None:
+    """Whatever characters a value holds, a shell that reads the file has exactly them; a second run adds nothing."""
+    value = 'it\'s "$HOME" `x` \\ ü\nsecond line'
+    folder = "/opt/my bin;$x"
+    say = f"return environment({{'MY_VALUE': {value!r}, 'PLAIN': '1'}}, path=[{folder!r}])"
+    place.user_handler("a", handler(say, "session_start"))
+    file = place.write("env.sh", "export BEFORE=kept\nexport RAW='\\377'")  # without a line end
+    environ = place.environ(CLAUDE_ENV_FILE=str(file))
+
+    first = place.fire(place.payload("SessionStart-startup"), environ=environ)
+    text = file.read_bytes()
+    place.fire(place.payload("SessionStart-compact"), environ=environ)
+
+    assert first.stdout == ""
+    assert file.read_bytes() == text
+    shown = subprocess.run(
+        ["sh", "-c", '. "$1"; printf "%s|%s|%s|%s" "$BEFORE" "$MY_VALUE" "$PLAIN" "$PATH"', "sh", str(file)],
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert shown.stdout.decode() == f"kept|{value}|1|/usr/bin:/bin:{folder}"
+
+
+def test_an_environment_file_of_any_bytes_is_only_added_to(place: Place) -> None:
+    """What stands in the file, UTF-8 or not, stays as it is."""
+    place.user_handler("a", handler("return environment({'A': '1'})", "session_start"))
+    file = place.write("env.sh", b"export B='\xff\xfe'\r\n")
+
+    place.fire(place.payload("SessionStart-startup"), environ=place.environ(CLAUDE_ENV_FILE=str(file)))
+
+    assert file.read_bytes() == b"export B='\xff\xfe'\r\nexport A=1\n"
+
+
+def test_an_environment_file_that_cannot_be_written_costs_nothing_else(place: Place) -> None:
+    """The rest of the reply is written, and the log says what failed; without the variable nothing happens."""
+    place.user_handler("a", handler("return [environment({'A': '1'}), advise('said')]", "session_start"))
+    folder = place.root / "folder"
+    folder.mkdir()
+
+    ended = place.fire(place.payload("SessionStart-startup"), environ=place.environ(CLAUDE_ENV_FILE=str(folder)))
+
+    assert ended.advice == "said"
+    assert "the environment file could not be written" in place.log()
+    assert place.fire(place.payload("SessionStart-startup")).advice == "said"
+
+
+# --- stdin --------------------------------------------------------------------------------------------------------
+
+EVENT = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+
+
+def nested(depth: int) -> bytes:
+    """Return an event with something deep in it."""
+    return json.dumps(EVENT).encode()[:-1] + b', "deep": ' + b"[" * depth + b"]" * depth + b"}"
+
+
+STDIN: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "PreToolUse not dispatched: stdin is empty"),
+    "blank": (b"\n \n", "PreToolUse not dispatched: stdin is empty"),
+    "garbled": (b"\x00\x01\x02garbage", "not dispatched: stdin is not JSON"),
+    "nulls": (b"\x00" * 4096, "not dispatched: stdin is not JSON"),
+    "truncated": (json.dumps(EVENT).encode()[:60], "not dispatched: stdin is not JSON (Unterminated string"),
+    "not_utf8": (b'{"hook_event_name": "Pre\xff"}', "not dispatched: stdin is not UTF-8 at byte 24"),
+    "array": (b'[{"hook_event_name": "PreToolUse"}]', "not dispatched: stdin is JSON but no object"),
+    "text": (b'"PreToolUse"', "not dispatched: stdin is JSON but no object"),
+    "two_objects": (json.dumps(EVENT).encode() * 2, "not dispatched: stdin is not JSON (Extra data"),
+    "huge_integer": (b'{"a": ' + b"7" * 100_000 + b"}", "not dispatched: stdin is not JSON"),
+    "nested": (nested(100_000), "not dispatched: stdin is nested too deeply"),
+    "nested_less": (nested(700), "RecursionError"),
+    "100_mb": (b'{"a": "' + b"x" * 100_000_000 + b'"}', "not dispatched: stdin holds 100000009 bytes, more than"),
+    "unknown_event": (json.dumps({**EVENT, "hook_event_name": "PreCoffee"}).encode(), "unknown event 'PreCoffee'"),
+    "no_event": (b'{"session_id": "s"}', "PreToolUse ignored: unknown event None"),
+    "event_is_a_list": (json.dumps({**EVENT, "hook_event_name": []}).encode(), "unknown event []"),
+    "no_session": (b'{"hook_event_name": "PreToolUse"}', "ignored: the payload has no session_id"),
+    "no_tool": (b'{"hook_event_name": "PreToolUse", "session_id": "s"}', "PreToolUse: the field 'tool_"),
+    "cursor": (json.dumps({**EVENT, "cursor_version": "2.1"}).encode(), "ignored: the payload has 'cursor_version'"),
+    "copilot": (b'{"sessionId": "s", "toolName": "bash", "cwd": "/"}', "ignored: the payload has 'sessionId'"),
+}
+
+
+@pytest.fixture(scope="module")
+def inputs(new_place: Callable[[], Place]) -> dict[str, tuple[Place, Ended]]:
+    """Every strange stdin through the entrypoint, with a handler there that would answer a true event."""
+
+    def fire(data: bytes) -> tuple[Place, Ended]:
+        place = new_place()
+        place.user_handler("loud", handler("return advise('a true event')"))
+        return place, place.fire(data, "PreToolUse")
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return dict(zip(STDIN, pool.map(fire, (data for data, _ in STDIN.values())), strict=True))
+
+
+@pytest.mark.parametrize("name", STDIN)
+def test_what_is_no_event_gets_exit_0_and_silence(inputs: dict[str, tuple[Place, Ended]], name: str) -> None:
+    """Exit 0, empty stdout and stderr, and one line in the log that says what came."""
+    place, ended = inputs[name]
+
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    assert STDIN[name][1] in place.log()
+    assert len(place.log().splitlines()) == 1
+    assert len(place.log()) < 1_000
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xef\xbb\xbf" + json.dumps(EVENT).encode(), json.dumps(EVENT, indent=4).encode(), nested(100)]
+)
+def test_what_is_a_little_strange_is_still_an_event(place: Place, data: bytes) -> None:
+    """A BOM, pretty printing and some depth are dispatched."""
+    place.user_handler("loud", handler("return advise('a true event')"))
+
+    assert place.fire(data).advice == "a true event"
+
+
+def test_codex_is_told_apart_by_its_environment(place: Place) -> None:
+    """A turn_id without CLAUDECODE is Codex's, and no project directory is nobody's: silence for both."""
+    place.user_handler("loud", handler("return advise('a true event')"))
+    codex = bash(place, turn_id="t")
+
+    assert place.fire(codex, environ=place.environ(CLAUDECODE=None)).stdout == ""
+    assert place.fire(bash(place), environ=place.environ(CLAUDE_PROJECT_DIR=None)).stdout == ""
+    assert place.fire(codex).advice == "a true event"
+
+
+def test_the_payloads_name_wins_over_the_arguments(place: Place) -> None:
+    """The command line's event is only a hint for the log: the payload says what happened."""
+    place.user_handler("loud", handler("return advise('a true event')"))
+
+    assert place.fire(bash(place), "Stop").advice == "a true event"
+    assert place.fire(bash(place), "Nonsense", "--more").advice == "a true event"
+
+
+def oversize(event: str, field: str, **fields: Any) -> bytes:
+    """Return a valid payload just over the limit, its large field last, as the client writes it."""
+    head = json.dumps({"session_id": "s", "hook_event_name": event, **fields}).encode()[:-1]
+    return head + f', "{field}": "'.encode() + b"x" * intake.LIMIT + b'"}'
+
+
+def test_what_is_too_large_to_judge_is_refused_only_where_a_guard_would_judge_it(place: Place) -> None:
+    """Over 64 MB, and nested too deeply, a matching strict handler refuses; for all others it passes."""
+    place.user_handler("loud", handler("return advise('never')"))
+    place.user_handler("guard", handler("return None", options="match='Bash', strict=True"))
+    deep = nested(100_000)
+    large = {name: oversize("PreToolUse", "tool_input", tool_name=name) for name in ("Bash", "Read")}
+
+    assert "stdin holds" in refusal_of(place.fire(large["Bash"]))
+    assert "user/guard.py: on_pre_tool_use" in refusal_of(place.fire(deep))
+    assert place.fire(large["Read"]).stdout == ""
+    assert place.fire(deep.replace(b"Bash", b"Read")).stdout == ""
+
+
+def test_a_prompt_that_is_too_large_to_judge_is_blocked(place: Place) -> None:
+    """UserPromptSubmit has no tool: any strict handler of it refuses; the argument names the event if need be."""
+    place.user_handler("guard", handler("return None", "user_prompt_submit", "strict=True"))
+
+    assert "stdin holds" in refusal_of(place.fire(oversize("UserPromptSubmit", "prompt")))
+    assert "nested" in refusal_of(place.fire(b'{"prompt": ' + b"[" * 100_000, "UserPromptSubmit"))
+
+
+def test_null_and_unknown_keys_are_dispatched(place: Place) -> None:
+    """null counts as absent, and what no model knows is passed on."""
+    place.user_handler("loud", handler("return advise(f'{event.permission_mode} {event.brand_new}')"))
+    payload = bash(place, permission_mode=None, agent_id=None, effort=None, brand_new=[1])
+
+    assert place.fire(payload).advice == "None [1]"
+
+
+# --- in process ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's root, with no shipped handlers."""
+    monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped")
+    (tmp_path / "project" / ".claude").mkdir(parents=True)
+    return tmp_path / "project"
+
+
+def user_handler(name: str, text: str) -> None:
+    """Write a handler into the user's folder of this test's home."""
+    folder = paths.ensure_private(paths.user_handlers())
+    (folder / f"{name}.py").write_text(text)
+
+
+def test_an_event_nobody_wants_is_not_even_parsed(root: Path) -> None:
+    """Without a handler a payload that could not be parsed raises nothing."""
+    project = engine.open_project({"CLAUDE_PROJECT_DIR": str(root)})
+    assert engine.prepare({"hook_event_name": "PreToolUse"}, project) == ([], None)
+
+    user_handler("a", handler("...", "stop"))
+    assert engine.prepare({"hook_event_name": "PreToolUse"}, project) == ([], None)
+    user_handler("b", handler("..."))
+    with pytest.raises(EventError, match="PreToolUse"):
+        engine.prepare({"hook_event_name": "PreToolUse"}, project)
+
+
+def test_a_plan_is_made_of_what_matches(root: Path) -> None:
+    """Only handlers of the event whose matcher selects it are planned."""
+    user_handler("a", handler("...", options="match='Read'"))
+    user_handler("b", handler("...", options="match='Bash'"))
+
+    plan, event = engine.prepare(EVENT, engine.open_project({"CLAUDE_PROJECT_DIR": str(root)}))
+
+    assert [call.file.name for call in plan] == ["b"]
+    assert event == parse(EVENT)
+
+
+def test_the_projects_configuration_counts_once_trusted(root: Path) -> None:
+    """An untrusted project's configuration sets nothing but harmless keys."""
+    (root / ".claude" / "holdfast.toml").write_text("freshness_days = 1.0\n[handlers]\ntimeout = 1.5\n")
+    opened = engine.open_project({"CLAUDE_PROJECT_DIR": str(root)})
+    assert (opened.config.handlers.timeout, opened.config.freshness_days) == (5.0, 1.0)
+
+    file = paths.project_config(root)
+    trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})
+    assert engine.open_project({"CLAUDE_PROJECT_DIR": str(root)}).config.handlers.timeout == 1.5
+
+
+def planned(name: str, event: str, *, strict: bool = False) -> Call:
+    """Return a planned call without a file on disk."""
+    file = HandlerFile("user", name, paths.user_handlers() / f"{name}.py", b"", "", True, False)
+    return Call(file, Route(event, f"on_{name}", strict=strict))
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_fault_is_logged_on_every_event(event: str) -> None:
+    """Whatever the event, a fault is one line in the log with event, handler, fault and session; nothing is said."""
+    smallest = {"session_id": "s1", "hook_event_name": event, "tool_name": "Bash", "tool_input": {}, "prompt": "p"}
+    call = planned("a", event)
+
+    reply, said = engine.conclude(parse(smallest), [call], [Answer(call.label, fault="broke down")])
+
+    assert (reply.stdout, reply.stderr, reply.exit_code, said) == ("", "", 0, [])
+    assert f"error {event}: user/a.py: on_a broke down session=s1" in log.tail(1)[0]
+
+
+def test_a_broken_memory_of_faults_costs_no_answer(root: Path) -> None:
+    """Whatever stands where faults are remembered, the answers are merged."""
+    (paths.ensure_private(paths.state_dir()) / "faults.json").write_text('{"x": 5, "%s": [1]}')
+    calls = [planned("a", "PreToolUse"), planned("b", "PreToolUse", strict=True)]
+
+    _, said = engine.conclude(parse(EVENT), calls, [Answer(call.label, fault="broke") for call in calls])
+
+    assert [outcome.kind for outcome in said] == ["deny"]
+
+
+@pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
+def test_a_refusal_has_the_form_of_its_event(event: str) -> None:
+    """Tool calls and permissions are denied, prompts blocked."""
+    wanted = "deny" if event in ("PreToolUse", "PermissionRequest") else "block"
+
+    refusal = engine.refusal(event, "user/a.py: on_x raised ValueError")
+
+    assert refusal.kind == wanted
+    assert "user/a.py: on_x raised ValueError" in refusal.text
+    assert str(paths.log_file()) in refusal.text

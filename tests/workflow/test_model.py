@@ -1,0 +1,69 @@
+"""The neutral view and the table of formats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.errors import HoldfastError
+from holdfast.workflow import formats
+from holdfast.workflow.model import Found, Start
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+    from tests.conftest import RunPython
+
+
+@pytest.fixture
+def workflow(project: Project) -> Workflow:
+    """Any workflow."""
+    return formats.get("hybrid").start(project, Start(title="T", phases=(("A", "x"), ("B", "y"))))
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_every_format_offers_the_whole_protocol(project: Project, name: str) -> None:
+    """One contract for all formats: start, begin, done and step move any workflow to its end."""
+    keeper = formats.get(name)
+    assert name == keeper.NAME
+    assert keeper.find(project) == Found()
+    flow = keeper.start(
+        project, Start(title="T", phases=(("A b", "x"), ("C d", "y")), reading=("@a.md",), context={"k": 1})
+    )
+    assert keeper.find(project).workflows == (flow,)
+    assert (flow.format, flow.title, flow.total, flow.reading) == (name, "T", 2, ("@a.md",))
+    flow = keeper.begin(project, flow)
+    assert (flow.position, flow.phase, flow.phase_status) == ("1/2", "A b", "active")
+    flow = keeper.done(project, flow, note="n")
+    step = keeper.step(flow)
+    assert step is not None
+    assert (step.number, step.total, step.title, step.agent, step.prompt) == (2, 2, "C d", "y", "C d\n\nContext: n")
+    flow = keeper.done(project, flow)
+    assert flow.finished
+    assert keeper.step(flow) is None
+
+
+def test_an_unknown_format_is_an_error() -> None:
+    """The message says which there are."""
+    with pytest.raises(HoldfastError, match="known are compaction, hybrid"):
+        formats.get("wfs")
+
+
+def test_a_workflow_says_where_it_lies_and_how_far_it_is(workflow: Workflow) -> None:
+    """`ref` is stable within a project, `position` counts from 1."""
+    assert workflow.ref == "hybrid:.claude/state/workflow.json"
+    assert (workflow.position, replace(workflow, status="completed").position) == ("0/2", "2/2")
+    assert replace(workflow, root=None, path=Path("/x/y.json")).ref == "hybrid:/x/y.json"
+
+
+def test_the_model_costs_nothing_heavy(run_python: RunPython) -> None:
+    """On the hook path neither json, sqlite3 nor pydantic comes with the model, nor a format nobody asked for."""
+    script = (
+        "import sys, holdfast.workflow.model, holdfast.workflow.formats\n"
+        "heavy = {'json', 'sqlite3', 'pydantic', 'click', 'rich', 'holdfast.workflow.formats.hybrid'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    assert run_python(script).strip() == "[]"

@@ -1,0 +1,66 @@
+"""The file that holds the guidance's overflow."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import log
+from holdfast.workflow.formats import compaction
+from holdfast.workflow.guidance import write_sidecar
+from holdfast.workflow.model import Start, Workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+
+@pytest.fixture
+def workflow(project: Project) -> Workflow:
+    """Any workflow."""
+    return compaction.start(project, Start(title="../QA Loop"))
+
+
+def test_a_sidecar_is_private_and_ignored_by_git(project: Project, workflow: Workflow) -> None:
+    """It lies in `.claude/holdfast` under a safe name, 0600, with a .gitignore of its own."""
+    written = write_sidecar(project.root, workflow, "größe 🚀\n")
+    assert written is not None
+    path, digest = written
+    assert path == project.root / ".claude/holdfast/compaction-qa-loop.md"
+    assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (path.parent / ".gitignore").read_text() == "*\n"
+
+
+def test_an_unchanged_sidecar_is_not_rewritten(project: Project, workflow: Workflow) -> None:
+    """The same text leaves the file as it is, another replaces it."""
+    first = write_sidecar(project.root, workflow, "one")
+    assert first is not None
+    before = first[0].stat()
+    write_sidecar(project.root, workflow, "one")
+    assert first[0].stat().st_ino == before.st_ino
+    write_sidecar(project.root, workflow, "two")
+    assert first[0].read_text() == "two"
+
+
+@pytest.mark.parametrize("place", [".claude", ".claude/holdfast", ".claude/holdfast/compaction-qa-loop.md"])
+def test_links_are_not_followed(project: Project, workflow: Workflow, tmp_path: Path, place: str) -> None:
+    """Nothing is written where a link leads, and the log says why there is no sidecar."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    link = project.root / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside if not place.endswith(".md") else outside / "x.md")
+    assert write_sidecar(project.root, workflow, "one") is None
+    assert list(outside.iterdir()) == []
+    assert "symbolic link" in log.tail(1)[0]
+
+
+def test_a_file_in_the_folders_place_costs_only_the_sidecar(project: Project, workflow: Workflow) -> None:
+    """None is returned and nothing raised."""
+    (project.root / ".claude").write_text("not a folder")
+    assert write_sidecar(project.root, workflow, "one") is None
