@@ -16,9 +16,10 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     if event.in_subagent:
         return said
     known = sessions.known(context.project, event.session_id)
-    in_foreground = agents.in_foreground(context.project, event.session_id)
-    sessions.seen(context.project, event.session_id, context.environ.get("CLAUDE_PID"))
-    if event.source == "compact" and not in_foreground:
+    if event.source == "compact" and agents.compacts(context.project, event.session_id, context.environ):
+        return said
+    sessions.seen(context.project, event.session_id, sessions.client_process(context.environ))
+    if event.source == "compact":
         said += _restore(event, context, known)
     return said
 
@@ -26,7 +27,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
 @hookimpl
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
     """Note that the session lives: what it owns is not given to another one."""
-    sessions.seen(context.project, event.session_id, context.environ.get("CLAUDE_PID"))
+    sessions.seen(context.project, event.session_id, sessions.client_process(context.environ))
 
 
 @hookimpl
@@ -41,16 +42,24 @@ def _restore(event: SessionStart, context: Context, known: bool) -> list[Outcome
     if verdict.full is None:
         return _say_refused(context, verdict.refused) + _mention(found, verdict.others, context)
     owners.own(context.project, verdict.full, event.session_id)
-    text = _guidance(verdict.full, verdict.others, found, context)
+    text = _guidance(verdict.full, verdict.others, found, event.session_id, context)
     restored = verdict.full
     context.log(f"restored {restored.title!r} ({restored.ref}), step {verdict.step}", session=event.session_id)
     return [advise(text, must_keep=True, on_delivered=lambda: _note_restored(event, context, restored, verdict.sealed))]
 
 
-def _guidance(workflow: Workflow, others: tuple[Workflow, ...], found: Found, context: Context) -> str:
+def _guidance(workflow: Workflow, others: tuple[Workflow, ...], found: Found, session: str, context: Context) -> str:
     """Compile the guidance; its overflow lies beside it in the sidecar."""
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
-    return guidance.compile(workflow, root=context.root, others=others, notes=notes).text
+    running = agents.running(context.project, session)
+    lines = [_running(launch) for launch in running if launch.workflow in (None, workflow.key)]
+    return guidance.compile(workflow, root=context.root, others=others, agents=lines, notes=notes).text
+
+
+def _running(launch: agents.Launch) -> str:
+    """Say of an agent in flight that it must not be started again."""
+    phase = f" for {launch.phase}" if launch.phase else ""
+    return f"{launch.agent_type} ({launch.agent_id}){phase} was started and has not reported its end; it runs already"
 
 
 def _problem(path: Path, reason: str, context: Context) -> str:

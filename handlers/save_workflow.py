@@ -16,9 +16,9 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
         return None  # a subagent's own compaction never saves the main workflow
     if event.trigger == "manual":  # a person's; whatever ran before was interrupted, or it would run in the background
         agents.abandon_open(context.project, event.session_id)
-    if agents.in_foreground(context.project, event.session_id):
+    elif agents.compacts(context.project, event.session_id, context.environ):
         return None
-    sessions.seen(context.project, event.session_id, context.environ.get("CLAUDE_PID"))
+    sessions.seen(context.project, event.session_id, sessions.client_process(context.environ))
     _save_detected(context)
     found = formats.all_found(context.project)
     for problem in found.problems:

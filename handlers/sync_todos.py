@@ -20,9 +20,9 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
     """Start the phase an agent is launched for; correct a to-do list that contradicts the workflow."""
     if event.in_subagent:
         return []
-    if event.tool_name == "TodoWrite":
-        return _corrected(event, context)
     moved = progress.settle(context.project, event.session_id)
+    if event.tool_name == "TodoWrite":
+        return [*_corrected(event, context), *_report(event.session_id, context, moved)]
     started = _launch(event, context)
     return _report(event.session_id, context, [*moved, *([started] if started else [])])
 
@@ -142,11 +142,19 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its own bookkeeping.
     over = moved[-1].phase.status in ("completed", "failed") if moved else bool(listed)
     step = hybrid.step(workflow) if over else None
-    if step:
+    phase = workflow.phases[step.number - 1] if step else None
+    busy = [launch for launch in agents.running(context.project, session) if phase and launch.phase == phase.id]
+    if step and busy:
+        said.append(advise(f"Next: phase {step.number}/{workflow.total}; {_running(busy[0])}."))
+    elif step:
         prompt = wording.clean(step.prompt)
         prompt = prompt if len(prompt) <= PROMPT else f"{prompt[:PROMPT]}… (whole in {workflow.place})"
         said.append(advise(f"Next: {wording.one_line(step.text, 300)}. Its prompt:\n{prompt}"))
     return [*said, *listed]
+
+
+def _running(launch: agents.Launch) -> str:
+    return f"its agent ({wording.one_line(launch.agent_type)}, {launch.agent_id}) was started already and is running"
 
 
 def _doubt(launch: agents.Launch, words: str) -> str:

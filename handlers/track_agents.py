@@ -1,9 +1,17 @@
 """Keeps what subagents report of themselves: running, stopped, completed, failed."""
 
 from holdfast import Context, hookimpl
-from holdfast.events import PostToolUse, PostToolUseFailure, StopFailure, SubagentStart, SubagentStop, UserPromptSubmit
+from holdfast.events import (
+    PostToolUse,
+    PostToolUseFailure,
+    Stop,
+    StopFailure,
+    SubagentStart,
+    SubagentStop,
+    UserPromptSubmit,
+)
 from holdfast.events.agents import agent_result
-from holdfast.survival import agents
+from holdfast.survival import agents, sessions
 from holdfast.survival.agents import State
 
 STATES: dict[str, State] = {
@@ -34,6 +42,15 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
     if event.agent_id:
         words = event.last_assistant_message or event.error
         agents.reported(context.project, event.session_id, event.agent_id, event.agent_type or "", "failed", words)
+
+
+@hookimpl
+def on_stop(event: Stop, context: Context) -> None:
+    """Note that the main conversation rests, and which background agents the client no longer lists."""
+    sessions.rest(context.project, event.session_id)
+    if "background_tasks" in event.model_fields_set:  # clients before 2.1.145 do not say
+        listed = {task.id for task in event.background_tasks if task.id}
+        agents.still_there(context.project, event.session_id, listed)
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)

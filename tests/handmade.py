@@ -6,13 +6,12 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from holdfast.workflow.model import Workflow
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+HERE = Path(__file__).resolve().parents[1]  # where `tests` is found
 ME = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
 THIRD = "33333333-3333-4333-8333-333333333333"
@@ -79,7 +78,7 @@ def together(root: Path, names: list[str], deed: str, before: str = "") -> list[
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=dict(os.environ),
+            env=os.environ | {"PYTHONPATH": f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
         )
         for name in names
     ]

@@ -123,6 +123,13 @@ def test_a_text_that_is_cut_loses_its_last_lines() -> None:
     assert kept == rows[: len(kept)]
 
 
+def test_no_line_is_left_out_of_the_middle() -> None:
+    """After a line that does not fit, the text's later lines are left out too: what is kept reads on from its start."""
+    fitted = fit([Piece("first\n" + "x" * 500 + "\nlast")], 200)
+
+    assert body(fitted) == (["first", ""], 2)
+
+
 def test_of_equals_the_first_is_kept() -> None:
     """With the same priority the earlier handler's advice is kept first."""
     assert fit([Piece("a" * 60), Piece("b" * 60), Piece("c" * 60)], 130).whole == (0, 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, intake, log, paths, trust
+from holdfast import engine, intake, log, outcomes, paths, trust
 from holdfast.calls import Answer
 from holdfast.events import EVENTS, EventError, parse
 from holdfast.loader import Call, HandlerFile
@@ -146,7 +146,9 @@ def test_what_handlers_print_goes_to_the_log(crowd: tuple[Place, Ended], word: s
     place, ended = crowd
 
     assert "LOUD" not in ended.stdout
-    assert word in next(line for line in place.log().splitlines() if "handlers printed" in line)
+    (line,) = [line for line in place.log().splitlines() if word in line]
+    assert " printed, which nobody reads: " in line
+    assert "user/" in line
 
 
 # --- time ---------------------------------------------------------------------------------------------------------
@@ -693,20 +695,27 @@ def test_a_fault_is_logged_on_every_event(event: str) -> None:
     smallest = {"session_id": "s1", "hook_event_name": event, "tool_name": "Bash", "tool_input": {}, "prompt": "p"}
     call = planned("a", event)
 
-    reply, said = engine.conclude(parse(smallest), [call], [Answer(call.label, fault="broke down")])
+    answers = [Answer(call.label, fault="broke down")]
+    reply, said = engine.conclude(parse(smallest), [call], answers)
+    engine.note_faults(parse(smallest), [call], answers)
 
     assert (reply.stdout, reply.stderr, reply.exit_code, said) == ("", "", 0, [])
     assert f"error {event}: user/a.py: on_a broke down session=s1" in log.tail(1)[0]
 
 
-def test_a_broken_memory_of_faults_costs_no_answer(root: Path) -> None:
-    """Whatever stands where faults are remembered, the answers are merged."""
-    (paths.ensure_private(paths.state_dir()) / "faults.json").write_text('{"x": 5, "%s": [1]}')
-    calls = [planned("a", "PreToolUse"), planned("b", "PreToolUse", strict=True)]
+def test_a_strict_handlers_fault_is_said_in_its_place_among_the_others() -> None:
+    """What handlers said stays in their order; a strict one's refusal stands where it would have answered."""
+    calls = [planned("a", "PreToolUse"), planned("b", "PreToolUse", strict=True), planned("c", "PreToolUse")]
+    answers = [
+        Answer(calls[0].label, (outcomes.advise("first"),)),
+        Answer(calls[1].label, fault="broke"),
+        Answer(calls[2].label, (outcomes.advise("last"),)),
+    ]
 
-    _, said = engine.conclude(parse(EVENT), calls, [Answer(call.label, fault="broke") for call in calls])
+    reply, said = engine.conclude(parse(EVENT), calls, answers)
 
-    assert [outcome.kind for outcome in said] == ["deny"]
+    assert [outcome.kind for outcome in said] == ["advise", "deny", "advise"]
+    assert [said[position].text for position in reply.delivered] == ["first", "last"]
 
 
 @pytest.mark.parametrize("event", sorted(STRICT_EVENTS))

@@ -277,6 +277,24 @@ def test_a_summary_instruction_is_passed_verbatim() -> None:
     assert merge("PreCompact", [outcomes.instruct_summary('{"continue": true}')]).stdout == 'Note: {"continue": true}'
 
 
+@pytest.mark.parametrize("before", ["", " ", "\n\t", "\ufeff", " \ufeff\u2028\u00a0"])
+def test_a_text_that_begins_like_json_is_never_taken_for_it(before: str) -> None:
+    """Whatever white space the client would trim, the text does not begin with a brace."""
+    text = before + '{"decision": "block"}'
+
+    for event, say in (("PreCompact", outcomes.instruct_summary), ("PostCompact", outcomes.tell_user)):
+        assert merge(event, [say(text)]).stdout == f"Note: {text}"
+
+
+def test_notes_to_the_classifier_have_their_own_smaller_limit() -> None:
+    """classifierContext is at most 2,000 units, in whole lines (client fact §1.9)."""
+    notes = [outcomes.classify("\n".join([f"{name} note"] * 150)) for name in ("first", "second")]
+    found = specific(merge("PostToolUse", notes))["classifierContext"]
+
+    assert 1_800 < contract.units(found) <= 2_000
+    assert found.startswith("first note\n")
+
+
 def test_postcompact_speaks_to_the_user_in_plain_text() -> None:
     """PostCompact's stdout is shown to the user; there is no JSON for it."""
     assert merge("PostCompact", [outcomes.tell_user("saved")]).stdout == "saved"

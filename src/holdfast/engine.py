@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 READ_LIMIT = 20.0  # seconds the client has to write the payload and close stdin
+LONGEST_START = (
+    1.0  # seconds of a process's age that count as its start; a process that is older was not started for us
+)
 MARGIN = 0.8  # the share of the client's own time limit that we use, so that our reply comes before its end
 
 
@@ -38,7 +41,7 @@ def main(argument: str | None = None) -> int:
     Returns:
         The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
     """
-    started = time.monotonic() - time.process_time()  # starting up has taken some of the client's time already
+    started = time.monotonic() - min(_age(), LONGEST_START)
     try:
         streams = _Streams()
         signal.signal(signal.SIGTERM, _end)
@@ -80,12 +83,11 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
         _write_environment(reply, environ)
         streams.write(reply)
         isolated.deliver([said[position] for position in reply.delivered])
+        _note_printed(event, plan, isolated.printed)
+        note_faults(event, plan, answers)
     except BaseException:
         isolated.abandon()
         raise
-    if isolated.printed:
-        text = isolated.printed.decode(errors="replace")
-        log.write("info", f"{event.hook_event_name}: handlers printed: {text}")
     return reply.exit_code
 
 
@@ -127,7 +129,7 @@ def _note_unusable(event: str, files: Sequence[HandlerFile]) -> None:
 
 
 def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> tuple[Reply, list[Outcome]]:
-    """Merge answers into the reply; faults are logged, and a strict handler's fault becomes a refusal.
+    """Merge answers into the reply; a strict handler's fault becomes a refusal.
 
     Args:
         event: the event that was answered.
@@ -140,16 +142,31 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
     from holdfast.merging import merge
 
     name = event.hook_event_name
-    called = {call.label: call for call in plan}
+    strict = {call.label for call in plan if call.route.strict}
     said: list[Outcome] = []
     for given in answers:
         said += given.outcomes
-        if given.fault:
-            log.write("error", f"{name}: {given.label} {given.fault}", session=event.session_id)
-            faults.remember(name, called[given.label].file, given.fault)
-            if called[given.label].route.strict:
-                said.append(refusal(name, f"{given.label} {given.fault}"))
+        if given.fault and given.label in strict:
+            said.append(refusal(name, f"{given.label} {given.fault}"))
     return merge(name, said), said
+
+
+def note_faults(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> None:
+    """Name the handlers that failed in the log and remember what they did; the reply has been written by then."""
+    files = {call.label: call.file for call in plan}
+    for given in answers:
+        if given.fault:
+            log.write("error", f"{event.hook_event_name}: {given.label} {given.fault}", session=event.session_id)
+            faults.remember(event.hook_event_name, files[given.label], given.fault)
+
+
+def _note_printed(event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray]) -> None:
+    """Name the handlers that print: the client would read it as their answer, had it not been kept away."""
+    for call in plan:
+        text = printed.get(call.label, bytearray()).decode(errors="replace").strip()
+        if text:
+            log.write("warning", f"{event.hook_event_name}: {call.label} printed, which nobody reads: {text}")
+            faults.remember(event.hook_event_name, call.file, f"printed, which nobody reads: {text[:80]!r}")
 
 
 def refusal(event: str, fault: str) -> Outcome:
@@ -243,6 +260,15 @@ def _write_environment(reply: Reply, environ: Mapping[str, str]) -> None:
                 file.write(new if not known or known.endswith("\n") else "\n" + new)
     except (OSError, ValueError) as error:
         log.write("warning", f"the environment file could not be written: {error}")
+
+
+def _age() -> float:
+    """Return the seconds since this process was started, for the client's time runs from then on."""
+    try:
+        ticks = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()[19]  # proc(5): starttime
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError, IndexError):  # no Linux
+        return time.process_time()
 
 
 def _end(signum: int, frame: object) -> None:

@@ -47,7 +47,8 @@ class Isolated:
         deadline: `time.monotonic()` at which the whole event ends.
         only_load: load the handlers' files and call nothing: `holdfast handlers check`.
         private: descriptors that handlers must not inherit: the client's own stdout and stderr.
-        printed: what handlers and their child processes wrote to stdout and stderr, at most `CAPTURE_LIMIT`.
+        printed: by label, what handlers and their child processes wrote to stdout and stderr; the first
+            `CAPTURE_LIMIT` bytes of each.
     """
 
     event: Event
@@ -56,7 +57,7 @@ class Isolated:
     deadline: float
     only_load: bool = field(default=False, kw_only=True)
     private: tuple[int, ...] = field(default=(), kw_only=True)
-    printed: bytearray = field(default_factory=bytearray)
+    printed: dict[str, bytearray] = field(default_factory=dict)
     _children: list[_Child] = field(default_factory=list)
 
     def run(self, plan: Sequence[Call]) -> list[Answer]:
@@ -110,17 +111,22 @@ class Isolated:
         limits = {call.label: self._limit(call) + GRACE for call in rest}
         running = rest[0].label
         stop_at = time.monotonic() + limits[running]
-        while (message := child.receive(min(stop_at, self.deadline), self.printed)) is not None:
+        while (message := child.receive(min(stop_at, self.deadline), self._heard_from(running))) is not None:
             if "begin" in message:
                 running = message["begin"]
                 stop_at = time.monotonic() + limits[running]
             elif "answer" in message:
                 answer = _from_wire(message)
                 answers[answer.label] = answer
+                said = self._heard_from(answer.label)
+                said += message["printed"].encode()[: CAPTURE_LIMIT - len(said)]
                 self.event = with_changes(self.event, answer.outcomes)
             else:  # the child has no more to say and waits for `deliver`
                 return
         answers[running] = Answer(running, fault=child.end())
+
+    def _heard_from(self, label: str) -> bytearray:
+        return self.printed.setdefault(label, bytearray())
 
     def _limit(self, call: Call) -> float:
         left = max(self.deadline - time.monotonic(), 0.0)
@@ -141,18 +147,20 @@ class _Child:
         messages, report = os.pipe()
         captured, printed = os.pipe()
         heard, verdict = os.pipe()
+        os.set_blocking(messages, False)
+        os.set_blocking(captured, False)  # both sides read it: the child what a call printed, we what one floods
         pid = os.fork()
         if pid == 0:
             try:
-                for descriptor in (messages, captured, verdict):
+                for descriptor in (messages, verdict):
                     os.close(descriptor)
-                _work(isolated, plan, report, printed, heard)
+                os.dup2(printed, 1)
+                os.dup2(printed, 2)
+                _work(isolated, plan, report, captured, heard)
             finally:
                 os._exit(0)
         for descriptor in (report, printed, heard):
             os.close(descriptor)
-        os.set_blocking(messages, False)
-        os.set_blocking(captured, False)
         return cls(pid, messages, captured, verdict)
 
     def receive(self, until: float, printed: bytearray) -> dict[str, Any] | None:
@@ -166,17 +174,17 @@ class _Child:
             if self.captured >= 0:
                 poll.register(self.captured, select.POLLIN)
             ready = {descriptor for descriptor, _ in poll.poll(left * 1000)}
-            if self.captured in ready:
+            if self.messages not in ready:  # messages first: they tell whose words the captured ones are
                 self._capture(printed)
-            if self.messages in ready:
-                chunk = os.read(self.messages, _CHUNK)
-                if not chunk:
-                    self._silent = True
-                    return None
-                self._buffer += chunk
+                continue
+            chunk = os.read(self.messages, _CHUNK)
+            if not chunk:
+                self._silent = True
+                self._capture(printed)
+                return None
+            self._buffer += chunk
         line, _, rest = self._buffer.partition(b"\n")
         self._buffer = rest
-        self._capture(printed)
         try:
             message = json.loads(line)
         except ValueError:
@@ -184,16 +192,17 @@ class _Child:
         return message if isinstance(message, dict) else None
 
     def _capture(self, printed: bytearray) -> None:
-        """Drain what handlers print; nobody may block on us, so all is read and only the first part kept."""
-        while self.captured >= 0:
-            try:
-                chunk = os.read(self.captured, _CHUNK)
-            except BlockingIOError:
-                return
-            if not chunk:
-                os.close(self.captured)
-                self.captured = -1
-            printed += chunk[: CAPTURE_LIMIT - len(printed)]
+        """Take what handlers have printed by now, a pipe's fill at most, and keep only the first part of it all.
+
+        Nobody may block on us, so everything is read; but one read each time, or a flood would hold us up for ever.
+        """
+        if self.captured < 0:
+            return
+        chunk = _read_some(self.captured)
+        if chunk == b"":
+            os.close(self.captured)
+            self.captured = -1
+        printed += (chunk or b"")[: CAPTURE_LIMIT - len(printed)]
 
     def end(self) -> str:
         """End a child that is stuck, with all it started, or bury a dead one; say which it was."""
@@ -249,20 +258,26 @@ class _Child:
         self.pid = 0
 
 
-def _work(isolated: Isolated, plan: Sequence[Call], report: int, printed: int, heard: int) -> None:
+def _read_some(descriptor: int) -> bytes | None:
+    """Return what a non-blocking pipe holds, a fill at most; None when it is empty, b"" when nobody can write."""
+    try:
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        return None
+
+
+def _work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
     """Be the child: call the handlers, report each answer, then wait to hear what was delivered."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for descriptor in isolated.private:
         os.close(descriptor)
-    os.dup2(printed, 1)
-    os.dup2(printed, 2)
     caller = Caller(isolated.event, isolated.context, isolated._limit, lambda label: _write(report, {"begin": label}))
     hopeful: list[Outcome] = []
     for answer in caller.loads(plan) if isolated.only_load else caller.answers(plan):
         hopeful += [outcome for outcome in answer.outcomes if outcome.on_delivered]
         _flush()
-        _write(report, _to_wire(answer))
+        _write(report, _to_wire(answer) | {"printed": (_read_some(captured) or b"").decode("utf-8", "replace")})
         if hopeful:
             break  # what it waits to hear shall not die with a later handler: those run in the next child
     _write(report, {"done": True})

@@ -144,6 +144,7 @@ class HoldfastProject:
         reply, said = engine.conclude(event, plan, answers)
         for position in reply.delivered:
             isolation.note_delivery(said[position])
+        engine.note_faults(event, plan, answers)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")
         faults = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]

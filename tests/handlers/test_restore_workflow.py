@@ -272,6 +272,17 @@ def test_two_compactions_at_once_are_not_mixed_up(project: HoldfastProject) -> N
     assert "Workflow: Mine" in begin(project, "compact", session_id=ME).context
 
 
+def test_a_session_that_is_known_takes_no_other_ones_seal(project: HoldfastProject) -> None:
+    """Between another session's PreCompact and its restore, an unannounced compaction of ours takes nothing."""
+    begin(project, "startup", session_id=ME)
+    begin(project, "startup", session_id=OTHER)
+    start(project, "Yours", session=OTHER)
+    project.fire("PreCompact", "PreCompact-auto", session_id=OTHER)
+
+    assert begin(project, "compact", session_id=ME).context == ""
+    assert "Workflow: Yours" in begin(project, "compact", session_id=OTHER).context
+
+
 def test_what_another_session_could_own_is_refused_with_a_notice(project: HoldfastProject) -> None:
     """A wrong restore is worse than none: the user reads one line, the model nothing."""
     begin(project, "startup", session_id=OTHER)
@@ -366,6 +377,40 @@ def test_an_unmarked_compaction_of_a_foreground_agent_restores_nothing(project: 
     assert seals.recent(opened(project), 5) == []
     agent.stopped()
     agent.returned()
+    compact(project).assert_advised(RESTORED)
+
+
+def test_agents_in_flight_are_named_in_the_guidance(project: HoldfastProject) -> None:
+    """Agents in flight forgotten, so duplicates overwrite the same file: what runs is said, what ended is not."""
+    start(project, "Tool", "--format", "hybrid", session=ME)
+    first, second = Agent(project, "Tool first"), Agent(project, "look around", "Explore", number=2)
+    for agent in (first, second):
+        agent.about_to()
+        agent.launched()
+
+    text = compact(project).context
+    assert f"builder ({first.run}) for phase_0" in text
+    assert f"Explore ({second.run})" in text
+    assert "runs already" in text
+
+    first.notified()
+    second.notified()
+    assert first.run not in compact(project).context
+
+
+def test_an_unmarked_compaction_while_the_main_thread_rests_is_an_agents(project: HoldfastProject) -> None:
+    """Client-rig: on 2.1.197 a background agent's own compaction is unmarked; after a Stop the main thread has none."""
+    start(project, "Book", session=ME)
+    begin(project, "startup")
+    agent = Agent(project, "look around", "Explore")
+    agent.about_to()
+    agent.launched()
+    running = [{"id": agent.run, "type": "subagent", "status": "running"}]
+    project.fire("Stop", "Stop", background_tasks=running).assert_silent()
+
+    assert compact(project).context == ""
+
+    project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on")
     compact(project).assert_advised(RESTORED)
 
 

@@ -182,6 +182,17 @@ def test_a_manual_compaction_is_never_an_agents(project: HoldfastProject) -> Non
     project.fire("SessionStart", "SessionStart-compact").assert_advised("Page Orchestration")
 
 
+def test_an_agent_that_was_interrupted_stands_in_no_compactions_way(project: HoldfastProject) -> None:
+    """An interrupt fires nothing; at the next prompt it is plain that no foreground agent runs any more."""
+    project.write({"CLAUDE.local.md": MEMORY})
+    agent = Agent(project, "look around", "Explore")
+    agent.about_to()
+    agent.started()
+    project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="stop that")
+
+    assert "Page Orchestration" in compact(project).stdout
+
+
 def test_beside_another_session_only_the_own_is_saved(project: HoldfastProject) -> None:
     """What is another live session's, or nobody's, is not this one's to seal or to name."""
     sessions.seen(opened(project), ME)

@@ -82,6 +82,20 @@ def test_the_next_phase_is_named_with_its_agent_and_context(tool: Tool) -> None:
     assert tool.state["current_phase"] == "phase_1"
 
 
+def test_what_comes_next_is_not_started_twice(tool: Tool) -> None:
+    """Two agents in the background: when the first one ends, the second one's phase begins, and it runs already."""
+    first, second = Agent(tool.project), Agent(tool.project, SECOND, "tester", number=2)
+    for agent in (first, second):
+        agent.about_to()
+        agent.launched()
+
+    fired = first.notified()
+
+    assert tool.statuses == ["completed", "active", "pending"]
+    fired.assert_advised("Next: phase 2/3", second.run, "running")
+    assert "Its prompt" not in fired.context
+
+
 def test_a_phase_that_begins_is_not_named_as_what_comes_next(tool: Tool) -> None:
     """At a launch the model is about to do it; being told to would make it do it twice."""
     assert "Next:" not in Agent(tool.project).about_to().context
@@ -155,12 +169,13 @@ def test_only_the_status_of_phases_is_corrected(tool: Tool) -> None:
         todo(THIRD, "pending"),
     ]
 
-    fired = write(tool, *given, extra="kept")
+    asked = {"todos": given, "newer_option": True}
+    fired = tool.project.fire("PreToolUse", "PreToolUse-TodoWrite", tool_input=asked)
 
     expected = [*given]
     expected[1] = todo(SECOND, "pending", note=["kept"])
     expected[3] = todo(FIRST, "in_progress")
-    assert fired.specific["updatedInput"] == {"todos": expected}
+    assert fired.specific["updatedInput"] == {"todos": expected, "newer_option": True}
     fired.assert_advised(f'"{SECOND}", "{FIRST}"')
     assert "Buy milk" not in fired.context
     assert "permissionDecision" not in fired.specific

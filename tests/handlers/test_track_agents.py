@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import recorded
 from holdfast.workflow.formats import hybrid
 from tests import processes
+from tests.handmade import ME
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -476,6 +478,56 @@ def test_an_agent_that_is_resumed_changes_nothing(tool: Tool) -> None:
     agent.notified("completed", "Answered a question.").assert_silent()
 
     assert tool.statuses == DONE
+
+
+def stop(tool: Tool, *running: Agent, says: bool = True) -> None:
+    """Let the main thread's turn end, with the background agents that the client lists."""
+    listed = [{"id": agent.run, "type": "subagent", "status": "running"} for agent in running]
+    payload = recorded.load("Stop", session_id=ME, cwd=str(tool.project.root), background_tasks=listed)
+    if not says:
+        del payload["background_tasks"]
+    tool.project.send(payload).assert_silent()
+
+
+def test_a_background_agent_that_was_killed_fails_its_phase(tool: Tool) -> None:
+    """Client facts §3.4: it sends no SubagentStop; at the end of a turn the client no longer lists it."""
+    agent = Agent(tool.project)
+    play(agent, ("started",))
+    agent.about_to()
+    agent.launched()
+    stop(tool, agent)
+    prompt(tool)
+    assert tool.statuses == BEGUN
+
+    stop(tool)
+    assert tool.statuses == BEGUN
+    prompt(tool).assert_advised('"Create calculator module" is failed')
+    assert tool.statuses == FAILED
+
+
+def test_an_agent_that_ended_while_the_turn_did_is_not_taken_for_killed(tool: Tool) -> None:
+    """Its SubagentStop may be handled after the Stop that no longer lists it."""
+    agent = Agent(tool.project)
+    agent.about_to()
+    agent.started()
+    agent.launched()
+    stop(tool)
+    agent.stopped("Calculator made.")
+    prompt(tool)
+
+    assert tool.statuses == DONE
+
+
+def test_a_client_that_lists_no_agents_kills_none(tool: Tool) -> None:
+    """Before 2.1.145 Stop did not say what still runs."""
+    agent = Agent(tool.project)
+    agent.about_to()
+    agent.started()
+    agent.launched()
+    stop(tool, says=False)
+    prompt(tool)
+
+    assert tool.statuses == BEGUN
 
 
 def test_results_wait_for_a_compaction_and_are_not_lost_by_it(tool: Tool) -> None:

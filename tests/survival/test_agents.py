@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import agents
+from holdfast.survival import agents, sessions
 from tests.handmade import ME, OTHER, together
 
 if TYPE_CHECKING:
@@ -306,6 +306,91 @@ def test_after_a_launch_was_given_up_nobody_waits(project: Project) -> None:
     agents.abandon_open(project, ME)
 
     assert not agents.in_foreground(project, ME)
+
+
+def test_an_agent_that_was_interrupted_earlier_keeps_nobody_waiting(project: Project) -> None:
+    """It fired no end; a launch after it that was denied is not it."""
+    launch(project, "interrupted")
+    report(project, "running")
+    agents.abandon_open(project, ME)
+    launch(project, "denied")
+
+    assert not agents.in_foreground(project, ME)
+
+
+def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: Project) -> None:
+    """What the guidance says must not be started again."""
+    for number in range(4):
+        launch(project, f"c{number}")
+    for number in range(3):
+        agents.named(project, ME, f"c{number}", f"run{number}")
+    report(project, "running", run="run0")
+    report(project, "stopped", run="run2")
+
+    assert [each.tool_use_id for each in agents.running(project, ME)] == ["c0", "c1"]
+    assert agents.running(project, OTHER) == []
+
+
+def test_an_agent_the_client_no_longer_lists_has_failed(project: Project) -> None:
+    """Client facts §3.4: one that was killed sends no SubagentStop."""
+    launch(project)
+    agents.named(project, ME, CALL, RUN)
+    report(project, "running")
+    agents.still_there(project, ME, {RUN})
+    assert verdicts(project) == []
+
+    agents.still_there(project, ME, {"another"})
+
+    ((call, verdict, words),) = verdicts(project)
+    assert (call, verdict) == (CALL, "failed")
+    assert words
+    assert agents.running(project, ME) == []
+
+
+def test_an_agent_that_was_never_seen_to_start_is_not_missed(project: Project) -> None:
+    """One that runs elsewhere is not in the client's list of background tasks, and starts nothing here."""
+    launch(project)
+    agents.named(project, ME, CALL, "remote-task")
+    agents.still_there(project, ME, set())
+
+    assert verdicts(project) == []
+    assert [each.agent_id for each in agents.running(project, ME)] == ["remote-task"]
+
+
+@pytest.mark.parametrize("state", ["stopped", "completed", "failed"])
+def test_a_missing_agents_own_word_counts_more(project: Project, state: State) -> None:
+    """Its last event may only have been on its way."""
+    launch(project)
+    agents.named(project, ME, CALL, RUN)
+    report(project, "running")
+    agents.still_there(project, ME, set())
+    report(project, state, "its own words")
+
+    expected = "failed" if state == "failed" else "completed"
+    assert verdicts(project) == [(CALL, expected, "its own words")]
+
+
+def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_one(project: Project) -> None:
+    """While it waits for a foreground agent, or rests after a Stop with an agent in the background."""
+    sessions.seen(project, ME)
+    launch(project)
+    report(project, "running")
+    assert agents.compacts(project, ME, {})
+
+    agents.named(project, ME, CALL, RUN)
+    assert not agents.compacts(project, ME, {}), "it works on beside the agent, so it counts as the main thread's"
+    sessions.rest(project, ME)
+    assert agents.compacts(project, ME, {})
+    report(project, "stopped")
+    assert not agents.compacts(project, ME, {})
+
+
+def test_clients_that_name_their_process_mark_an_agents_compaction(project: Project) -> None:
+    """There an unmarked one is the main thread's, whatever runs."""
+    launch(project)
+    report(project, "running")
+
+    assert not agents.compacts(project, ME, {"CLAUDE_PID": "42"})
 
 
 def test_calls_without_an_id_are_told_apart_by_what_was_asked() -> None:

@@ -119,12 +119,12 @@ def test_a_launch_for_no_phase_is_noted_all_the_same(project: Project) -> None:
 
 
 def test_a_launch_is_noted_once(project: Project) -> None:
-    """PostToolUse notes it again; by then its phase may have moved on."""
+    """PostToolUse notes it again; by then its phase may have moved on, and is not to be begun once more."""
     launch(project)
-    hybrid.move(project, "phase_0", "completed")
+    hybrid.move(project, "phase_0", "failed")
 
     assert launch(project) is None
-    assert statuses(project) == ["completed", "active", "pending"]
+    assert statuses(project) == ["failed", "pending", "pending"]
 
 
 def test_one_phase_is_active_at_a_time(project: Project) -> None:
@@ -217,6 +217,46 @@ def test_a_result_after_the_phase_was_completed_changes_nothing(project: Project
     end(project, "failed")
 
     assert moves(project) == []
+    assert statuses(project) == ["completed", "active", "pending"]
+
+
+@pytest.mark.parametrize("own", [{}, {"deliverables": ["mine.md"]}, {"handover": "mine"}])
+def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
+    project: Project, own: dict[str, Any]
+) -> None:
+    """I000-8: what the agent wrote at the end of its phase stays; its report says the rest."""
+    launch(project)
+    hybrid.move(project, "phase_0", "completed", by="person", **own)
+    end(project, words="DELIVERABLES: reported.md\nCONTEXT_FOR_NEXT: reported")
+    progress.settle(project, ME)
+
+    (workflow,) = hybrid.find(project).workflows
+    first = workflow.phases[0]
+    assert list(first.deliverables) == own.get("deliverables", ["reported.md"])
+    assert first.handover == own.get("handover", "reported")
+    assert statuses(project) == ["completed", "active", "pending"]
+
+
+def test_a_second_completion_that_adds_nothing_is_none(project: Project) -> None:
+    """I000-8: nothing is reported and the file is not touched again."""
+    launch(project)
+    before, _ = hybrid.move(project, "phase_0", "completed", deliverables=["mine.md"], handover="mine", by="person")
+    end(project, words="DELIVERABLES: reported.md\nCONTEXT_FOR_NEXT: reported")
+
+    assert moves(project) == []
+    assert hybrid.find(project).workflows[0].raw == before.raw
+
+
+def test_a_failure_after_the_agent_completed_its_phase_is_a_doubt(project: Project) -> None:
+    """The phase was completed by the agent's own hand, and then it died: nothing is undone, and it is told once."""
+    launch(project)
+    hybrid.move(project, "phase_0", "completed", by="person")
+    end(project, "failed", "died at the end")
+
+    assert moves(project) == []
+    ((doubted, words),) = progress.contradicted(project, ME)
+    assert (doubted.phase, words) == ("phase_0", "died at the end")
+    assert progress.contradicted(project, ME) == []
     assert statuses(project) == ["completed", "active", "pending"]
 
 

@@ -139,6 +139,30 @@ def test_of_many_claimants_at_once_one_wins(project: Project) -> None:
     assert sorted(said) == ["-", "-", "gone"]
 
 
+def test_a_claimant_that_looked_before_another_took_gets_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each claim is one conditional update: what was open a moment ago may be taken by now."""
+    leave(project, OTHER)
+    seen_open = seals._unclaimed(project, None)
+    assert seals.claim(project, ME, known=False) is not None
+
+    monkeypatch.setattr(seals, "_unclaimed", lambda project, session: seen_open)
+    assert seals.claim(project, THIRD, known=False) is None
+    assert seals.recent(project, 5)[0].claimed_by == ME
+
+
+def test_a_seal_that_was_claimed_stands_in_nobodys_way(project: Project) -> None:
+    """The compaction of the one session is over; the other's is the only one that can be meant."""
+    leave(project, OTHER)
+    seals.claim(project, OTHER, known=True)
+    leave(project, THIRD)
+
+    seal = seals.claim(project, ME, known=False)
+    assert seal is not None
+    assert seal.session == THIRD
+
+
 def test_the_oldest_seals_go(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred seals of a project are kept, whichever session left them."""
     monkeypatch.setattr(seals, "KEPT", 3)

@@ -165,6 +165,51 @@ def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
     assert sessions.known(here, OTHER)
 
 
+def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Project) -> None:
+    """Stop begins the rest; a prompt ends it. A session nobody saw does not rest."""
+    sessions.rest(project, ME)
+    assert not sessions.resting(project, ME)
+    assert not sessions.known(project, ME)
+
+    sessions.seen(project, ME)
+    assert not sessions.resting(project, ME)
+    sessions.rest(project, ME)
+    assert sessions.resting(project, ME)
+    assert not sessions.resting(project, OTHER)
+    sessions.seen(project, ME)
+    assert not sessions.resting(project, ME)
+
+
+def test_the_end_of_a_turn_is_a_sign_of_life(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn may take longer than an hour; its end shows that the session lives."""
+    sessions.seen(project, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    sessions.rest(project, OTHER)
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_the_clients_process_is_named_or_found(tmp_path: Path) -> None:
+    """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`."""
+    client = tmp_path / "claude"
+    client.write_text('#!/bin/sh\n"$@"\nexit 0\n')
+    client.chmod(0o755)
+    script = "from holdfast.survival import sessions; print(sessions.client_process({}))"
+    shell = ["/bin/sh", "-c", '"$@"; exit 0', "sh"]
+
+    with subprocess.Popen([client, *shell, sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.communicate()[0].strip() == str(process.pid)
+
+    assert sessions.client_process({"CLAUDE_PID": "42"}) == "42"
+
+
+def test_without_a_client_there_is_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a session's silence alone decides."""
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+
+    assert sessions.client_process({}) is None
+
+
 def test_all_sessions_are_listed_with_the_latest_first(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """`holdfast status --json` shows when each session was first and last seen, and when it ended."""
     sessions.seen(project, OTHER)

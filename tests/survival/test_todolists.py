@@ -50,14 +50,17 @@ def test_task_ids_are_found_by_subject(project: Project) -> None:
     assert todolists.task_ids(project, OTHER) == {"Release": "1"}
 
 
-def test_of_two_tasks_of_one_subject_the_later_counts(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("first", "second"), [("9", "10"), ("10", "9")])
+def test_of_two_tasks_of_one_subject_the_later_counts(
+    project: Project, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+) -> None:
     """A model that writes its list anew means the new tasks."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
-    todolists.remember_task(project, ME, "9", "Build")
+    todolists.remember_task(project, ME, first, "Build")
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:01Z")
-    todolists.remember_task(project, ME, "10", "Build")
+    todolists.remember_task(project, ME, second, "Build")
 
-    assert todolists.task_ids(project, ME) == {"Build": "10"}
+    assert todolists.task_ids(project, ME) == {"Build": second}
 
 
 def test_a_task_that_is_renamed_is_found_by_its_new_subject(project: Project) -> None:

@@ -71,6 +71,7 @@ def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
 def todos(as_json: bool, project_dir: str | None) -> None:
     """Print the to-do list the workflow stands for (R000-31)."""
     project = options.open_project(project_dir)
+    moving.settle(project)
     workflow = _only(project)
     if as_json:
         options.print_json(lists.wanted(workflow))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import options
-from holdfast.survival import owners, selection
+from holdfast.survival import owners, progress, selection
 from holdfast.workflow import formats, views
 
 if TYPE_CHECKING:
@@ -21,9 +21,17 @@ def find(project: Project, workflow_id: str | None) -> Workflow:
     Raises:
         HoldfastError: there is none, or it could be several.
     """
+    settle(project)
     workflow = selection.select(project, workflow_id, options.session())
     take(project, workflow)
     return workflow
+
+
+def settle(project: Project) -> None:
+    """Let what this session's agents have reported count, so that no answer is older than what the hooks know."""
+    session = options.session()
+    if session:
+        progress.settle(project, session)
 
 
 def take(project: Project, workflow: Workflow) -> None:

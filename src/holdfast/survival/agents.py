@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
+from holdfast.survival import sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from holdfast.project import Project
 
-State = Literal["running", "stopped", "completed", "failed"]
+State = Literal["running", "missing", "stopped", "completed", "failed"]
 # A failure signal beats "completed" from the same run; a verdict beats a bare stop.
-_RANK = {"running": 0, "stopped": 1, "completed": 2, "failed": 3}
+_RANK = {"running": 0, "missing": 1, "stopped": 2, "completed": 3, "failed": 4}
+_MISSING = "it was stopped before it had ended"
 LAUNCHES = """
 CREATE TABLE IF NOT EXISTS launches (
     project TEXT NOT NULL, session TEXT NOT NULL, tool_use_id TEXT NOT NULL, agent_id TEXT,
@@ -112,7 +114,7 @@ def named(project: Project, session: str, tool_use_id: str, agent_id: str) -> No
 def reported(project: Project, session: str, agent_id: str, agent_type: str, state: State, words: str = "") -> None:
     """Keep what a run reported of itself.
 
-    A weaker signal never replaces a stronger one: failed > completed > stopped > running. An agent that is
+    A weaker signal never replaces a stronger one: failed > completed > stopped > missing > running. An agent that is
     started again after a verdict (resumed, sent a message) keeps the verdict.
 
     Args:
@@ -164,7 +166,55 @@ def due(project: Project, session: str) -> list[Due]:
         " ORDER BY runs.changed_at, launches.tool_use_id",
         *(project.key, session),
     )
-    return [Due(_launch(row), "failed" if row["state"] == "failed" else "completed", row["words"]) for row in rows]
+    return [
+        Due(_launch(row), "failed", row["words"] or _MISSING)
+        if row["state"] in ("failed", "missing")
+        else Due(_launch(row), "completed", row["words"])
+        for row in rows
+    ]
+
+
+def running(project: Project, session: str) -> list[Launch]:
+    """Return the launches whose agents have been started and have not reported an end."""
+    _ensure(project)
+    rows = project.ledger.rows(
+        "SELECT launches.* FROM launches LEFT JOIN runs ON runs.project = launches.project"
+        " AND runs.session = launches.session AND runs.agent_id = launches.agent_id"
+        " WHERE launches.project = ? AND launches.session = ? AND launches.verdict IS NULL"
+        " AND launches.agent_id IS NOT NULL AND (runs.state IS NULL OR runs.state = 'running')"
+        " ORDER BY launches.launched_at, launches.tool_use_id",
+        *(project.key, session),
+    )
+    return [_launch(row) for row in rows]
+
+
+def still_there(project: Project, session: str, listed: Collection[str]) -> None:
+    """Note at a Stop which agents that were seen to start the client no longer lists.
+
+    One that was killed sends no SubagentStop (client fact §3.4). It is missing first, and counts as failed at the
+    next main-thread event only: its own last event may be on its way. Agents that run elsewhere never start here.
+    """
+    _ensure(project)
+    rows = project.ledger.rows(
+        "SELECT agent_id, agent_type FROM runs WHERE project = ? AND session = ? AND state = 'running'",
+        *(project.key, session),
+    )
+    for row in rows:
+        if row["agent_id"] not in listed:
+            reported(project, session, row["agent_id"], row["agent_type"], "missing")
+
+
+def compacts(project: Project, session: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether an unmarked compaction event is a subagent's own.
+
+    Clients that name their process to hooks (`CLAUDE_PID`) also mark such events with `agent_id`. On older ones it is
+    an agent's while the main thread waits for a foreground agent, or rests after a Stop with an agent still running.
+    While the main thread works beside a background agent nothing tells the two apart; then it counts as the main one.
+    """
+    if environ.get("CLAUDE_PID"):
+        return False
+    resting = sessions.resting(project, session) and bool(running(project, session))
+    return resting or in_foreground(project, session)
 
 
 def disputed(project: Project, session: str) -> list[Due]:
@@ -215,16 +265,15 @@ def in_foreground(project: Project, session: str) -> bool:
     send them unmarked.
     """
     _ensure(project)
-    open_launch = project.ledger.one(
-        "SELECT tool_use_id FROM launches WHERE project = ? AND session = ? AND verdict IS NULL AND agent_id IS NULL",
-        *(project.key, session),
-    )
     running = project.ledger.one(
-        "SELECT agent_id FROM runs WHERE project = ? AND session = ? AND state = 'running' AND agent_id NOT IN"
+        "SELECT runs.agent_id FROM runs JOIN launches ON launches.project = runs.project"
+        " AND launches.session = runs.session AND launches.verdict IS NULL AND launches.agent_id IS NULL"
+        " AND launches.launched_at <= runs.started_at"  # an older run was interrupted, which no event tells
+        " WHERE runs.project = ? AND runs.session = ? AND runs.state = 'running' AND runs.agent_id NOT IN"
         " (SELECT agent_id FROM launches WHERE project = ? AND session = ? AND agent_id IS NOT NULL)",
         *(project.key, session, project.key, session),
     )
-    return open_launch is not None and running is not None
+    return running is not None
 
 
 def _ensure(project: Project) -> None:

@@ -62,11 +62,7 @@ def launch(project: Project, session: str, tool_use_id: str, agent: str, descrip
     if workflow is None or phase is None:
         return None
     owners.take(project, workflow, session)  # a session that comes later must not keep the result from counting
-    if phase.status == "active":
-        return None
-    busy = any(other.status == "active" for other in workflow.phases)
-    if busy or phase.status == "completed":  # one phase at a time (R000-15); hooks never revive a finished one
-        return None
+    # The format itself sees to it that one phase is active at a time (R000-15) and that no hook revives a finished one.
     return _move(project, phase.id, lambda: hybrid.move(project, phase.id, "active", by="hook"))
 
 
@@ -92,18 +88,25 @@ def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
 
 def _apply(project: Project, session: str, due: Due) -> Moved | None:
     launched = due.launch
-    workflow = mine(project, session) if launched.phase else None
-    moved = None
-    if workflow and launched.phase and workflow.key == launched.workflow:
-        moved = _finish(project, workflow, launched.phase, due)
-    agents.judged(project, session, launched.tool_use_id, due.state)
+    phase = _phase(mine(project, session), launched) if launched.phase else None
+    # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
+    doubtful = phase is not None and phase.status == "completed" and due.state == "failed"
+    moved = _finish(project, phase, due) if phase and not doubtful else None
+    agents.judged(project, session, launched.tool_use_id, "completed" if doubtful else due.state)
     return moved
 
 
-def _finish(project: Project, workflow: Workflow, phase_id: str, due: Due) -> Moved | None:
-    phase = next((each for each in workflow.phases if each.id == phase_id), None)
-    if phase is None or phase.status in ("completed", "failed"):
-        return None  # finished already, perhaps by the agent itself (I000-8), or a retry that was never launched
+def _phase(workflow: Workflow | None, launched: Launch) -> Phase | None:
+    if workflow is None or workflow.key != launched.workflow:
+        return None
+    return next((each for each in workflow.phases if each.id == launched.phase), None)
+
+
+def _finish(project: Project, phase: Phase, due: Due) -> Moved | None:
+    """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
+    if phase.status == "failed":
+        return None  # a retry that was never launched
+    phase_id = phase.id
     if due.state == "failed":
         failed = _move(project, phase_id, lambda: hybrid.move(project, phase_id, "failed", by="hook"))
         return failed and Moved(failed.workflow, failed.phase, failed.words or due.words)

@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from holdfast.project import Project
 
+_ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
 TABLE = """
 CREATE TABLE IF NOT EXISTS sessions (
     project TEXT NOT NULL, id TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    process INTEGER, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
+    process INTEGER, resting INTEGER NOT NULL DEFAULT 0,
+    first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
     PRIMARY KEY (project, id))
 """
 
@@ -34,7 +39,7 @@ def seen(project: Project, session: str, process: str | None = None) -> None:
     Args:
         project: where.
         session: the client's session id.
-        process: `CLAUDE_PID` of the hook's environment, if set.
+        process: the client's process id, if it is known (`client_process`).
     """
     project.ledger.ensure(TABLE)
     now = clock.stamp()
@@ -42,10 +47,46 @@ def seen(project: Project, session: str, process: str | None = None) -> None:
         "INSERT INTO sessions (project, id, worktree, host, client, process, first_seen, last_seen)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, id) DO UPDATE SET worktree = excluded.worktree, host = excluded.host,"
-        " process = COALESCE(excluded.process, sessions.process), last_seen = excluded.last_seen, ended_at = NULL",
+        " process = COALESCE(excluded.process, sessions.process), last_seen = excluded.last_seen, ended_at = NULL,"
+        " resting = 0",
         *(project.key, session, project.worktree, project.host, project.client),
         *(_number(process), now, now),
     )
+
+
+def rest(project: Project, session: str) -> None:
+    """Note that a session's turn is over; its next event of its own ends the rest (`seen`)."""
+    project.ledger.ensure(TABLE)
+    project.ledger.run(
+        "UPDATE sessions SET resting = 1, last_seen = ? WHERE project = ? AND id = ?",
+        *(clock.stamp(), project.key, session),
+    )
+
+
+def resting(project: Project, session: str) -> bool:
+    """Tell whether a session's last event was the end of a turn."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one("SELECT resting FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    return bool(row and row["resting"])
+
+
+def client_process(environ: Mapping[str, str]) -> str | None:
+    """Return the client's process id: `CLAUDE_PID`, or from older clients the ancestor that is called `claude`.
+
+    None where neither is to be found; then a session that crashed counts as live until its silence is long enough.
+    """
+    if environ.get("CLAUDE_PID"):
+        return environ["CLAUDE_PID"]
+    process = os.getppid()
+    for _ in range(_ANCESTORS):
+        try:
+            name, _, rest = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")
+        except OSError:  # no Linux, or gone
+            return None
+        if name.partition("(")[2] == "claude":
+            return str(process)
+        process = int(rest.split()[1])
+    return None
 
 
 def ended(project: Project, session: str) -> None:

@@ -1,0 +1,221 @@
+"""`holdfast handlers …` lists, trusts, checks and writes handlers."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import client, events, faults, loader, paths, trust
+from holdfast.project import Project
+from holdfast.testing import HoldfastProject
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = "from holdfast import *\n\n\n@hookimpl\ndef on_stop(event):\n    return None\n"
+GUARD = "from holdfast import *\n\n\n@hookimpl(strict=True)\ndef on_pre_tool_use(event):\n    return None\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a handler of its own that nobody trusts yet; no shipped handlers, no client."""
+    monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
+    monkeypatch.setattr(client, "version", lambda: None)
+    root = tmp_path / "project"
+    write(paths.project_handlers(root) / "mine.py")
+    return root
+
+
+def write(path: Path, text: str = GOOD) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def trusted(root: Path) -> list[str]:
+    files = loader.find(Project.open(root, trusted=trust.config_trusted(root)))
+    return [file.name for file in files if file.place == "project" and file.trusted]
+
+
+def test_the_list_tells_what_runs_and_what_does_not(root: Path) -> None:
+    """Per event, in order, from which file; an untrusted one is there with the reason."""
+    yours = write(paths.user_handlers() / "yours.py")
+
+    said = holdfast("handlers", "list", "--json", root=root).json
+
+    rows = {row["file"]: row for row in said["events"]["Stop"]}
+    assert list(rows) == [str(yours), str(root / ".claude" / "handlers" / "mine.py")]
+    assert [(row["place"], row["trusted"]) for row in rows.values()] == [("user", True), ("project", False)]
+    text = holdfast("handlers", "list", root=root).out
+    assert text.index("yours.py") < text.index("mine.py")
+    assert "not trusted" in text
+
+
+def test_the_shipped_handlers_are_listed_for_their_events() -> None:
+    """What a fresh install runs; the recorder is off, and it is said how to switch it on."""
+    text = holdfast("handlers", "list").out
+
+    for words in ("PreCompact", "save_workflow.py", "SessionStart", "restore_workflow.py", "handlers.on"):
+        assert words in text
+    assert "WorktreeCreate" not in text
+
+
+def test_trust_is_given_to_the_content_there_is(root: Path) -> None:
+    """It shows what a file answers; a change of content ends the trust."""
+    said = holdfast("handlers", "trust", "--yes", root=root).out
+
+    assert ".claude/handlers/mine.py" in said
+    assert "answers Stop" in said
+    assert trusted(root) == ["mine"]
+    assert "Nothing to trust" in holdfast("handlers", "trust", "--yes", root=root).out
+
+    write(paths.project_handlers(root) / "mine.py", GOOD + "\n")
+    assert trusted(root) == []
+
+
+def test_nothing_is_trusted_unasked(root: Path) -> None:
+    """Where nobody can be asked, --yes is needed."""
+    said = holdfast("handlers", "trust", root=root, code=1)
+
+    assert "add --yes" in said.err
+    assert trusted(root) == []
+
+
+@pytest.mark.parametrize(("answer", "count"), [("y\n", 1), ("n\n", 0), ("\n", 0)])
+def test_at_a_terminal_it_asks(root: Path, monkeypatch: pytest.MonkeyPatch, answer: str, count: int) -> None:
+    """The default is no."""
+    terminal = io.StringIO(answer)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+
+    said = holdfast("handlers", "trust", root=root, code=0 if count else 1)
+
+    assert "Trust them?" in said.out
+    assert len(trusted(root)) == count
+
+
+def test_what_it_would_replace_is_said_before(root: Path) -> None:
+    """`trust` prints what a file would shadow, and that a strict one of the user's stays."""
+    shadowed = write(paths.user_handlers() / "mine.py")
+    assert f"replaces {shadowed}" in holdfast("handlers", "trust", "--yes", root=root).out
+
+    write(shadowed, GUARD)
+    holdfast("handlers", "untrust", root=root)
+    said = holdfast("handlers", "trust", "--yes", root=root).out
+    assert f"would not replace {shadowed} (strict)" in said
+
+
+def test_single_files_are_trusted_and_untrusted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a path from here, or by the name in the handlers' folder."""
+    write(paths.project_handlers(root) / "other.py")
+    monkeypatch.chdir(root / ".claude")
+
+    holdfast("handlers", "trust", "--yes", "other.py", root=root)
+    assert trusted(root) == ["other"]
+    holdfast("handlers", "trust", "--yes", "handlers/mine.py", root=root)
+    assert trusted(root) == ["mine", "other"]
+
+    assert "1 file(s)" in holdfast("handlers", "untrust", "mine.py", root=root).out
+    assert trusted(root) == ["other"]
+    assert "1 file(s)" in holdfast("handlers", "untrust", root=root).out
+    assert trusted(root) == []
+
+
+@pytest.mark.parametrize("name", ["/etc/hosts", "../shipped", "README.md", "nope.py"])
+def test_what_is_no_handler_of_the_project_is_not_trusted(root: Path, name: str) -> None:
+    """Only its handlers and its holdfast.toml are."""
+    write(root / "README.md", "x")
+
+    said = holdfast("handlers", "trust", "--yes", name, root=root, code=1)
+
+    assert said.err.startswith("holdfast: ")
+    assert trusted(root) == []
+
+
+def test_the_projects_configuration_is_trusted_with_its_handlers(root: Path) -> None:
+    """Until then it may set only what is harmless."""
+    config = write(paths.project_config(root), 'todos = "off"\n')
+    assert not trust.config_trusted(root)
+
+    assert 'configuration: todos = "off"' in holdfast("handlers", "trust", "--yes", root=root).out
+
+    assert trust.config_trusted(root)
+    config.write_text('todos = "tell"\n')
+    assert not trust.config_trusted(root)
+
+
+def test_check_names_the_ones_at_fault(root: Path) -> None:
+    """Exit 1 if there are any; the sound ones are counted."""
+    write(paths.user_handlers() / "bad.py", "1 / 0\n" + GOOD)
+    write(paths.user_handlers() / "good.py")
+
+    said = holdfast("handlers", "check", root=root, code=1)
+
+    assert "user/bad.py: " in said.out
+    assert "ZeroDivisionError" in said.out
+    assert "2 of 3 handler files are sound." in said.out
+    (fault,) = holdfast("handlers", "check", "--json", root=root, code=1).json
+    assert fault["file"] == str(paths.user_handlers() / "bad.py")
+    assert fault["place"] == "user"
+
+
+def test_check_names_what_went_wrong_when_it_ran(root: Path) -> None:
+    """A handler that loads may still have failed."""
+    write(paths.user_handlers() / "late.py", GOOD)
+    (file,) = [file for file in loader.find(Project.open(root)) if file.name == "late"]
+    faults.remember("Stop", file, "raised KeyError: 'x'")
+
+    assert "Stop: raised KeyError: 'x' (once" in holdfast("handlers", "check", root=root, code=1).out
+
+
+def test_check_is_content_with_sound_handlers(root: Path) -> None:
+    """Exit 0, and an empty array for programs."""
+    assert "1 of 1 handler files are sound." in holdfast("handlers", "check", root=root).out
+    assert holdfast("handlers", "check", "--json", root=root).json == []
+
+
+def test_the_shipped_handlers_are_sound() -> None:
+    """All of them load."""
+    assert holdfast("handlers", "check", "--json").json == []
+
+
+@pytest.mark.parametrize("event", events.EVENTS)
+def test_a_new_handler_works_as_it_is_written(root: Path, event: str) -> None:
+    """For every event `new` writes a file that loads and answers without a fault."""
+    holdfast("handlers", "new", "fresh", "--event", event, root=root)
+
+    needed = {"tool_name": "Bash"} if event == "PermissionDenied" else {}  # an event nobody has recorded yet
+    fired = HoldfastProject(root).fire(event, **needed)
+
+    assert (paths.user_handlers() / "fresh.py").is_file()
+    assert fired.faults == []
+
+
+def test_a_new_handler_of_the_project_is_trusted(root: Path) -> None:
+    """Its author has just had it written; its content is hashed like any other."""
+    said = holdfast("handlers", "new", "fresh", "--event", "Stop", "--in-project", root=root).out
+
+    assert str(root / ".claude" / "handlers" / "fresh.py") in said
+    assert trusted(root) == ["fresh"]
+
+
+def test_new_never_overwrites(root: Path) -> None:
+    """Another name is asked for."""
+    said = holdfast("handlers", "new", "mine", "--event", "Stop", "--in-project", root=root, code=1)
+
+    assert "exists already; choose another name" in said.err
+    assert (paths.project_handlers(root) / "mine.py").read_text() == GOOD
+
+
+@pytest.mark.parametrize("arguments", [("a-b",), ("../x",), ("_hidden",), ("",), ("fresh", "--event", "Nonsense")])
+def test_a_wrong_name_or_event_is_a_usage_error(root: Path, arguments: tuple[str, ...]) -> None:
+    """Exit 2, and nothing is written."""
+    given = arguments if len(arguments) > 1 else (*arguments, "--event", "Stop")
+
+    holdfast("handlers", "new", *given, root=root, code=2)
+
+    assert not paths.user_handlers().exists()

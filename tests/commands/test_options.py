@@ -1,0 +1,104 @@
+"""Options mean the same on every command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from holdfast import trust
+from holdfast.commands import options
+from holdfast.errors import HoldfastError
+from tests.commandline import holdfast
+from tests.handmade import ME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_project_is_named_or_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--project`, HOLDFAST_PROJECT_DIR, CLAUDE_PROJECT_DIR, then upward from here."""
+    folders = {name: tmp_path / name for name in ("option", "ours", "theirs", "here")}
+    for folder in folders.values():
+        (folder / ".claude").mkdir(parents=True)
+    (folders["here"] / "deep" / "down").mkdir(parents=True)
+    monkeypatch.chdir(folders["here"] / "deep" / "down")
+    assert options.open_project(None).root == folders["here"]
+
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(folders["theirs"]))
+    assert options.open_project(None).root == folders["theirs"]
+    monkeypatch.setenv("HOLDFAST_PROJECT_DIR", str(folders["ours"]))
+    assert options.open_project(None).root == folders["ours"]
+    assert options.open_project(str(folders["option"])).root == folders["option"]
+    assert options.open_project("../../../option").root == folders["option"]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [["start", "T"], ["next"], ["done"], ["update", "--remind", "x"], ["list"], ["show"], ["explain"], ["status"]],
+)
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, verb: list[str]) -> None:
+    """State must not land somewhere else unnoticed."""
+    said = holdfast(*verb, "--project", str(tmp_path / "nope"), code=1)
+
+    assert "--project names" in said.err
+    assert "is not a folder" in said.err
+
+
+def test_a_missing_project_is_an_error_of_ours(tmp_path: Path) -> None:
+    """It is caught at the front, with the others."""
+    with pytest.raises(HoldfastError):
+        options.open_project(str(tmp_path / "nope"))
+
+
+def test_the_projects_configuration_counts_as_far_as_it_is_trusted(tmp_path: Path) -> None:
+    """On the command line as on the hook path."""
+    (tmp_path / ".claude").mkdir()
+    path = tmp_path / ".claude" / "holdfast.toml"
+    path.write_text('todos = "off"\n')
+    assert options.open_project(str(tmp_path)).config.todos == "tell"
+
+    trust.grant(tmp_path, {".claude/holdfast.toml": trust.digest(path.read_bytes())})
+    assert options.open_project(str(tmp_path)).config.todos == "off"
+
+
+def test_the_session_is_the_bash_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Client fact: Bash gets CLAUDE_CODE_SESSION_ID; a person's terminal has none."""
+    assert options.session() is None
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "")
+    assert options.session() is None
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", ME)
+    assert options.session() == ME
+
+
+def test_readings_get_their_mark() -> None:
+    """R001-08: entries begin with `@`."""
+    assert options.as_reading(("a.md", "@b.md", "/c d.md")) == ("@a.md", "@b.md", "@/c d.md")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        ("true", True),
+        ("null", None),
+        ('"7"', "7"),
+        ('{"a": [1]}', {"a": [1]}),
+        ("plain text", "plain text"),
+        ("", ""),
+        ("NaN", "NaN"),
+        ("Infinity", "Infinity"),
+        ("é😀", "é😀"),
+    ],
+)
+def test_a_context_value_may_be_json(text: str, value: object) -> None:
+    """A value that is JSON is taken as JSON, any other as text."""
+    assert options.as_context([f" key ={text}"]) == {"key": value}
+
+
+@pytest.mark.parametrize("text", ["", "novalue", "=x", "  =x"])
+def test_a_pair_needs_a_name_and_a_sign(text: str) -> None:
+    """Else it is a wrong call."""
+    with pytest.raises(click.BadParameter, match="is not K=V"):
+        options.as_context([text])
