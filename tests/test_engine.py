@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, intake, log, outcomes, paths, trust
+from holdfast import engine, faults, intake, log, outcomes, paths, trust
 from holdfast.calls import Answer
 from holdfast.events import EVENTS, EventError, parse
 from holdfast.loader import Call, HandlerFile
@@ -697,7 +697,7 @@ def test_a_fault_is_logged_on_every_event(event: str) -> None:
 
     answers = [Answer(call.label, fault="broke down")]
     reply, said = engine.conclude(parse(smallest), [call], answers)
-    engine.note_faults(parse(smallest), [call], answers)
+    faults.note_answers(parse(smallest), [call], answers)
 
     assert (reply.stdout, reply.stderr, reply.exit_code, said) == ("", "", 0, [])
     assert f"error {event}: user/a.py: on_a broke down session=s1" in log.tail(1)[0]

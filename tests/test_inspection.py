@@ -55,8 +55,8 @@ def the_file(project: Project, name: str) -> HandlerFile:
 
 
 def test_sound_handlers_have_no_complaints(project: Project) -> None:
-    """Loading calls nothing: a handler that would answer is silent."""
-    user_handler("good")
+    """Loading calls nothing: a handler that would fail when it is called is none that does not load."""
+    user_handler("good", GOOD.replace("return None", "raise RuntimeError"))
 
     assert complaints(project) == []
 

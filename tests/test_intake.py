@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -125,6 +126,22 @@ def test_what_is_too_large_is_read_to_its_end() -> None:
     """The client is never left blocked on a full pipe, and the size named is the whole one."""
     with pytest.raises(Oversize, match="stdin holds 5000000 bytes"):
         read_bytes(b"x" * 5_000_000)
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_what_is_too_large_is_not_kept(tmp_path: Path) -> None:
+    """Beyond the limit input is read and forgotten: 30 MB of it cost the memory of a few chunks."""
+    file = tmp_path / "large"
+    file.write_bytes(b"x" * 30_000_000)
+    descriptor = os.open(file, os.O_RDONLY)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Oversize):
+            read(descriptor)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+        os.close(descriptor)
 
 
 @pytest.mark.parametrize("cut", ['{"a":"' + "x" * 2_000 + '"}', "[" * 2_000, '"' + "ä" * 2_000 + '"'])

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import isolation, log, outcomes
+from holdfast.child import CAPTURE_LIMIT
 from holdfast.config import Config
 from holdfast.context import Context
 from holdfast.events import parse
-from holdfast.isolation import CAPTURE_LIMIT, Isolated
+from holdfast.isolation import Isolated
 from holdfast.loader import Call, HandlerFile
 from holdfast.project import Project
 from holdfast.scan import Route
@@ -310,7 +311,10 @@ def test_a_delivery_is_noted_whatever_later_handlers_do(tmp_path: Path, body: st
 def test_a_delivery_is_noted_even_past_the_deadline(tmp_path: Path) -> None:
     """When the event's time is used up by another handler, noting a delivery still gets a moment."""
     ward = isolated(0.5)
-    answers = ward.run([handler("a", DELIVERED.format("a", tmp_path)), handler("b", "sum(range(10**11))")])
+    note = f"lambda: (time.sleep(0.05), open('{tmp_path}/a', 'w').close())"
+    answers = ward.run(
+        [handler("a", f"return advise('a', on_delivered={note})"), handler("b", "sum(range(10**11))", timeout=60)]
+    )
     ward.deliver(answers[0].outcomes)
 
     assert noted(tmp_path) == ["a"]

@@ -24,7 +24,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ground": ("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded"),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
-        *("scan", "strictness", "trust", "faults", "loader", "calls", "isolation", "intake"),
+        *("scan", "strictness", "trust", "faults", "loader", "calls", "child", "isolation", "intake", "replying"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
     "engine": ("engine", "server"),

@@ -15,8 +15,8 @@ from holdfast import log, outcomes, recorded
 from holdfast.calls import Caller
 from holdfast.config import Config
 from holdfast.context import Context
-from holdfast.engine import note_faults
 from holdfast.events import EVENTS, model, parse, snake
+from holdfast.faults import note_answers
 from holdfast.loader import Call, HandlerFile
 from holdfast.outcomes import Outcome, OutcomeError
 from holdfast.project import Project
@@ -128,7 +128,7 @@ def test_an_outcome_the_event_rejects_is_the_handlers_fault_by_name(name: str, t
     assert answered == {f"user/says_{kind}.py: {function}" for kind in accepts}
     faults = {answer.label: answer.fault for answer in answers if answer.fault}
     assert set(faults) == {f"user/says_{kind}.py: {function}" for kind in set(EXAMPLES) - accepts}
-    note_faults(event, plan, answers)
+    note_answers(event, plan, answers)
     lines = "\n".join(log.tail(100))
     for kind in set(EXAMPLES) - accepts:
         assert f"{name}: user/says_{kind}.py: {function} {kind}() is not accepted on {name}" in lines

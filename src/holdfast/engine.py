@@ -9,22 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, faults, intake, loader, log, paths
+from holdfast import events, faults, intake, loader, log, paths, replying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.calls import Answer
     from holdfast.events.event import Event
-    from holdfast.loader import Call, HandlerFile
+    from holdfast.loader import Call
     from holdfast.merging import Reply
     from holdfast.outcomes import Outcome
     from holdfast.project import Project
 
 READ_LIMIT = 20.0  # seconds the client has to write the payload and close stdin
-LONGEST_START = (
-    1.0  # seconds of a process's age that count as its start; a process that is older was not started for us
-)
+LONGEST_START = 1.0  # seconds of a process's age that count; one that is older was not started for this event
 MARGIN = 0.8  # the share of the client's own time limit that we use, so that our reply comes before its end
 
 
@@ -43,7 +41,7 @@ def main(argument: str | None = None) -> int:
     """
     started = time.monotonic() - min(_age(), LONGEST_START)
     try:
-        streams = _Streams()
+        streams = replying.Streams()
         signal.signal(signal.SIGTERM, _end)
         payload = _read(argument, streams)
         return answer(payload, os.environ, started, streams) if payload else 0
@@ -54,7 +52,7 @@ def main(argument: str | None = None) -> int:
     return 0
 
 
-def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, streams: _Streams) -> int:
+def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, streams: replying.Streams) -> int:
     """Dispatch a payload to the handlers that want it and write the reply.
 
     Args:
@@ -80,11 +78,11 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
         answers = isolated.run(plan)
         answers += judge_again(isolated.judge, plan, answers)
         reply, said = conclude(event, plan, answers)
-        _write_environment(reply, environ)
+        replying.write_environment(reply, environ)
         streams.write(reply)
         isolated.deliver([said[position] for position in reply.delivered])
-        _note_printed(event, plan, isolated.printed)
-        note_faults(event, plan, answers)
+        faults.note_printed(event, plan, isolated.printed)
+        faults.note_answers(event, plan, answers)
     except BaseException:
         isolated.abandon()
         raise
@@ -111,21 +109,12 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
     """
     name = payload["hook_event_name"]
     found = loader.find(project)
-    _note_unusable(name, found)
+    faults.note_unusable(name, found)
     files = [file for file in found if any(route.event == name for route in file.routes)]
     if not any(file.active for file in files):
         return [], None
     event = events.parse(payload)
     return loader.plan(files, name, event.matcher_value), event
-
-
-def _note_unusable(event: str, files: Sequence[HandlerFile]) -> None:
-    """Name the files whose text is at fault in the log, once for each content."""
-    for file in files:
-        if file.active and file.faults and not faults.of(file):
-            fault = "; ".join(file.faults)
-            log.write("error", f"{event}: {file.place}/{file.path.name} {fault}")
-            faults.remember(event, file, fault)
 
 
 def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> tuple[Reply, list[Outcome]]:
@@ -149,24 +138,6 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
         if given.fault and given.label in strict:
             said.append(refusal(name, f"{given.label} {given.fault}"))
     return merge(name, said), said
-
-
-def note_faults(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> None:
-    """Name the handlers that failed in the log and remember what they did; the reply has been written by then."""
-    files = {call.label: call.file for call in plan}
-    for given in answers:
-        if given.fault:
-            log.write("error", f"{event.hook_event_name}: {given.label} {given.fault}", session=event.session_id)
-            faults.remember(event.hook_event_name, files[given.label], given.fault)
-
-
-def _note_printed(event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray]) -> None:
-    """Name the handlers that print: the client would read it as their answer, had it not been kept away."""
-    for call in plan:
-        text = printed.get(call.label, bytearray()).decode(errors="replace").strip()
-        if text:
-            log.write("warning", f"{event.hook_event_name}: {call.label} printed, which nobody reads: {text}")
-            faults.remember(event.hook_event_name, call.file, f"printed, which nobody reads: {text[:80]!r}")
 
 
 def refusal(event: str, fault: str) -> Outcome:
@@ -204,7 +175,7 @@ def _refusals_only(given: Answer) -> Answer:
     return replace(given, outcomes=tuple(o for o in given.outcomes if o.kind in ("deny", "ask", "defer")))
 
 
-def _read(argument: str | None, streams: _Streams) -> dict[str, Any] | None:
+def _read(argument: str | None, streams: replying.Streams) -> dict[str, Any] | None:
     """Read the payload; None, with a log line that says what came, when it is not for us."""
     signal.signal(signal.SIGALRM, _end)
     signal.setitimer(signal.ITIMER_REAL, READ_LIMIT)
@@ -228,7 +199,7 @@ def _read(argument: str | None, streams: _Streams) -> dict[str, Any] | None:
     return payload
 
 
-def _refuse_oversize(error: intake.Oversize, argument: str | None, streams: _Streams) -> None:
+def _refuse_oversize(error: intake.Oversize, argument: str | None, streams: replying.Streams) -> None:
     """A call that cannot be shown to a strict handler which would have judged it is refused; any other passes."""
     from holdfast.merging import merge
     from holdfast.scan import STRICT_EVENTS
@@ -243,25 +214,6 @@ def _refuse_oversize(error: intake.Oversize, argument: str | None, streams: _Str
         streams.write(merge(name, [refusal(name, f"{', '.join(guards)}: {error}")]))
 
 
-def _write_environment(reply: Reply, environ: Mapping[str, str]) -> None:
-    """Append variables to the file the client reads before each Bash command, unless they stand there."""
-    target = environ.get("CLAUDE_ENV_FILE")
-    if not target or not (reply.variables or reply.path):
-        return
-    from shlex import quote
-
-    lines = [f"export {name}={quote(value)}" for name, value in reply.variables.items()]
-    lines += [f'export PATH="$PATH":{quote(folder)}' for folder in reply.path]
-    try:
-        known = Path(target).read_text("utf-8", "surrogateescape") if Path(target).exists() else ""
-        new = "".join(f"{line}\n" for line in lines if f"\n{line}\n" not in f"\n{known}\n")
-        if new:
-            with Path(target).open("a", encoding="utf-8") as file:
-                file.write(new if not known or known.endswith("\n") else "\n" + new)
-    except (OSError, ValueError) as error:
-        log.write("warning", f"the environment file could not be written: {error}")
-
-
 def _age() -> float:
     """Return the seconds since this process was started, for the client's time runs from then on."""
     try:
@@ -273,25 +225,3 @@ def _age() -> float:
 
 def _end(signum: int, frame: object) -> None:
     raise _Ended
-
-
-class _Streams:
-    """The client's stdout and stderr, out of reach of everything that prints while handlers run."""
-
-    def __init__(self) -> None:
-        """Keep private copies and point the standard descriptors away from the client."""
-        self.private = (os.dup(1), os.dup(2))
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        os.close(nowhere)
-
-    def write(self, reply: Reply) -> None:
-        """Write the reply; a client that has gone is nobody's error."""
-        for descriptor, text in zip(self.private, (reply.stdout, reply.stderr), strict=True):
-            data = memoryview(text.encode("utf-8", errors="replace"))
-            try:
-                while data:
-                    data = data[os.write(descriptor, data) :]
-            except OSError:
-                return

@@ -10,9 +10,12 @@ from holdfast.errors import HoldfastError
 from holdfast.state import atomic, lock
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.loader import HandlerFile
+    from holdfast.calls import Answer
+    from holdfast.events.event import Event
+    from holdfast.loader import Call, HandlerFile
 
 _KEPT = 200  # files remembered; the ones that failed longest ago go
 
@@ -45,6 +48,33 @@ def of(file: HandlerFile) -> str:
         return ""
     times = "once" if known["count"] == 1 else f"{known['count']} times"
     return f"{known['event']}: {known['fault']} ({times}, last at {known['at']})"
+
+
+def note_unusable(event: str, files: Sequence[HandlerFile]) -> None:
+    """Name the files whose text is at fault in the log, once for each content."""
+    for file in files:
+        if file.active and file.faults and not of(file):
+            fault = "; ".join(file.faults)
+            log.write("error", f"{event}: {file.place}/{file.path.name} {fault}")
+            remember(event, file, fault)
+
+
+def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> None:
+    """Name the handlers that failed in the log and remember what they did; the reply has been written by then."""
+    files = {call.label: call.file for call in plan}
+    for given in answers:
+        if given.fault:
+            log.write("error", f"{event.hook_event_name}: {given.label} {given.fault}", session=event.session_id)
+            remember(event.hook_event_name, files[given.label], given.fault)
+
+
+def note_printed(event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray]) -> None:
+    """Name the handlers that print: the client would read it as their answer, had it not been kept away."""
+    for call in plan:
+        text = printed.get(call.label, bytearray()).decode(errors="replace").strip()
+        if text:
+            log.write("warning", f"{event.hook_event_name}: {call.label} printed, which nobody reads: {text}")
+            remember(event.hook_event_name, call.file, f"printed, which nobody reads: {text[:80]!r}")
 
 
 def _load() -> dict[str, dict[str, Any]]:

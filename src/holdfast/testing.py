@@ -129,7 +129,7 @@ class HoldfastProject:
 
     def send(self, payload: dict[str, Any]) -> Fired:
         """Send one payload as it is; see `fire`."""
-        from holdfast import calls, engine, isolation, log
+        from holdfast import calls, engine, faults, isolation, log
         from holdfast.context import Context
 
         environ = {"CLAUDE_PROJECT_DIR": str(self.root), "CLAUDECODE": "1"}
@@ -144,11 +144,11 @@ class HoldfastProject:
         reply, said = engine.conclude(event, plan, answers)
         for position in reply.delivered:
             isolation.note_delivery(said[position])
-        engine.note_faults(event, plan, answers)
+        faults.note_answers(event, plan, answers)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")
-        faults = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
-        return Fired(reply.stdout, reply.exit_code, faults, reply.variables, reply.path)
+        failed = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
+        return Fired(reply.stdout, reply.exit_code, failed, reply.variables, reply.path)
 
 
 @pytest.fixture

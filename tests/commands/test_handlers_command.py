@@ -126,9 +126,12 @@ def test_single_files_are_trusted_and_untrusted(root: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("name", ["/etc/hosts", "../shipped", "README.md", "nope.py"])
-def test_what_is_no_handler_of_the_project_is_not_trusted(root: Path, name: str) -> None:
+def test_what_is_no_handler_of_the_project_is_not_trusted(
+    root: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """Only its handlers and its holdfast.toml are."""
     write(root / "README.md", "x")
+    monkeypatch.chdir(root)
 
     said = holdfast("handlers", "trust", "--yes", name, root=root, code=1)
 

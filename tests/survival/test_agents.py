@@ -299,6 +299,16 @@ def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Projec
     assert agents.in_foreground(project, ME)
 
 
+def test_an_agent_in_the_background_is_not_taken_for_one_that_was_denied(project: Project) -> None:
+    """Of two calls of one batch the first was denied and the second runs in the background."""
+    launch(project, "denied")
+    launch(project, "background")
+    report(project, "running")
+    agents.named(project, ME, "background", RUN)
+
+    assert not agents.in_foreground(project, ME)
+
+
 def test_after_a_launch_was_given_up_nobody_waits(project: Project) -> None:
     """An interrupted agent fires no SubagentStop; at the next prompt it is known to be gone."""
     launch(project)

@@ -1,0 +1,55 @@
+"""Putting a reply where the client reads it: stdout, stderr and the environment file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import log
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.merging import Reply
+
+
+class Streams:
+    """The client's stdout and stderr, out of reach of everything that prints while handlers run."""
+
+    def __init__(self) -> None:
+        """Keep private copies and point the standard descriptors away from the client."""
+        self.private = (os.dup(1), os.dup(2))
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+
+    def write(self, reply: Reply) -> None:
+        """Write the reply; a client that has gone is nobody's error."""
+        for descriptor, text in zip(self.private, (reply.stdout, reply.stderr), strict=True):
+            data = memoryview(text.encode("utf-8", errors="replace"))
+            try:
+                while data:
+                    data = data[os.write(descriptor, data) :]
+            except OSError:
+                return
+
+
+def write_environment(reply: Reply, environ: Mapping[str, str]) -> None:
+    """Append variables to the file the client reads before each Bash command, unless they stand there."""
+    target = environ.get("CLAUDE_ENV_FILE")
+    if not target or not (reply.variables or reply.path):
+        return
+    from shlex import quote
+
+    lines = [f"export {name}={quote(value)}" for name, value in reply.variables.items()]
+    lines += [f'export PATH="$PATH":{quote(folder)}' for folder in reply.path]
+    try:
+        known = Path(target).read_text("utf-8", "surrogateescape") if Path(target).exists() else ""
+        new = "".join(f"{line}\n" for line in lines if f"\n{line}\n" not in f"\n{known}\n")
+        if new:
+            with Path(target).open("a", encoding="utf-8") as file:
+                file.write(new if not known or known.endswith("\n") else "\n" + new)
+    except (OSError, ValueError) as error:
+        log.write("warning", f"the environment file could not be written: {error}")
