@@ -96,6 +96,16 @@ def test_what_comes_next_is_not_started_twice(tool: Tool) -> None:
     assert "Its prompt" not in fired.context
 
 
+def test_a_helper_in_the_background_is_not_taken_for_what_comes_next(tool: Tool) -> None:
+    """Some agent runs, but not for the phase that begins."""
+    first, helper = Agent(tool.project), Agent(tool.project, "look around", "Explore", number=2)
+    first.about_to()
+    helper.about_to()
+    helper.launched()
+
+    first.returned().assert_advised("Next:", SECOND, "Its prompt")
+
+
 def test_a_phase_that_begins_is_not_named_as_what_comes_next(tool: Tool) -> None:
     """At a launch the model is about to do it; being told to would make it do it twice."""
     assert "Next:" not in Agent(tool.project).about_to().context
