@@ -46,6 +46,14 @@ def call(place: Place) -> bytes:
     return json.dumps(place.payload("PreToolUse-Bash")).encode() + b"\n"
 
 
+def fake_package(folder: Path) -> None:
+    """Write a package whose engine only says where it lies and what it was asked."""
+    (folder / "holdfast").mkdir(parents=True)
+    (folder / "holdfast" / "__init__.py").touch()
+    text = "def main(argument):\n    print(__file__, argument, flush=True)\n    return 0\n"
+    (folder / "holdfast" / "engine.py").write_text(text)
+
+
 # --- every recorded payload ---------------------------------------------------------------------------------------
 
 
@@ -91,26 +99,27 @@ def test_any_flags_will_do(place: Place, flags: tuple[str, ...]) -> None:
 
 def test_the_packages_beside_it_win(place: Place, tmp_path: Path) -> None:
     """With ROOT filled in, that Holdfast runs and not one that the interpreter has installed."""
-    other = tmp_path / "other" / "holdfast"
-    other.mkdir(parents=True)
-    (other / "__init__.py").touch()
-    (other / "engine.py").write_text(
-        "def main(argument):\n    print('the other one', argument, flush=True)\n    return 0\n"
-    )
+    fake_package(tmp_path / "other")
     copy = processes.copy_of_entrypoint(tmp_path / "run", str(tmp_path / "other"))
 
     ended = processes.run([*INTERPRETER, str(copy), "Stop"], b"", place.environ(), place.root)
 
-    assert ended.stdout == "the other one Stop\n"
+    assert ended.stdout == f"{tmp_path}/other/holdfast/engine.py Stop\n"
 
 
 def test_a_link_to_it_finds_the_same_package(place: Place, tmp_path: Path) -> None:
-    """Started through a link from anywhere, the entrypoint's real place counts."""
-    link = tmp_path / "elsewhere" / "dispatch.py"
+    """Started through a link from anywhere, the entrypoint's real place counts: the checkout's `src`."""
+    checkout, link = tmp_path / "checkout", tmp_path / "elsewhere" / "dispatch.py"
+    fake_package(checkout / "src")
+    fake_package(tmp_path / "src")
+    (checkout / "hooks").mkdir()
+    (checkout / "hooks" / "dispatch.py").write_bytes(ENTRYPOINT.read_bytes())
     link.parent.mkdir()
-    link.symlink_to(ENTRYPOINT)
+    link.symlink_to(checkout / "hooks" / "dispatch.py")
 
-    assert processes.run([*INTERPRETER, str(link)], call(place), place.environ(), place.root).advice == "it works"
+    ended = processes.run([*INTERPRETER, str(link), "Stop"], b"", place.environ(), place.root)
+
+    assert ended.stdout == f"{checkout}/src/holdfast/engine.py Stop\n"
 
 
 @pytest.mark.parametrize("flags", [("-IS",), ()])
@@ -329,13 +338,11 @@ def test_the_first_imports_are_sys_alone() -> None:
 def test_an_installed_package_finds_itself(tmp_path: Path, place: Place) -> None:
     """As the wheel lays it out, `_shipped/hooks/dispatch.py` finds the package two folders up."""
     site = tmp_path / "site"
-    (site / "holdfast").mkdir(parents=True)
-    (site / "holdfast" / "__init__.py").touch()
-    (site / "holdfast" / "engine.py").write_text("def main(argument):\n    print(__file__, flush=True)\n    return 0\n")
+    fake_package(site)
     shipped = site / "holdfast" / "_shipped" / "hooks" / "dispatch.py"
     shipped.parent.mkdir(parents=True)
     shipped.write_bytes(ENTRYPOINT.read_bytes())
 
     ended = processes.run([*INTERPRETER, str(shipped)], b"", place.environ(), ROOT)
 
-    assert ended.stdout == f"{site}/holdfast/engine.py\n"
+    assert ended.stdout == f"{site}/holdfast/engine.py None\n"

@@ -194,8 +194,9 @@ def test_a_stdin_that_is_never_closed_is_given_up(place: Place) -> None:
     script = "import sys; from holdfast import engine; engine.READ_LIMIT = 0.3; sys.exit(engine.main('PreToolUse'))"
     read, write = os.pipe()
     os.write(write, b'{"hook_event_name": "PreTool')
+    environ = place.environ(PYTHONPATH=str(processes.SOURCE))
     done = subprocess.run(
-        [sys.executable, "-c", script], stdin=read, env=place.environ(), capture_output=True, timeout=60, check=False
+        [sys.executable, "-c", script], stdin=read, env=environ, capture_output=True, timeout=60, check=False
     )
     os.close(read)
     os.close(write)
@@ -291,16 +292,21 @@ def test_a_guard_that_fails_at_its_second_judgement_refuses(place: Place) -> Non
     assert place.fire(bash(place)).specific["permissionDecision"] == "deny"
 
 
-def test_a_guard_that_ran_last_is_not_asked_twice(place: Place) -> None:
-    """Who has already seen the final input is not called again."""
-    count = f"open('{place.root}/calls', 'a').write('x')"
-    place.user_handler("a_change", handler("return change_input({'command': 'pwd'})"))
-    place.user_handler("b_guard", handler(count, options="strict=True"))
-    place.user_handler("c_free", handler(count))
+def test_only_a_guard_that_has_not_seen_the_final_input_is_asked_twice(place: Place) -> None:
+    """Handlers that are not strict, and guards that ran after the last change, are called once."""
+    count = "open('{}/{}', 'a').write('x')"
+    place.user_handler("a_free", handler(count.format(place.root, "free")))
+    place.user_handler("b_guard", handler(count.format(place.root, "early"), options="strict=True"))
+    place.user_handler("c_change", handler("return change_input({'command': 'pwd'})"))
+    place.user_handler("d_guard", handler(count.format(place.root, "late"), options="strict=True"))
 
     place.fire(bash(place))
 
-    assert (place.root / "calls").read_text() == "xx"
+    assert {name: (place.root / name).read_text() for name in ("free", "early", "late")} == {
+        "free": "x",
+        "early": "xx",
+        "late": "x",
+    }
 
 
 # --- strict -------------------------------------------------------------------------------------------------------
@@ -400,7 +406,7 @@ def grant(place: Place, path: Path) -> None:
     script = "import sys; from pathlib import Path; from holdfast import trust; root, path = map(Path, sys.argv[1:]); "
     script += "trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})"
     command = [sys.executable, "-c", script, str(place.root), str(path)]
-    subprocess.run(command, check=True, timeout=60, env=place.environ())
+    subprocess.run(command, check=True, timeout=60, env=place.environ(PYTHONPATH=str(processes.SOURCE)))
 
 
 def test_an_untrusted_projects_configuration_changes_no_handler(place: Place) -> None:

@@ -35,9 +35,9 @@ def loaded_by(run_python: RunPython, script: str) -> set[str]:
 def loaded_for(place: Place, payload: dict[str, Any]) -> set[str]:
     """Return all modules that are there when the engine has answered an event, in the engine's own process."""
     out = place.root / "modules"
-    script = "import site, sys; site.main(); from holdfast import engine; engine.main(None); "
-    script += "open(sys.argv[1], 'w').write('\\n'.join(sys.modules))"
-    command = [*processes.INTERPRETER, "-c", script, str(out)]
+    script = "import site, sys; site.main(); sys.path.insert(0, sys.argv[1]); from holdfast import engine; "
+    script += "engine.main(None); open(sys.argv[2], 'w').write('\\n'.join(sys.modules))"
+    command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE), str(out)]
     ended = processes.run(command, json.dumps(payload).encode(), place.environ(), place.root)
     assert ended.exit_code == 0, ended.stderr
     return set(out.read_text().split())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import LedgerError
-from holdfast.state import ledger as module
+from holdfast.state import connection
 from holdfast.state.ledger import Ledger, new_id
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def test_transactions_nest(ledger: Ledger) -> None:
 
 def test_a_transaction_holds_the_write_lock_from_its_start(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """While one process reads and decides, no other one can write: a locked ledger is a LedgerError."""
-    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(connection, "_PATIENCE", 0.05)
     assert ledger.file is not None
     with Ledger.open(ledger.file) as other, ledger.transaction():
         with pytest.raises(LedgerError, match=r"ledger\.db: database is locked"):
@@ -161,16 +161,19 @@ def test_errors_name_the_file(ledger: Ledger) -> None:
     assert _ids(ledger) == []
 
 
-def test_a_disk_that_fills_up_is_an_error_and_undoes_the_block(ledger: Ledger) -> None:
-    """When the disk fills in mid-transaction nothing of it stays, and the ledger goes on working."""
+def test_a_disk_that_fills_up_undoes_the_block_and_costs_no_event(ledger: Ledger) -> None:
+    """When the disk fills in mid-transaction nothing of it stays in the file; the rest of the run is in memory."""
+    file = ledger.file
     pages = ledger.rows("PRAGMA page_count")[0]["page_count"]
     ledger.run(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(LedgerError, match="full"), ledger.transaction():
+    with ledger.transaction():
         ledger.run("INSERT INTO notes VALUES ('small', 1, NULL)")
         ledger.run("INSERT INTO notes VALUES ('big', 1, ?)", b"x" * 1_000_000)
 
-    assert _ids(ledger) == []
-    assert ledger.run("INSERT INTO notes VALUES ('small', 1, NULL)") == 1
+    assert "full" in str(ledger.problem)
+    assert _ids(ledger) == ["big"]
+    with Ledger.open(file) as again:
+        assert _ids(again) == []
 
 
 def test_closing_twice_is_fine(tmp_path: Path) -> None:
@@ -257,8 +260,27 @@ def test_corrupt_bytes_are_kept_and_memory_used(tmp_path: Path, content: bytes) 
     assert file.read_bytes() == content
 
 
-def test_damage_inside_is_an_error_when_met(tmp_path: Path) -> None:
-    """A ledger whose later pages are damaged opens, and the statement that meets the damage is a LedgerError."""
+def test_damage_inside_is_survived_when_met(tmp_path: Path) -> None:
+    """A ledger whose later pages are damaged opens; where the damage is met the run goes on in memory, and says so."""
+    file = tmp_path / "ledger.db"
+    with Ledger.open(file) as opened:
+        opened.ensure(NOTES)
+        for number in range(200):
+            opened.run("INSERT INTO notes VALUES (?, 1, ?)", f"{number:03}", b"x" * 1000)
+    raw = file.read_bytes()
+    damaged = raw[:8192] + b"\xff" * (len(raw) - 8192)
+    file.write_bytes(damaged)
+
+    with Ledger.open(file) as opened:
+        opened.ensure(NOTES)
+        assert opened.rows("SELECT * FROM notes") == []
+        assert "malformed" in str(opened.problem)
+        assert opened.run("INSERT INTO notes VALUES ('new', 1, NULL)") == 1
+    assert file.read_bytes() == damaged
+
+
+def test_the_damage_is_survived_in_a_transaction(tmp_path: Path) -> None:
+    """Nested blocks go on in memory as they were begun."""
     file = tmp_path / "ledger.db"
     with Ledger.open(file) as opened:
         opened.ensure(NOTES)
@@ -267,8 +289,33 @@ def test_damage_inside_is_an_error_when_met(tmp_path: Path) -> None:
     raw = file.read_bytes()
     file.write_bytes(raw[:8192] + b"\xff" * (len(raw) - 8192))
 
-    with Ledger.open(file) as opened, pytest.raises(LedgerError, match="malformed"):
-        opened.rows("SELECT * FROM notes")
+    with Ledger.open(file) as opened:
+        opened.ensure(NOTES)
+        with opened.transaction(), opened.transaction():
+            opened.run("UPDATE notes SET n = 2")
+            opened.run("INSERT INTO notes VALUES ('new', 1, NULL)")
+        assert _ids(opened) == ["new"]
+
+
+def test_an_older_table_gets_the_columns_it_lacks(tmp_path: Path) -> None:
+    """An upgrade that adds a column loses no row and needs no step of the user's."""
+    file = tmp_path / "ledger.db"
+    with Ledger.open(file) as opened:
+        opened.ensure("CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY)")
+        opened.run("INSERT INTO notes VALUES ('old')")
+
+    newer = "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, number INTEGER NOT NULL DEFAULT 7, extra TEXT)"
+    with Ledger.open(file) as opened:
+        opened.ensure(newer)
+        opened.run("INSERT INTO notes (id, number, extra) VALUES ('new', 1, 'x')")
+        rows = opened.rows("SELECT id, number, extra FROM notes ORDER BY id DESC")
+    assert rows == [{"id": "old", "number": 7, "extra": None}, {"id": "new", "number": 1, "extra": "x"}]
+
+
+def test_a_wrong_column_is_still_an_error(ledger: Ledger) -> None:
+    """A mistake in a statement is not taken for an old table."""
+    with pytest.raises(LedgerError, match="no such column"):
+        ledger.rows("SELECT nonsense FROM notes")
 
 
 def _filled(file: Path) -> None:
@@ -408,17 +455,17 @@ with Ledger.open(Path(sys.argv[1])) as opened:
 
 def test_a_ledger_busy_at_its_birth_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Switching to write-ahead logging fails at once while another process does it; then it is simply done again."""
-    real, failures = module._configure, list[str]()
+    real, failures = connection._configure, list[str]()
 
-    def busy_twice(connection: sqlite3.Connection) -> None:
+    def busy_twice(opened: sqlite3.Connection) -> None:
         if len(failures) < 2:
             error = sqlite3.OperationalError("database is locked")
             error.sqlite_errorname = "SQLITE_BUSY"
             failures.append(error.sqlite_errorname)
             raise error
-        real(connection)
+        real(opened)
 
-    monkeypatch.setattr(module, "_configure", busy_twice)
+    monkeypatch.setattr(connection, "_configure", busy_twice)
     with Ledger.open(tmp_path / "l.db") as opened:
         assert (opened.problem, len(failures)) == (None, 2)
 

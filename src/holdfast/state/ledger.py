@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import threading
-import time
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LedgerError
+from holdfast.state.connection import connect, is_lost, memory
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,6 +33,7 @@ class Ledger:
         self.problem = problem
         self._connection = connection
         self._ensured: set[str] = set()
+        self._tables: dict[str, None] = {}  # all DDL that was asked for, in its order
         self._depth = 0
         self._guard = threading.RLock()
 
@@ -47,17 +46,17 @@ class Ledger:
         import sqlite3
 
         if file is None:
-            return cls(_memory(), None, "the ledger has no file, so nothing is remembered after this run")
+            return cls(memory(), None, "the ledger has no file, so nothing is remembered after this run")
         try:
-            return cls(_connect(file), file, None)
+            return cls(connect(file), file, None)
         except (sqlite3.Error, OSError) as error:
-            advice = "nothing is remembered after this run; `holdfast doctor` says more"
-            return cls(_memory(file), None, f"{file}: the ledger cannot be used ({error}): {advice}")
+            return cls(memory(file), None, _unusable(file, error))
 
     def ensure(self, ddl: str) -> None:
         """Run `CREATE … IF NOT EXISTS` statements, separated by semicolons, once per connection. Raises LedgerError."""
         if ddl in self._ensured:
             return
+        self._tables[ddl] = None
         for statement in ddl.split(";"):
             if statement.strip():
                 self.run(statement)
@@ -111,11 +110,61 @@ class Ledger:
     def _execute(self, sql: str, values: tuple[object, ...] = ()) -> tuple[list[dict[str, Any]], int]:
         import sqlite3
 
-        try:
-            with self._guard, closing(self._connection.execute(sql, values)) as cursor:
-                return cursor.fetchall(), cursor.rowcount
-        except sqlite3.Error as error:
-            raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
+        with self._guard:
+            try:
+                return self._attempt(sql, values)
+            except sqlite3.Error as error:
+                if not self._mended(error):
+                    raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
+            try:
+                return self._attempt(sql, values)
+            except sqlite3.Error as error:
+                raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
+
+    def _attempt(self, sql: str, values: tuple[object, ...]) -> tuple[list[dict[str, Any]], int]:
+        with closing(self._connection.execute(sql, values)) as cursor:
+            return cursor.fetchall(), cursor.rowcount
+
+    def _mended(self, error: sqlite3.Error) -> bool:
+        """Bring an older table up to date, or give up a file that can no longer be used; tell whether to try again."""
+        import sqlite3
+
+        if "no such column" in str(error) or "has no column" in str(error):
+            return sum(self._add_columns(ddl) for ddl in self._tables) > 0
+        if self.file is None or not is_lost(error):
+            return False
+        self.problem = _unusable(self.file, error)
+        with suppress(sqlite3.Error):
+            self._connection.close()  # undoes what was begun, and lets go of its locks
+        self._connection = memory(self.file)
+        self.file = None
+        for depth in range(self._depth):
+            self._attempt(_verbs(depth)[0], ())
+        for ddl in self._tables:
+            for statement in filter(str.strip, ddl.split(";")):
+                self._attempt(statement, ())
+        return True
+
+    def _add_columns(self, ddl: str) -> int:
+        """Add what an earlier version's tables lack, each with its default or empty; return how many there were."""
+        with closing(memory()) as wanted:
+            for statement in filter(str.strip, ddl.split(";")):
+                wanted.execute(statement)
+            names = [row["name"] for row in wanted.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            columns = {name: wanted.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
+        added = 0
+        for name in names:
+            known = {row["name"] for row in self._attempt(f"PRAGMA table_info({name})", ())[0]}
+            for column in (row for row in columns[name] if row["name"] not in known):
+                kind = f"{column['name']} {column['type']} DEFAULT {column['dflt_value'] or 'NULL'}"
+                self._attempt(f"ALTER TABLE {name} ADD COLUMN {kind}", ())
+                added += 1
+        return added
+
+
+def _unusable(file: Path | None, error: Exception) -> str:
+    advice = "nothing is remembered after this run; `holdfast doctor` says more"
+    return f"{file}: the ledger cannot be used ({error}): {advice}"
 
 
 def new_id() -> str:
@@ -125,99 +174,8 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
-    return {column[0]: value for column, value in zip(cursor.description, values, strict=True)}
-
-
 def _verbs(depth: int) -> tuple[str, str, tuple[str, ...]]:
     if depth == 0:
         return "BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",)
     name = f"inner_{depth}"
     return f"SAVEPOINT {name}", f"RELEASE {name}", (f"ROLLBACK TO {name}", f"RELEASE {name}")
-
-
-def _connect(file: Path) -> sqlite3.Connection:
-    """Return a connection to a ledger that can be written. Raises OSError or sqlite3.Error."""
-    _prepare(file)
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        connection = _dial(str(file))
-        try:
-            _configure(connection)
-        except BaseException as error:
-            connection.close()
-            if not _busy(error) or time.monotonic() >= deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return connection
-
-
-def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
-    import sqlite3
-
-    connection = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=uri)
-    connection.row_factory = _row
-    return connection
-
-
-def _prepare(file: Path) -> None:
-    """Make sure that the file exists, is private and can be written. Raises OSError."""
-    from holdfast.paths import ensure_private
-
-    folder = ensure_private(file.parent)
-    # An existing file is not opened: closing it again would end the locks that SQLite holds on it in this process.
-    with suppress(FileExistsError):
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    info = file.stat()
-    if not stat.S_ISREG(info.st_mode):
-        raise OSError("it is not a regular file")
-    if stat.S_IMODE(info.st_mode) & 0o077:
-        with suppress(PermissionError):
-            file.chmod(0o600)
-    if not (os.access(file, os.W_OK) and os.access(folder, os.W_OK)):
-        raise PermissionError("its folder is read-only")
-    disk = os.statvfs(folder)
-    if disk.f_bavail * disk.f_frsize < _ROOM:
-        raise OSError("its disk is full")
-
-
-def _configure(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging; SQLite does not wait for others here, so the caller tries again."""
-    if connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":
-        connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-
-
-def _busy(error: BaseException) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
-
-
-def _memory(file: Path | None = None) -> sqlite3.Connection:
-    """Return a ledger in memory holding what can be read of `file`, so that a full disk forgets nothing old."""
-    if file is None or not _is_file(file):
-        return _dial(":memory:")
-    for access in ("mode=ro", "mode=ro&immutable=1"):
-        connection = _dial(":memory:")
-        if _copy(f"{file.absolute().as_uri()}?{access}", connection):
-            return connection
-        connection.close()
-    return _dial(":memory:")
-
-
-def _copy(source: str, target: sqlite3.Connection) -> bool:
-    """Copy a ledger as far as it is sound; tell whether it was."""
-    import sqlite3
-
-    with suppress(sqlite3.Error), closing(_dial(source, uri=True)) as origin:
-        origin.backup(target)
-        return bool(target.execute("PRAGMA quick_check").fetchone()["quick_check"] == "ok")
-    return False
-
-
-def _is_file(file: Path) -> bool:
-    try:
-        return file.is_file()
-    except OSError:
-        return False
