@@ -23,7 +23,7 @@ def test_walls():
 
 def test_nothing_points_at_the_real_home(home: Path) -> None:
     """Every folder Holdfast would write to lies inside the test's own home."""
-    places = [paths.config_dir(), paths.state_dir(), paths.cache_dir(), paths.data_dir(), paths.launcher()]
+    places = [paths.config_dir(), paths.state_dir(), paths.launcher()]
 
     assert all(place.is_relative_to(home) for place in places)
     assert os.environ["XDG_RUNTIME_DIR"] == str(home / "run")

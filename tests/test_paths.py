@@ -22,8 +22,6 @@ def test_folders_follow_the_user_s_choice(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert paths.user_config() == tmp_path / "CONFIG/holdfast/holdfast.toml"
     assert paths.user_handlers() == tmp_path / "CONFIG/holdfast/handlers"
     assert paths.log_file() == tmp_path / "STATE/holdfast/log/holdfast.log"
-    assert paths.cache_dir() == tmp_path / "CACHE/holdfast"
-    assert paths.data_dir() == tmp_path / "DATA/holdfast"
 
 
 def test_the_registered_command_s_place_is_fixed(monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_everything_is_kept_in_the_tests_own_folder(holdfast_project: Make, tmp_
     holdfast_project()
     log.write("info", "here")
 
-    for folder in (paths.config_dir(), paths.state_dir(), paths.cache_dir(), paths.data_dir(), paths.log_file()):
+    for folder in (paths.config_dir(), paths.state_dir(), paths.log_file()):
         assert folder.is_relative_to(tmp_path)
     assert paths.log_file().exists()
 

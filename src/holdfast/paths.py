@@ -28,20 +28,6 @@ def state_dir() -> Path:
     return user_state_path(_APP, appauthor=False)
 
 
-def cache_dir() -> Path:
-    """Return the folder of what can be made again at any time (XDG_CACHE_HOME is respected)."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path(_APP, appauthor=False)
-
-
-def data_dir() -> Path:
-    """Return the folder of what is kept for good and is no state (XDG_DATA_HOME is respected)."""
-    from platformdirs import user_data_path
-
-    return user_data_path(_APP, appauthor=False)
-
-
 def log_file() -> Path:
     """Return the log's path; its folder need not exist yet."""
     return state_dir() / "log" / "holdfast.log"

@@ -260,9 +260,8 @@ def test_corrupt_bytes_are_kept_and_memory_used(tmp_path: Path, content: bytes) 
     assert file.read_bytes() == content
 
 
-def test_damage_inside_is_survived_when_met(tmp_path: Path) -> None:
-    """A ledger whose later pages are damaged opens; where the damage is met the run goes on in memory, and says so."""
-    file = tmp_path / "ledger.db"
+def _damaged(file: Path) -> bytes:
+    """Fill a ledger and damage its later pages; return the bytes it has now."""
     with Ledger.open(file) as opened:
         opened.ensure(NOTES)
         for number in range(200):
@@ -270,6 +269,13 @@ def test_damage_inside_is_survived_when_met(tmp_path: Path) -> None:
     raw = file.read_bytes()
     damaged = raw[:8192] + b"\xff" * (len(raw) - 8192)
     file.write_bytes(damaged)
+    return damaged
+
+
+def test_damage_inside_is_survived_when_met(tmp_path: Path) -> None:
+    """A ledger whose later pages are damaged opens; where the damage is met the run goes on in memory, and says so."""
+    file = tmp_path / "ledger.db"
+    damaged = _damaged(file)
 
     with Ledger.open(file) as opened:
         opened.ensure(NOTES)
@@ -282,12 +288,7 @@ def test_damage_inside_is_survived_when_met(tmp_path: Path) -> None:
 def test_the_damage_is_survived_in_a_transaction(tmp_path: Path) -> None:
     """Nested blocks go on in memory as they were begun."""
     file = tmp_path / "ledger.db"
-    with Ledger.open(file) as opened:
-        opened.ensure(NOTES)
-        for number in range(200):
-            opened.run("INSERT INTO notes VALUES (?, 1, ?)", f"{number:03}", b"x" * 1000)
-    raw = file.read_bytes()
-    file.write_bytes(raw[:8192] + b"\xff" * (len(raw) - 8192))
+    _damaged(file)
 
     with Ledger.open(file) as opened:
         opened.ensure(NOTES)

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.project import Project
-from holdfast.survival import owners
+from holdfast.survival import owners, sessions
 from holdfast.survival.selection import select
 from holdfast.workflow import formats
 from holdfast.workflow.model import Found
@@ -122,3 +122,17 @@ def test_an_error_names_no_more_than_one_can_read(project: Project, there: list[
     with pytest.raises(HoldfastError, match="and 90 more; name one by its id") as caught:
         select(project, None, None)
     assert len(str(caught.value)) < 4_000
+
+
+def test_another_live_sessions_workflow_is_nobodys_current_one(project: Project, there: list[Workflow]) -> None:
+    """A model that says `done` must not complete what another session works on; by name it can be reached."""
+    theirs = workflow(project.root, "Theirs")
+    there.append(theirs)
+    sessions.seen(project, OTHER)
+    owners.own(project, theirs, OTHER)
+
+    with pytest.raises(HoldfastError, match="1 belong to other live sessions.*Theirs"):
+        select(project, None, ME)
+    assert select(project, "Theirs", ME) is theirs
+    sessions.ended(project, OTHER)
+    assert select(project, None, ME) is theirs

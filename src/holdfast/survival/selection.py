@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.survival import owners
+from holdfast.survival import owners, sessions
 from holdfast.workflow import formats
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def select(project: Project, wanted: str | None, session: str | None) -> Workflo
     Args:
         project: where.
         wanted: an id, a title, a path or the unambiguous beginning of an id or title; None is "the current one".
-        session: the session that asks, if a model does: its own workflow is the current one.
+        session: the session that asks, if a model does: its own workflow is the current one, and another live
+            session's never is, unless it is named.
 
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
@@ -33,9 +34,15 @@ def select(project: Project, wanted: str | None, session: str | None) -> Workflo
     if wanted is not None:
         return _only(_named(workflows, wanted), f"named {wanted!r}", workflows)
     unfinished = [workflow for workflow in workflows if not workflow.finished]
-    if session and (own := [each for each in unfinished if owners.owner(project, each) == session]):
+    if session is None:
+        return _only(unfinished, "unfinished", workflows)
+    owner = {workflow.key: owners.owner(project, workflow) for workflow in unfinished}
+    if own := [each for each in unfinished if owner[each.key] == session]:
         return own[0]
-    return _only(unfinished, "unfinished", workflows)
+    others = sessions.live_others(project, session)
+    free = [each for each in unfinished if owner[each.key] not in others]
+    taken = len(unfinished) - len(free)
+    return _only(free, "unfinished" + (f" ({taken} belong to other live sessions)" if taken else ""), workflows)
 
 
 def _named(workflows: Sequence[Workflow], wanted: str) -> list[Workflow]:
