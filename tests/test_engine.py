@@ -292,6 +292,15 @@ def test_a_guard_that_fails_at_its_second_judgement_refuses(place: Place) -> Non
     assert place.fire(bash(place)).specific["permissionDecision"] == "deny"
 
 
+def test_a_guard_that_corrects_has_the_last_word(place: Place) -> None:
+    """A guard that mends an input instead of refusing it mends what a later handler made of it, too."""
+    mend = "return change_input({'command': event.tool_input['command'].replace('rm', 'ls')})"
+    place.user_handler("a_guard", handler(mend, options="strict=True"))
+    place.user_handler("b_change", handler("return change_input({'command': 'rm -rf x'})"))
+
+    assert place.fire(bash(place)).specific["updatedInput"] == {"command": "ls -rf x"}
+
+
 def test_only_a_guard_that_has_not_seen_the_final_input_is_asked_twice(place: Place) -> None:
     """Handlers that are not strict, and guards that ran after the last change, are called once."""
     count = "open('{}/{}', 'a').write('x')"
@@ -628,6 +637,15 @@ def test_a_prompt_that_is_too_large_to_judge_is_blocked(place: Place) -> None:
 
     assert "stdin holds" in refusal_of(place.fire(oversize("UserPromptSubmit", "prompt")))
     assert "nested" in refusal_of(place.fire(b'{"prompt": ' + b"[" * 100_000, "UserPromptSubmit"))
+
+
+def test_a_call_whose_input_is_no_object_is_refused_only_where_a_guard_would_judge_it(place: Place) -> None:
+    """A payload that lacks what its event cannot be without cannot be shown to a guard either."""
+    place.user_handler("guard", handler("return None", options="match='Bash', strict=True"))
+
+    assert "tool_input" in refusal_of(place.fire(bash(place, tool_input="ls")))
+    assert place.fire(bash(place, tool_input="ls", tool_name="Read")).stdout == ""
+    assert "tool_input" in place.log()
 
 
 def test_null_and_unknown_keys_are_dispatched(place: Place) -> None:

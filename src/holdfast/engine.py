@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import events, faults, intake, loader, log, paths, replying
+from holdfast.events.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,13 @@ def main(argument: str | None = None) -> int:
         streams = replying.Streams()
         signal.signal(signal.SIGTERM, _end)
         payload = _read(argument, streams)
-        return answer(payload, os.environ, started, streams) if payload else 0
+        if not payload:
+            return 0
+        try:
+            return answer(payload, os.environ, started, streams)
+        except EventError as error:
+            log.write("warning", f"{argument or 'event'} not dispatched: {error}")
+            _refuse_unseen(str(error), payload, argument, streams)
     except _Ended:
         log.write("warning", f"{argument or 'an event'} was ended before it was answered")
     except BaseException as error:  # noqa: BLE001 - fail open: our own bug never blocks a session
@@ -171,8 +178,10 @@ def judge_again(
 
 
 def _refusals_only(given: Answer) -> Answer:
-    """Keep what a second judgement may add: a refusal, a question or a fault, not the same advice twice."""
-    return replace(given, outcomes=tuple(o for o in given.outcomes if o.kind in ("deny", "ask", "defer")))
+    """Keep what a second judgement may add: a refusal, a question, a corrected input; not the same advice twice."""
+    return replace(
+        given, outcomes=tuple(o for o in given.outcomes if o.kind in ("deny", "ask", "defer", "change_input"))
+    )
 
 
 def _read(argument: str | None, streams: replying.Streams) -> dict[str, Any] | None:
@@ -183,7 +192,7 @@ def _read(argument: str | None, streams: replying.Streams) -> dict[str, Any] | N
         payload = intake.read(0)
     except intake.Oversize as error:
         log.write("warning", f"{argument or 'event'} not dispatched: {error}")
-        _refuse_oversize(error, argument, streams)
+        _refuse_unseen(str(error), error.head, argument, streams)
         return None
     except intake.IntakeError as error:
         log.write("warning", f"{argument or 'event'} not dispatched: {error}")
@@ -199,19 +208,19 @@ def _read(argument: str | None, streams: replying.Streams) -> dict[str, Any] | N
     return payload
 
 
-def _refuse_oversize(error: intake.Oversize, argument: str | None, streams: replying.Streams) -> None:
+def _refuse_unseen(reason: str, head: Mapping[str, Any], argument: str | None, streams: replying.Streams) -> None:
     """A call that cannot be shown to a strict handler which would have judged it is refused; any other passes."""
     from holdfast.merging import merge
     from holdfast.scan import STRICT_EVENTS
 
-    name = error.head.get("hook_event_name") or argument
+    name = head.get("hook_event_name") or argument
     if name not in STRICT_EVENTS or not os.environ.get("CLAUDE_PROJECT_DIR"):
         return
-    tool = error.head.get("tool_name")
+    tool = head.get("tool_name")
     plan = loader.plan(loader.find(open_project(os.environ)), name, tool if isinstance(tool, str) else None)
     guards = [call.label for call in plan if call.route.strict]
     if guards:
-        streams.write(merge(name, [refusal(name, f"{', '.join(guards)}: {error}")]))
+        streams.write(merge(name, [refusal(name, f"{', '.join(guards)}: {reason}")]))
 
 
 def _age() -> float:

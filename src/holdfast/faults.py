@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.events.event import Event
     from holdfast.loader import Call, HandlerFile
 
+PATIENCE = 0.5  # seconds to wait for another process: a fault that is not remembered is in the log
 _KEPT = 200  # files remembered; the ones that failed longest ago go
 
 
@@ -29,7 +30,7 @@ def remember(event: str, file: HandlerFile, fault: str) -> None:
         fault: what it did, as a sentence without a subject.
     """
     try:
-        with lock.locked(paths.ensure_private(paths.state_dir())):
+        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
             known = _load()
             before = known.pop(str(file.path), {})
             count = before.get("count", 0) + 1 if before.get("digest") == file.digest else 1

@@ -14,6 +14,7 @@ from holdfast.state import atomic, lock
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+PATIENCE = 0.5  # seconds to wait for another process: no event waits longer to be answered
 
 
 def recall(path: Path) -> tuple[Route, ...]:
@@ -33,7 +34,7 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
     if _load().get(str(path), []) == strict:
         return
     try:
-        with lock.locked(paths.ensure_private(paths.state_dir())):
+        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
             known = _load()
             known.pop(str(path), None)
             if strict:

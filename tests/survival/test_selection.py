@@ -131,7 +131,7 @@ def test_another_live_sessions_workflow_is_nobodys_current_one(project: Project,
     sessions.seen(project, OTHER)
     owners.own(project, theirs, OTHER)
 
-    with pytest.raises(HoldfastError, match="1 belong to other live sessions.*Theirs"):
+    with pytest.raises(HoldfastError, match=r"1 belong to other live sessions.*Theirs"):
         select(project, None, ME)
     assert select(project, "Theirs", ME) is theirs
     sessions.ended(project, OTHER)
