@@ -643,8 +643,10 @@ def test_a_call_whose_input_is_no_object_is_refused_only_where_a_guard_would_jud
     """A payload that lacks what its event cannot be without cannot be shown to a guard either."""
     place.user_handler("guard", handler("return None", options="match='Bash', strict=True"))
 
-    assert "tool_input" in refusal_of(place.fire(bash(place, tool_input="ls")))
-    assert place.fire(bash(place, tool_input="ls", tool_name="Read")).stdout == ""
+    odd = {name: bash(place) | {"tool_input": "ls", "tool_name": name} for name in ("Bash", "Read")}
+
+    assert "tool_input" in refusal_of(place.fire(odd["Bash"]))
+    assert place.fire(odd["Read"]).stdout == ""
     assert "tool_input" in place.log()
 
 
