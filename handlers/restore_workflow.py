@@ -1,4 +1,4 @@
-"""Restores workflows after a compaction: finds whose it is and puts its guidance into the model's context."""
+"""Restores workflows after a compaction: notes which sessions live, finds whose a workflow is, gives its guidance."""
 
 from pathlib import Path
 

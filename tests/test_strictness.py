@@ -105,3 +105,12 @@ def test_the_memory_is_readable_json(tmp_path: Path) -> None:
     strictness.remember(tmp_path / "guard.py", [GUARD])
 
     assert json.loads(memory().read_text())[str(tmp_path / "guard.py")][0]["function"] == "on_pre_tool_use"
+
+
+def test_a_damaged_memory_is_said_and_costs_no_event() -> None:
+    """What cannot be read counts as nothing, and the log names the file."""
+    paths.ensure_private(paths.state_dir())
+    (paths.state_dir() / "strict.json").write_text("{")
+
+    assert strictness.recall(paths.user_handlers() / "guard.py") == ()
+    assert any("strict.json: cannot be read" in line for line in log.tail(5))

@@ -32,11 +32,15 @@ class Overtime(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one call: the outcomes it returned, or the fault that kept it from answering."""
+    """What became of one call: the outcomes it returned, or the fault that kept it from answering.
+
+    `ran` is false when it was never its turn.
+    """
 
     label: str
     outcomes: tuple[Outcome, ...] = ()
     fault: str = ""
+    ran: bool = True
 
 
 @dataclass
@@ -107,6 +111,11 @@ class Caller:
         name, limit = self.event.hook_event_name, self.limit(call)
         try:
             given: Mapping[str, Any] = {"event": self.event.model_copy(deep=True), "context": self.context}
+        except RecursionError:
+            return Answer(
+                call.label, fault="was not called: the event is nested too deeply to be handed over", ran=False
+            )
+        try:
             with interrupted_after(limit):
                 returned = implementation.function(*(given[argument] for argument in implementation.argnames))
             said = outcomes.flatten(returned)

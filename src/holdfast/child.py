@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
 import time
 from dataclasses import dataclass, field
+from json import dumps, loads  # by name: a handler that changes the json module changes it for itself
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Child:
         line, _, rest = self._buffer.partition(b"\n")
         self._buffer = rest
         try:
-            message = json.loads(line)
+            message = loads(line)
         except ValueError:
             return None
         return message if isinstance(message, dict) else None
@@ -168,6 +168,6 @@ def read_some(descriptor: int) -> bytes | None:
 
 def write(descriptor: int, message: object) -> None:
     """Write one JSON message and its line end, whole. Raises OSError when nobody reads any more."""
-    data = memoryview(json.dumps(message).encode() + b"\n")
+    data = memoryview(dumps(message).encode() + b"\n")
     while data:
         data = data[os.write(descriptor, data) :]

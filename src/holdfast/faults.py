@@ -66,7 +66,8 @@ def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) 
     for given in answers:
         if given.fault:
             log.write("error", f"{event.hook_event_name}: {given.label} {given.fault}", session=event.session_id)
-            remember(event.hook_event_name, files[given.label], given.fault)
+            if given.ran:  # that no time was left for it was somebody else's doing
+                remember(event.hook_event_name, files[given.label], given.fault)
 
 
 def note_printed(event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray]) -> None:

@@ -61,7 +61,7 @@ def idle(file: HandlerFile) -> str:
     if not file.trusted:
         return "not trusted; see holdfast handlers trust"
     if file.off:
-        return "switched off; the configuration key handlers.on switches it on"
+        return "switched off; see handlers.off and, for what is off by default, handlers.on in the configuration"
     if file.replaced_by:
         return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
     if file.faults and not file.routes:

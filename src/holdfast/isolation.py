@@ -69,7 +69,9 @@ class Isolated:
         answers: dict[str, Answer] = {}
         while rest := [call for call in plan if call.label not in answers]:
             if time.monotonic() >= self.deadline:
-                answers.update((call.label, Answer(call.label, fault="did not run: no time was left")) for call in rest)
+                answers.update(
+                    (call.label, Answer(call.label, fault="did not run: no time was left", ran=False)) for call in rest
+                )
                 break
             self._run_rest(rest, answers)
         return [answers[call.label] for call in plan]
@@ -118,8 +120,10 @@ class Isolated:
                 said = self._heard_from(answer.label)
                 said += message["printed"].encode()[: CAPTURE_LIMIT - len(said)]
                 self.event = with_changes(self.event, answer.outcomes)
-            else:  # the child has no more to say and waits for `deliver`
-                return
+            elif "done" in message and any(call.label in answers for call in rest):
+                return  # the child has no more to say and waits for `deliver`
+            else:  # a handler has got at our words: whoever runs is at fault, and the others get another child
+                break
         answers[running] = Answer(running, fault=child.end())
 
     def _heard_from(self, label: str) -> bytearray:
@@ -169,12 +173,12 @@ def note_delivery(outcome: Outcome) -> None:
 
 def _to_wire(answer: Answer) -> dict[str, Any]:
     said = [outcomes.to_wire(outcome) for outcome in answer.outcomes]
-    return {"answer": answer.label, "outcomes": said, "fault": answer.fault}
+    return {"answer": answer.label, "outcomes": said, "fault": answer.fault, "ran": answer.ran}
 
 
 def _from_wire(message: dict[str, Any]) -> Answer:
     said = tuple(outcomes.from_wire(values) for values in message["outcomes"])
-    return Answer(message["answer"], said, message["fault"])
+    return Answer(message["answer"], said, message["fault"], message["ran"])
 
 
 def _heard(descriptor: int) -> list[dict[str, Any]]:

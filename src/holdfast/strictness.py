@@ -47,7 +47,10 @@ def remember(path: Path, routes: Iterable[Route]) -> None:
 def _load() -> dict[str, list[dict[str, Any]]]:
     try:
         content = json.loads(_file().read_bytes())
-    except (OSError, ValueError, RecursionError):
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        log.write("error", f"{_file()}: cannot be read ({error}); strict handlers that no longer load are not known")
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -218,3 +218,13 @@ def test_what_is_printed_for_programs_is_json_whatever_names_hold(tmp_path: Path
     said = holdfast(verb, "--json", root=tmp_path, session=OTHER)
 
     assert json.loads(said.out)
+
+
+def test_what_files_hold_reaches_no_terminal_raw(tmp_path: Path) -> None:
+    """A title from a repository's file must not send escape sequences to the user's terminal."""
+    holdfast("start", "A\x1b]0;pwn\x07B\nC", "--phase", "one\x1b[2J", root=tmp_path)
+    for command in ("list", "show", "status", "next", "explain"):
+        said = holdfast(command, root=tmp_path).out
+        assert "\x1b" not in said
+        assert "\x07" not in said
+    assert holdfast("list", root=tmp_path).out.count("\n") == 1

@@ -292,7 +292,7 @@ def test_a_helper_beside_the_agent_of_a_phase_does_not_finish_it(tool: Tool) -> 
     assert tool.statuses == DONE
 
 
-@pytest.mark.parametrize("words", ["phase_1", "Phase 1", "Write and run tests", "write  AND run\ntests"])
+@pytest.mark.parametrize("words", ["phase_1", "Phase 2/3", "Write and run tests", "write  AND run\ntests"])
 @pytest.mark.parametrize("field", ["description", "prompt"])
 def test_an_explicit_phase_beats_the_agents_name(tool: Tool, words: str, field: str) -> None:
     """I000-15: a phase's id or title in description or prompt decides, whatever agent does it."""

@@ -255,7 +255,7 @@ def test_corrupt_bytes_are_kept_and_memory_used(tmp_path: Path, content: bytes) 
     opened = Ledger.open(file)
 
     assert opened.problem is not None
-    assert "holdfast doctor" in opened.problem
+    assert "a new one is begun" in opened.problem
     _usable_in_memory(opened)
     assert file.read_bytes() == content
 

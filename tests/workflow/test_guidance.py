@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from dataclasses import replace
@@ -232,6 +233,19 @@ def test_many_facts_are_inline_or_in_the_sidecar(workflow: Workflow, count: int)
     assert sum(line.startswith("- ") for line in made.sidecar_text.split("\n")) == made.omitted + sum(
         line.startswith("- ") for line in made.text.split("\n")
     )
+
+
+def test_a_long_section_leaves_none_without_a_line(workflow: Workflow) -> None:
+    """R001-17: however many reminders there are, the required reading is listed, and to-dos and context begun."""
+    many = tuple(f"reminder {number} " + "x" * 80 for number in range(200))
+    readings = tuple(f"@docs/{number}.md" for number in range(60))
+    flow = dataclasses.replace(
+        workflow, reminders=many, reading=readings, context={f"k{n}": "v" * 50 for n in range(60)}
+    )
+    text = built(flow).text
+    assert text.count("\n- @docs/") == 60
+    assert text.count("\n- reminder ") > 20
+    assert text.count("\n- k") > 10
 
 
 def test_reminders_come_first_within_the_first_two_thousand(workflow: Workflow) -> None:

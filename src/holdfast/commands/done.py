@@ -18,6 +18,8 @@ def command(workflow_id: str | None, note: str, everything: bool, as_json: bool,
     """Complete the current phase and begin the following one; the last one completes the workflow."""
     project = options.open_project(project_dir)
     workflow = moving.find(project, workflow_id)
-    after = formats.get(workflow.format).done(project, workflow, note=note, everything=everything)
-    news = "The workflow is completed." if after.finished else f'Completed phase "{workflow.phase}".'
+    keeper = formats.get(workflow.format)
+    due = keeper.step(workflow)
+    after = keeper.done(project, workflow, note=note, everything=everything)
+    news = "The workflow is completed." if after.finished or due is None else f'Completed phase "{due.title}".'
     moving.tell(after, as_json, news)

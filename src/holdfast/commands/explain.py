@@ -17,4 +17,4 @@ def command(as_json: bool, project_dir: str | None) -> None:
     if as_json:
         options.print_json(explanation)
     else:
-        click.echo(text(explanation))
+        options.say(text(explanation))

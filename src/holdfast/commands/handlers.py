@@ -151,7 +151,10 @@ def _choose(project: Project, files: Sequence[Path]) -> dict[Path, bytes]:
 
 def _inside(project: Project, path: Path) -> Path:
     """Return a path that was given, as it lies in the project."""
-    whole = Path.cwd() / path if (Path.cwd() / path).exists() else paths.project_handlers(project.root) / path
+    places = (Path.cwd() / path, project.root / path, paths.project_handlers(project.root) / path)
+    whole = next((place for place in places if place.exists()), None)
+    if whole is None:
+        raise HoldfastError(f"{path} does not exist")
     absolute = whole.parent.resolve() / whole.name
     if not absolute.is_relative_to(project.root):
         raise HoldfastError(f"{path} does not lie in {project.root}")

@@ -37,7 +37,7 @@ def phase(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Set a phase's status, deliverables and hand-over; PHASE is phase_0, 0 or its title.
+    """Set a phase's status, deliverables and hand-over; PHASE is its id, such as phase_0, its number in the Markdown view, or its title.
 
     Completing a phase begins the following one; the last one completes the workflow.
     """
@@ -48,7 +48,8 @@ def phase(
         raise HoldfastError("nothing to change was given; see holdfast hybrid phase --help")
     moving.take(project, before)
     workflow, _ = hybrid.move(project, found, status, deliverables=deliverables, handover=handover or "", by="person")
-    moving.tell(workflow, as_json)
+    (changed,) = [each for each in workflow.phases if each.id == found]
+    moving.tell(workflow, as_json, f'Phase {changed.id} "{changed.title}" is {changed.status}.')
 
 
 @command.command()
@@ -77,7 +78,7 @@ def todos(as_json: bool, project_dir: str | None) -> None:
         options.print_json(lists.wanted(workflow))
     else:
         session = options.session()
-        click.echo(lists.request(workflow, todolists.task_ids(project, session) if session else {}))
+        options.say(lists.request(workflow, todolists.task_ids(project, session) if session else {}))
 
 
 def _only(project: Project) -> Workflow:
@@ -88,7 +89,7 @@ def _only(project: Project) -> Workflow:
 
 
 def _phase_id(workflow: Workflow, wanted: str) -> str:
-    """Return the id of the phase that is named by id, by its number from 0, or by title."""
+    """Return the id of the phase that is named by id, by its number in the Markdown view (from 0), or by title."""
     for each in workflow.phases:
         if wanted in (each.id, each.title) or wanted == each.id.removeprefix("phase_"):
             return each.id

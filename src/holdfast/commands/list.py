@@ -20,6 +20,6 @@ def command(as_json: bool, project_dir: str | None) -> None:
     if as_json:
         options.print_json([views.row(workflow) for workflow in found.workflows])
     elif found.workflows:
-        click.echo(views.table(found.workflows))
+        options.say(views.table(found.workflows))
     else:
         click.echo(f"No workflows in {project.root}. `holdfast start TITLE` starts one.")

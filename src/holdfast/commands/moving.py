@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from holdfast.commands import options
 from holdfast.survival import owners, progress, selection
 from holdfast.workflow import formats, views
@@ -54,4 +52,4 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
             f"Next: {step.text}.",
             *(["", "Prompt:", step.prompt] if step.agent or step.prompt != step.title else []),
         ]
-    click.echo("\n".join(lines).strip("\n"))
+    options.say("\n".join(lines).strip("\n"))

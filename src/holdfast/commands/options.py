@@ -11,6 +11,7 @@ import click
 
 from holdfast import paths, trust
 from holdfast.project import Project
+from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -78,6 +79,11 @@ def _read(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return value
+
+
+def say(text: str) -> None:
+    """Print a page for people; what files hold reaches no terminal with its control characters."""
+    click.echo(wording.clean(text))
 
 
 def print_json(value: object) -> None:

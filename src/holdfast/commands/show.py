@@ -20,4 +20,4 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
     if as_json:
         options.print_json(views.whole(workflow))
     else:
-        click.echo(views.text(workflow))
+        options.say(views.text(workflow))

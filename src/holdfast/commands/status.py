@@ -27,7 +27,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
     if as_json:
         options.print_json(status)
         return
-    click.echo(f"{status['root']}\nidentity {status['identity']}, ledger {status['ledger']}")
+    options.say(f"{status['root']}\nidentity {status['identity']}, ledger {status['ledger']}")
     _section("Workflows", [_workflow(each) for each in status["workflows"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
     _section("Not read", [f"{each['path']}: {each['reason']}" for each in status["problems"]])
@@ -80,6 +80,6 @@ def _compaction(row: dict[str, Any]) -> str:
 
 def _section(heading: str, lines: list[str]) -> None:
     if lines:
-        click.echo(f"\n{heading}")
+        options.say(f"\n{heading}")
         for line in lines:
-            click.echo(f"  {line}")
+            options.say(f"  {line}")

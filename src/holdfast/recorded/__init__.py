@@ -1,4 +1,4 @@
-"""Payloads of the real client, recorded by running it, for tests and for `holdfast simulate`."""
+"""Payloads of the real client, recorded by running it, for tests and for `holdfast demo`."""
 
 from __future__ import annotations
 

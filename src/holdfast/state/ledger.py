@@ -163,7 +163,7 @@ class Ledger:
 
 
 def _unusable(file: Path | None, error: Exception) -> str:
-    advice = "nothing is remembered after this run; `holdfast doctor` says more"
+    advice = "nothing is remembered after this run; once it is moved away a new one is begun"
     return f"{file}: the ledger cannot be used ({error}): {advice}"
 
 

@@ -1,4 +1,4 @@
-"""Extracts: what was last taken over from memory files and plans, so that old ones are never taken over twice."""
+"""Extracts: what was taken over from memory files and plans, or buried, so that old ones are never taken over twice."""
 
 from __future__ import annotations
 

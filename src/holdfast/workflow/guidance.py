@@ -88,7 +88,7 @@ def build(
     page = _Page([*first, *rest], pointer)
     head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD - _size(lead))
     budget = CAP - _size(lead) - _size(head) - _size(tail) - _MORE
-    body = page.fill((1, 0, 2, 3, 4, 5, 6, 7), by=range(8), budget=budget)
+    body = page.fill((1, 0, 2, 3, 4, 5, 6, 7), by=range(8), budget=budget, fair=True)
     more = [f"+{page.left} more in {'the sidecar' if sidecar else 'the state file'}"] if page.left else []
     return Guidance("\n".join([*lead, *head, *body, *more, *tail]), whole, page.left)
 
@@ -132,26 +132,38 @@ class _Page:
         """How many lines were not handed out."""
         return sum(map(len, self._lines))
 
-    def fill(self, order: Iterable[int], *, by: Iterable[int], budget: int) -> list[str]:
-        """Return lines within `budget` UTF-16 units, the sections served in the order `by` and shown in `order`."""
-        taken: dict[int, list[str]] = {}
-        for index in by:
-            taken[index] = self._take(index, budget)
-            budget -= _size(taken[index])
-        return [text for index in order for text in taken[index]]
+    def fill(self, order: Iterable[int], *, by: Iterable[int], budget: int, fair: bool = False) -> list[str]:
+        """Return lines within `budget` UTF-16 units, the sections served in the order `by` and shown in `order`.
 
-    def _take(self, index: int, budget: int) -> list[str]:
-        lines, taken = self._lines[index], [self._heading(index)]
-        room = budget - _size(taken)
-        for text in lines:
+        With `fair` each section first gets an equal share, so that a long one leaves no other without a line; what
+        is not used up goes to the sections in their order.
+        """
+        open_sections = [index for index in by if self._lines[index]]
+        counts = dict.fromkeys(open_sections, 0)
+        for most in (budget // max(len(open_sections), 1) if fair else 0, budget):
+            for index in open_sections:
+                room = budget - sum(self._cost(each, count) for each, count in counts.items() if each != index)
+                counts[index] = max(counts[index], self._fitting(index, min(room, most)))
+        return [text for index in order for text in self._take(index, counts.get(index, 0))]
+
+    def _cost(self, index: int, count: int) -> int:
+        return _size([self._heading(index), *self._lines[index][:count]]) if count else 0
+
+    def _fitting(self, index: int, room: int) -> int:
+        """Return how many lines of a section, with its heading, fit into `room` units."""
+        room -= _size([self._heading(index)])
+        for count, text in enumerate(self._lines[index]):
             room -= wording.units(text) + 1
             if room < 0:
-                break
-            taken.append(text)
-        if len(taken) == 1:
+                return count
+        return len(self._lines[index])
+
+    def _take(self, index: int, count: int) -> list[str]:
+        if not count:
             return []
+        taken = [self._heading(index), *self._lines[index][:count]]
         self._begun[index] = True
-        self._lines[index] = lines[len(taken) - 1 :]
+        self._lines[index] = self._lines[index][count:]
         return taken
 
     def _heading(self, index: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast.workflow.wording import one_line
+
 if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Step, Workflow
 
@@ -68,8 +70,8 @@ def text(workflow: Workflow) -> str:
 def table(workflows: tuple[Workflow, ...]) -> str:
     """Return workflows as lines: status, position, title, format and id."""
     return "\n".join(
-        f"{workflow.status:<9} {workflow.position:>5}  {workflow.title}"
-        f"{f' · {workflow.phase}' if workflow.phase else ''}  ({workflow.format} {workflow.id})"
+        f"{workflow.status:<9} {workflow.position:>5}  {one_line(workflow.title)}"
+        f"{f' · {one_line(workflow.phase)}' if workflow.phase else ''}  ({workflow.format} {workflow.id})"
         for workflow in workflows
     )
 

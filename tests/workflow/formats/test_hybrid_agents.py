@@ -56,7 +56,10 @@ def matched(flow: Workflow, text: str, agent: str = "someone") -> str | None:
     [
         ("phase_1", "phase_1"),
         ("Do PHASE_2 now", "phase_2"),
-        ("Phase 1: go", "phase_1"),
+        ("Phase 1: go", "phase_0"),
+        ("Phase 1: Write and run tests", "phase_1"),
+        ("Phase 2: Write and run tests", "phase_1"),
+        ("Phase 2 - Document the rest", "phase_2"),
         ("phase #2", "phase_2"),
         ("Phase 2/3", "phase_1"),
         ("phase 1 of 3, please", "phase_0"),
@@ -73,7 +76,7 @@ def matched(flow: Workflow, text: str, agent: str = "someone") -> str | None:
     ],
 )
 def test_an_explicit_phase_decides(text: str, phase: str | None) -> None:
-    """I000-15: an id, a number as in the id or a whole title; a title of one word only as a line of its own."""
+    """I000-15: an id, a whole title, or a number; a title of one word only on a line of its own or behind a number."""
     assert phase == matched(THREE, text)
 
 
@@ -89,6 +92,40 @@ def test_an_explicit_phase_decides(text: str, phase: str | None) -> None:
 def test_of_several_the_one_named_first_counts(description: str, prompt: str, phase: str) -> None:
     """I000-15: the description stands before the prompt, and what a hand-over mentions comes after the title."""
     assert phase == matched(THREE, f"{description}\n{prompt}")
+
+
+@pytest.mark.parametrize(
+    ("text", "agent", "phase"),
+    [
+        ("Phase 2: Build", "builder", "phase_1"),
+        ("Phase 2: Build it", "someone", "phase_1"),
+        ("Phase 2", "builder", "phase_1"),
+        ("Phase 2", "tester", "phase_2"),
+        ("Phase 2", "someone", "phase_1"),
+        ("Phase 1", "someone", "phase_1"),
+        ("phase_2", "builder", "phase_2"),
+    ],
+)
+def test_a_bare_number_means_what_fits(text: str, agent: str, phase: str) -> None:
+    """Ids count from 0, the guidance from 1: a title behind the number decides, then the agent, then what is due."""
+    phases: tuple[tuple[str, str, Status], ...] = (
+        ("Design", "planner", "completed"),
+        ("Build", "builder", "active"),
+        ("Test", "tester", "pending"),
+    )
+    assert matched(workflow(*phases, current=2), text, agent) == phase
+
+
+def test_what_is_named_as_finished_does_not_swallow_what_is_asked_for() -> None:
+    """A prompt may tell what is done already, or what comes later; the agent's own phase is meant."""
+    flow = workflow(
+        ("Design the API", "planner", "completed"),
+        ("Build the API", "builder", "active"),
+        ("Test it all", "t", "pending"),
+    )
+    assert matched(flow, "The phase 'Design the API' is done. Now: Build the API.", "builder") == "phase_1"
+    assert matched(flow, "Test it all comes later. Now: Build the API.", "builder") == "phase_1"
+    assert matched(flow, "Look at Design the API again", "builder") == "phase_0"
 
 
 def test_the_longer_of_two_titles_that_begin_alike_counts() -> None:

@@ -40,8 +40,8 @@ def extract_result(text: str) -> tuple[tuple[str, ...], str]:
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
     """Return the phase an agent was launched for, or None when it is for none.
 
-    `text` is the call's description followed by its prompt. What is named first decides: a phase's id or whole title,
-    else `Phase N` with the id's number (`Phase N/M` counts from 1, as the guidance does). The agent's name alone
+    `text` is the call's description followed by its prompt. What is named decides: a phase's id or whole title, else
+    `Phase N`; of several that are unfinished the agent's own, then the one named first. The agent's name alone
     counts only for the current or first pending phase, and only if no other unfinished phase has that agent.
     """
     folded = " ".join(text[:_READ].split()).casefold()
@@ -49,9 +49,15 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
     named = [
         (at, -len(each.title), each) for each in workflow.phases if (at := _named(each, folded, lines)) is not None
     ]
-    if named:
-        return min(named, key=lambda found: found[:2])[2]
-    return _numbered(workflow, folded) or _by_agent(workflow, agent)
+    phases = [each for *_, each in sorted(named, key=lambda found: found[:2])] or _numbered(workflow, folded)
+    return _meant(phases, agent) if phases else _by_agent(workflow, agent)
+
+
+def _meant(named: list[Phase], agent: str) -> Phase:
+    """Choose among phases that are named: a prompt may well tell what is done already."""
+    unfinished = [phase for phase in named if phase.status != "completed"]
+    own = [phase for phase in unfinished if phase.agent.strip() == agent.strip()]
+    return (own or unfinished or named)[0]
 
 
 def _blocks(text: str) -> dict[str, list[str]]:
@@ -133,11 +139,24 @@ def _whole(words: str, text: str) -> int:
     return match.start() if match else -1
 
 
-def _numbered(workflow: Workflow, text: str) -> Phase | None:
+def _numbered(workflow: Workflow, text: str) -> list[Phase]:
+    """Return the phases that `Phase N` can mean, the likelier first.
+
+    `Phase N/M` counts from 1, as the guidance does. A bare number counts from 0 in ids and in the Markdown view
+    (R000-08, R000-23) and from 1 in all else, so a title behind it decides, then what is due now.
+    """
     plain, counted = _NUMBERED.search(text), _OF_TOTAL.search(text)
     if counted and int(counted[2]) == workflow.total and (not plain or counted.start() < plain.start()):
-        return next((phase for phase in workflow.phases if phase.number == int(counted[1])), None)
-    return next((phase for phase in workflow.phases if plain and phase.id == f"phase_{int(plain[1])}"), None)
+        return [phase for phase in workflow.phases if phase.number == int(counted[1])]
+    if not plain:
+        return []
+    number, behind = int(plain[1]), text[plain.end() :].lstrip(" :-–—.\"'")
+    by_id = [phase for phase in workflow.phases if phase.id == f"phase_{number}"]
+    either = by_id + [phase for phase in workflow.phases if phase.number == number and phase not in by_id]
+    titled = [phase for phase in either if behind.startswith(" ".join(phase.title.split()).casefold())]
+    waiting = next((phase.number for phase in workflow.phases if phase.status == "pending"), None)
+    due = [phase for phase in either if phase.number == (workflow.current or waiting)]
+    return titled or [*due, *(phase for phase in either if phase not in due)]
 
 
 def _by_agent(workflow: Workflow, agent: str) -> Phase | None:
