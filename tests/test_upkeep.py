@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import client, demand, install, log, paths, scopes, trust, uninstall, upkeep
+from holdfast import client, demand, install, loader, log, paths, scopes, trust, uninstall, upkeep
 from holdfast.errors import StateError
 from holdfast.project import Project
 from holdfast.registration import group
@@ -68,11 +68,16 @@ def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Project, 
     assert upkeep.keep_registered(project) == []
 
 
+def refresh(settings: Path, project: Project) -> list[str]:
+    """Refresh with the handler files that are there now."""
+    return upkeep.refresh(settings, project, loader.find(project))
+
+
 def test_nothing_to_do_writes_nothing(project: Project) -> None:
     """Where all is as it should be, no file is touched and no lock is taken."""
     settings = installed("user", project)
     before = {path: path.stat().st_mtime_ns for path in Path.home().rglob("*")}
-    assert upkeep.refresh(settings, project) == []
+    assert refresh(settings, project) == []
     assert {path: path.stat().st_mtime_ns for path in Path.home().rglob("*")} == before
 
 
@@ -83,7 +88,7 @@ def test_settings_without_an_entry_of_ours_are_left_alone(project: Project, cont
     if content is not None:
         settings.parent.mkdir()
         settings.write_text(content)
-    assert upkeep.refresh(settings, project) == []
+    assert refresh(settings, project) == []
     assert (settings.read_text() if settings.exists() else None) == content
 
 
@@ -103,12 +108,12 @@ def test_a_project_trusted_later_is_registered_for_all_sessions(project: Project
     """Trusting adds the project's events to the user's settings; a session elsewhere does not take them away."""
     settings = installed("user", project)
     trusting(project)
-    assert upkeep.refresh(settings, project) == [f"{settings}: Setup: registered"]
+    assert refresh(settings, project) == [f"{settings}: Setup: registered"]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     assert upkeep.keep_registered(Project.open(elsewhere)) == []
     trust.revoke(project.root)
-    assert upkeep.refresh(settings, project) == [f"{settings}: Setup: no longer registered"]
+    assert refresh(settings, project) == [f"{settings}: Setup: no longer registered"]
 
 
 def test_what_another_project_still_needs_stays(project: Project, tmp_path: Path) -> None:
@@ -118,12 +123,12 @@ def test_what_another_project_still_needs_stays(project: Project, tmp_path: Path
     settings = installed("user", project)
     for each in (project, Project.open(other)):
         trusting(each)
-        upkeep.refresh(settings, each)
+        refresh(settings, each)
     trust.revoke(project.root)
-    assert upkeep.refresh(settings, project) == []
+    assert refresh(settings, project) == []
     assert "Setup" in events(settings)
     trust.revoke(other)
-    upkeep.refresh(settings, Project.open(other))
+    refresh(settings, Project.open(other))
     assert "Setup" not in events(settings)
 
 
@@ -136,7 +141,7 @@ def test_team_settings_are_never_edited_unasked(project: Project) -> None:
     (line,) = upkeep.keep_registered(project)
     assert "run holdfast install --scope project" in line
     assert settings.read_text() == before
-    assert upkeep.refresh(settings, project) == [f"{settings}: Setup: registered"]
+    assert refresh(settings, project) == [f"{settings}: Setup: registered"]
     assert upkeep.keep_registered(project) == []
 
 
@@ -145,7 +150,7 @@ def test_a_users_own_handlers_are_no_matter_of_the_team(project: Project) -> Non
     settings = installed("project", project)
     handler(paths.user_handlers(), "mine", "stop")
     assert upkeep.keep_registered(project) == []
-    assert upkeep.refresh(settings, project) == []
+    assert refresh(settings, project) == []
 
 
 def test_an_event_the_client_knew_at_install_stays(
@@ -168,7 +173,7 @@ def test_broken_settings_never_stop_a_session(project: Project) -> None:
     assert upkeep.keep_registered(project) == []
     assert any("a comment" in line for line in log.tail(5))
     with pytest.raises(StateError, match="a comment"):
-        upkeep.refresh(settings, project)
+        refresh(settings, project)
 
 
 def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: Project, tmp_path: Path) -> None:
@@ -176,7 +181,7 @@ def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: P
     target = scopes.target("project", project.root, tmp_path / "named.json")
     install.install(target)
     handler(paths.user_handlers(), "mine", "stop")
-    assert upkeep.refresh(target.settings, project) == []
+    assert refresh(target.settings, project) == []
     assert target.settings.read_text() == demand.printed(project.root)
 
 
@@ -184,7 +189,7 @@ def test_a_team_file_without_a_record_counts_as_the_teams(project: Project) -> N
     """A cloned project's settings are judged by their place."""
     settings = project.root / ".claude" / "settings.json"
     settings.write_text(json.dumps({"hooks": {"Stop": [group("Stop", None)]}}))
-    assert sorted(upkeep.refresh(settings, project)) == [
+    assert sorted(refresh(settings, project)) == [
         f"{settings}: SessionStart: registered",
         f"{settings}: Stop: no longer registered",
     ]

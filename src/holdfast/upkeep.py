@@ -18,13 +18,19 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 
-def refresh(settings: Path, project: Project) -> list[str]:
-    """Bring our entries in one settings file up to date with the handlers as they are now.
+def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
+    """Bring our entries in one settings file up to date with the handler files as they are now.
 
     A file without an entry of ours is left alone: who took them out wanted that. Returns a line per change.
     Raises StateError.
     """
-    return _refresh(settings, project, loader.find(project))
+    if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(_planned(settings, project, files)):
+        return []
+    with installs.held():
+        planned = _planned(settings, project, files)
+        if _due(planned):
+            carry_out(planned)
+    return [f"{settings}: {change}" for change in planned.text.changes]
 
 
 def keep_registered(project: Project) -> list[str]:
@@ -37,7 +43,7 @@ def keep_registered(project: Project) -> list[str]:
         files = loader.find(project)
         lines = []
         for scope in _PERSONAL:
-            lines += _refresh(scopes.target(scope, project.root).settings, project, files)
+            lines += refresh(scopes.target(scope, project.root).settings, project, files)
         return lines + _team_notice(project)
     except HoldfastError as error:
         log.write("warning", f"the registered events could not be brought up to date: {error}")
@@ -45,16 +51,6 @@ def keep_registered(project: Project) -> list[str]:
 
 
 _PERSONAL: tuple[scopes.Scope, ...] = ("user", "local")
-
-
-def _refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> list[str]:
-    if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(_planned(settings, project, files)):
-        return []
-    with installs.held():
-        planned = _planned(settings, project, files)
-        if _due(planned):
-            carry_out(planned)
-    return [f"{settings}: {change}" for change in planned.text.changes]
 
 
 def _planned(settings: Path, project: Project, files: Sequence[HandlerFile]) -> Plan:

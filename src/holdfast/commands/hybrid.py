@@ -37,8 +37,9 @@ def phase(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Set a phase's status, deliverables and hand-over; PHASE is its id, such as phase_0, its number in the Markdown view, or its title.
+    """Set a phase's status, deliverables and hand-over.
 
+    PHASE is its id, such as phase_0, its number in the Markdown view, or its title.
     Completing a phase begins the following one; the last one completes the workflow.
     """
     project = options.open_project(project_dir)

@@ -35,6 +35,8 @@ def complete(project: Project, entry: Entry) -> Workflow:
     same = {each.workflow.path for each in entries if names.key(each.workflow.title) == names.key(workflow.title)}
     for path in sorted(same | {workflow.path}):
         statefile.discard(project, path, why="complete")
+        for left_over in path.parent.glob(f".{path.name}.*.tmp"):  # of a writer that was killed; nobody writes now
+            left_over.unlink(missing_ok=True)
         _remove_empty(project, path.parent)
     return workflow
 
