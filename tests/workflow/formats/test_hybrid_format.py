@@ -201,6 +201,12 @@ def test_done_after_a_failure_asks_for_a_retry(project: Project, workflow: Workf
         hybrid.done(project, failed)
 
 
+def test_a_type_is_kept_where_it_is_given(project: Project) -> None:
+    """R000-02: without one the file has exactly the schema's keys; with one nothing that was asked for is lost."""
+    made = hybrid.start(project, Start(title="T", kind="implementation", phases=(("A", "a"),)))
+    assert (made.kind, hybrid.find(project).workflows[0].kind) == ("implementation", "implementation")
+
+
 def test_update_keeps_extras_only_where_they_are_given(project: Project, workflow: Workflow) -> None:
     """R000-02, R000-38: reading, reminders and context are extra keys and appear only when somebody gives them."""
     assert set(state_of(project)) == {"id", "task", "status", "current_phase", "phases"}

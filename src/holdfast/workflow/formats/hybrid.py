@@ -107,8 +107,6 @@ def start(project: Project, start: Start) -> Workflow:
     """Create the workflow; a finished one gives way and stays as a generation. Raises TransitionError, NotOurs."""
     if not start.title.strip() or not start.phases or not all(title.strip() for title, _ in start.phases):
         raise TransitionError("a hybrid workflow needs a task and at least one phase, each with a title")
-    if start.kind:
-        raise TransitionError(f"a hybrid workflow has no type; leave --type {start.kind} out, or use --set type=…")
 
     def make(id_: str) -> dict[str, Any]:
         return {**files.fresh(id_, start.title, list(start.phases)), **_extras(start)}
@@ -210,6 +208,7 @@ def _project(root: str | os.PathLike[str] | None) -> Project:
 
 def _extras(start: Start) -> dict[str, Any]:
     extras = {
+        files.TYPE: start.kind,
         files.READING: list(map(values.at, start.reading)),
         files.REMINDERS: list(start.reminders),
         files.CONTEXT: dict(start.context),

@@ -21,7 +21,7 @@ NAME = "hybrid"
 FILE = ".claude/state/workflow.json"
 STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")
 # Kept only where somebody gave them, so that new files have exactly the keys of R000-02; R000-38 allows such extras.
-READING, REMINDERS, CONTEXT = "required_reading", "key_reminders", "context"
+TYPE, READING, REMINDERS, CONTEXT = "workflow_type", "required_reading", "key_reminders", "context"
 
 _SPELLINGS: dict[str, Status] = {
     "not_started": "pending",
@@ -88,7 +88,7 @@ def view(project: Project, file: StateFile) -> Workflow:
         format=NAME,
         id=values.text(data["id"]),
         title=values.text(data["task"]),
-        kind="",
+        kind=values.text(data.get(TYPE)),
         status=_status(data, phases, warnings),
         phases=phases,
         current=None if current is None else current + 1,
