@@ -4,7 +4,7 @@ from pathlib import Path
 
 from holdfast import Context, Outcome, advise, environment, hookimpl, paths, tell_user
 from holdfast.events import SessionEnd, SessionStart, UserPromptSubmit
-from holdfast.survival import agents, owners, seals, sessions
+from holdfast.survival import agents, compactions, owners, seals, sessions
 from holdfast.workflow import formats, guidance
 from holdfast.workflow.model import Found, Workflow
 
@@ -16,7 +16,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     if event.in_subagent:
         return said
     known = sessions.known(context.project, event.session_id)
-    if event.source == "compact" and agents.compacts(context.project, event.session_id, context.environ):
+    if event.source == "compact" and compactions.is_an_agents(context.project, event.session_id, context.environ):
         return said
     sessions.seen(context.project, event.session_id, sessions.client_process(context.environ))
     if event.source == "compact":

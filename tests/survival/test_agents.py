@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import agents, sessions
+from holdfast.survival import agents, compactions, sessions
 from tests.handmade import ME, OTHER, together
 
 if TYPE_CHECKING:
@@ -267,15 +267,15 @@ def test_naming_opens_no_launch_that_was_judged(project: Project) -> None:
 
 def test_the_main_thread_waits_while_a_foreground_agent_runs(project: Project) -> None:
     """A compaction that comes then is the agent's own, though older clients do not mark it (client-rig)."""
-    assert not agents.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, ME)
     launch(project)
-    assert not agents.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, ME)
     report(project, "running")
-    assert agents.in_foreground(project, ME)
-    assert not agents.in_foreground(project, OTHER)
+    assert compactions.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, OTHER)
 
     report(project, "stopped")
-    assert not agents.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, ME)
 
 
 def test_an_agent_in_the_background_keeps_nobody_waiting(project: Project) -> None:
@@ -284,7 +284,7 @@ def test_an_agent_in_the_background_keeps_nobody_waiting(project: Project) -> No
     report(project, "running")
     agents.named(project, ME, CALL, RUN)
 
-    assert not agents.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, ME)
 
 
 def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Project) -> None:
@@ -293,10 +293,10 @@ def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Projec
     agents.named(project, ME, "background", "run1")
     report(project, "running", run="run1")
     launch(project, "foreground")
-    assert not agents.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, ME)
 
     report(project, "running", run="run2")
-    assert agents.in_foreground(project, ME)
+    assert compactions.in_foreground(project, ME)
 
 
 def test_an_agent_in_the_background_is_not_taken_for_one_that_was_denied(project: Project) -> None:
@@ -306,7 +306,7 @@ def test_an_agent_in_the_background_is_not_taken_for_one_that_was_denied(project
     report(project, "running")
     agents.named(project, ME, "background", RUN)
 
-    assert not agents.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, ME)
 
 
 def test_after_a_launch_was_given_up_nobody_waits(project: Project) -> None:
@@ -315,7 +315,7 @@ def test_after_a_launch_was_given_up_nobody_waits(project: Project) -> None:
     report(project, "running")
     agents.abandon_open(project, ME)
 
-    assert not agents.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, ME)
 
 
 def test_an_agent_that_was_interrupted_earlier_keeps_nobody_waiting(project: Project) -> None:
@@ -325,7 +325,7 @@ def test_an_agent_that_was_interrupted_earlier_keeps_nobody_waiting(project: Pro
     agents.abandon_open(project, ME)
     launch(project, "denied")
 
-    assert not agents.in_foreground(project, ME)
+    assert not compactions.in_foreground(project, ME)
 
 
 def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: Project) -> None:
@@ -385,14 +385,16 @@ def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_o
     sessions.seen(project, ME)
     launch(project)
     report(project, "running")
-    assert agents.compacts(project, ME, {})
+    assert compactions.is_an_agents(project, ME, {})
 
     agents.named(project, ME, CALL, RUN)
-    assert not agents.compacts(project, ME, {}), "it works on beside the agent, so it counts as the main thread's"
+    assert not compactions.is_an_agents(project, ME, {}), (
+        "it works on beside the agent, so it counts as the main thread's"
+    )
     sessions.rest(project, ME)
-    assert agents.compacts(project, ME, {})
+    assert compactions.is_an_agents(project, ME, {})
     report(project, "stopped")
-    assert not agents.compacts(project, ME, {})
+    assert not compactions.is_an_agents(project, ME, {})
 
 
 def test_clients_that_name_their_process_mark_an_agents_compaction(project: Project) -> None:
@@ -400,7 +402,7 @@ def test_clients_that_name_their_process_mark_an_agents_compaction(project: Proj
     launch(project)
     report(project, "running")
 
-    assert not agents.compacts(project, ME, {"CLAUDE_PID": "42"})
+    assert not compactions.is_an_agents(project, ME, {"CLAUDE_PID": "42"})
 
 
 def test_calls_without_an_id_are_told_apart_by_what_was_asked() -> None:

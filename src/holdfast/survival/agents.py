@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
-from holdfast.survival import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -73,7 +72,7 @@ def launched(
     project: Project, session: str, tool_use_id: str, agent_type: str, workflow: str | None, phase: str | None
 ) -> None:
     """Note a launch; one that is known already keeps what it has."""
-    _ensure(project)
+    ensure(project)
     project.ledger.run(
         "INSERT INTO launches (project, session, tool_use_id, worktree, host, client, agent_type, workflow, phase,"
         " launched_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, tool_use_id) DO NOTHING",
@@ -103,7 +102,7 @@ def run_id(agent_id: str, tool_use_id: str) -> str:
 
 def named(project: Project, session: str, tool_use_id: str, agent_id: str) -> None:
     """Join a launch with the run it started; one that was given up and does return is open again."""
-    _ensure(project)
+    ensure(project)
     project.ledger.run(
         "UPDATE launches SET agent_id = ?, verdict = CASE WHEN verdict = 'abandoned' THEN NULL ELSE verdict END"
         " WHERE project = ? AND session = ? AND tool_use_id = ?",
@@ -125,7 +124,7 @@ def reported(project: Project, session: str, agent_id: str, agent_type: str, sta
         state: what the signal says.
         words: its last message, or the error.
     """
-    _ensure(project)
+    ensure(project)
     now = clock.stamp()
     stronger = " OR ".join(
         f"(excluded.state = '{new}' AND runs.state IN ({_listed(old for old in _RANK if _RANK[old] <= _RANK[new])}))"
@@ -144,7 +143,7 @@ def reported(project: Project, session: str, agent_id: str, agent_type: str, sta
 
 def find(project: Project, session: str, tool_use_id: str) -> Launch | None:
     """Return a launch by its call."""
-    _ensure(project)
+    ensure(project)
     row = project.ledger.one(
         "SELECT * FROM launches WHERE project = ? AND session = ? AND tool_use_id = ?",
         *(project.key, session, tool_use_id),
@@ -158,7 +157,7 @@ def due(project: Project, session: str) -> list[Due]:
     Only to be asked at a main-thread event, after that event's own signal was kept: there a bare SubagentStop
     with no contrary signal counts as completed.
     """
-    _ensure(project)
+    ensure(project)
     rows = project.ledger.rows(
         "SELECT launches.*, runs.state AS state, runs.words AS words FROM launches JOIN runs"
         " ON runs.project = launches.project AND runs.session = launches.session AND runs.agent_id = launches.agent_id"
@@ -176,7 +175,7 @@ def due(project: Project, session: str) -> list[Due]:
 
 def running(project: Project, session: str) -> list[Launch]:
     """Return the launches whose agents have been started and have not reported an end."""
-    _ensure(project)
+    ensure(project)
     rows = project.ledger.rows(
         "SELECT launches.* FROM launches LEFT JOIN runs ON runs.project = launches.project"
         " AND runs.session = launches.session AND runs.agent_id = launches.agent_id"
@@ -194,7 +193,7 @@ def still_there(project: Project, session: str, listed: Collection[str]) -> None
     One that was killed sends no SubagentStop (client fact §3.4). It is missing first, and counts as failed at the
     next main-thread event only: its own last event may be on its way. Agents that run elsewhere never start here.
     """
-    _ensure(project)
+    ensure(project)
     rows = project.ledger.rows(
         "SELECT agent_id, agent_type FROM runs WHERE project = ? AND session = ? AND state = 'running'",
         *(project.key, session),
@@ -204,22 +203,9 @@ def still_there(project: Project, session: str, listed: Collection[str]) -> None
             reported(project, session, row["agent_id"], row["agent_type"], "missing")
 
 
-def compacts(project: Project, session: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether an unmarked compaction event is a subagent's own.
-
-    Clients that name their process to hooks (`CLAUDE_PID`) also mark such events with `agent_id`. On older ones it is
-    an agent's while the main thread waits for a foreground agent, or rests after a Stop with an agent still running.
-    While the main thread works beside a background agent nothing tells the two apart; then it counts as the main one.
-    """
-    if environ.get("CLAUDE_PID"):
-        return False
-    resting = sessions.resting(project, session) and bool(running(project, session))
-    return resting or in_foreground(project, session)
-
-
 def disputed(project: Project, session: str) -> list[Due]:
     """Return, once each, the launches that were judged completed and whose run reported a failure only afterwards."""
-    _ensure(project)
+    ensure(project)
     rows = project.ledger.rows(
         "SELECT launches.*, runs.state AS state, runs.words AS words FROM launches JOIN runs"
         " ON runs.project = launches.project AND runs.session = launches.session AND runs.agent_id = launches.agent_id"
@@ -240,7 +226,7 @@ def disputed(project: Project, session: str) -> list[Due]:
 
 def judged(project: Project, session: str, tool_use_id: str, verdict: str) -> bool:
     """Close a launch; of several processes that try, one gets True."""
-    _ensure(project)
+    ensure(project)
     changed = project.ledger.run(
         "UPDATE launches SET verdict = ? WHERE project = ? AND session = ? AND tool_use_id = ? AND verdict IS NULL",
         *(verdict, project.key, session, tool_use_id),
@@ -250,7 +236,7 @@ def judged(project: Project, session: str, tool_use_id: str, verdict: str) -> bo
 
 def abandon_open(project: Project, session: str) -> None:
     """Close foreground launches that never returned: the main thread is at its prompt, so none can still run."""
-    _ensure(project)
+    ensure(project)
     project.ledger.run(
         "UPDATE launches SET verdict = 'abandoned' WHERE project = ? AND session = ? AND verdict IS NULL"
         " AND agent_id IS NULL",
@@ -258,25 +244,8 @@ def abandon_open(project: Project, session: str) -> None:
     )
 
 
-def in_foreground(project: Project, session: str) -> bool:
-    """Tell whether the main thread waits for a foreground agent right now.
-
-    Then a compaction can only be the agent's own: clients before the one that marks such events with `agent_id`
-    send them unmarked.
-    """
-    _ensure(project)
-    running = project.ledger.one(
-        "SELECT runs.agent_id FROM runs JOIN launches ON launches.project = runs.project"
-        " AND launches.session = runs.session AND launches.verdict IS NULL AND launches.agent_id IS NULL"
-        " AND launches.launched_at <= runs.started_at"  # an older run was interrupted, which no event tells
-        " WHERE runs.project = ? AND runs.session = ? AND runs.state = 'running' AND runs.agent_id NOT IN"
-        " (SELECT agent_id FROM launches WHERE project = ? AND session = ? AND agent_id IS NOT NULL)",
-        *(project.key, session, project.key, session),
-    )
-    return running is not None
-
-
-def _ensure(project: Project) -> None:
+def ensure(project: Project) -> None:
+    """Make sure that both tables are there."""
     project.ledger.ensure(LAUNCHES)
     project.ledger.ensure(RUNS)
 

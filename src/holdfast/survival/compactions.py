@@ -1,0 +1,43 @@
+"""Whose compaction an event announces that no client has marked: the main conversation's or a subagent's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.survival import agents, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.project import Project
+
+
+def is_an_agents(project: Project, session: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether an unmarked compaction event is a subagent's own.
+
+    Clients that name their process to hooks (`CLAUDE_PID`) also mark such events with `agent_id`. On older ones it is
+    an agent's while the main thread waits for a foreground agent, or rests after a Stop with an agent still running.
+    While the main thread works beside a background agent nothing tells the two apart; then it counts as the main one.
+    """
+    if environ.get("CLAUDE_PID"):
+        return False
+    resting = sessions.resting(project, session) and bool(agents.running(project, session))
+    return resting or in_foreground(project, session)
+
+
+def in_foreground(project: Project, session: str) -> bool:
+    """Tell whether the main thread waits for a foreground agent right now.
+
+    Then a compaction can only be the agent's own: clients before the one that marks such events with `agent_id`
+    send them unmarked.
+    """
+    agents.ensure(project)
+    running = project.ledger.one(
+        "SELECT runs.agent_id FROM runs JOIN launches ON launches.project = runs.project"
+        " AND launches.session = runs.session AND launches.verdict IS NULL AND launches.agent_id IS NULL"
+        " AND launches.launched_at <= runs.started_at"  # an older run was interrupted, which no event tells
+        " WHERE runs.project = ? AND runs.session = ? AND runs.state = 'running' AND runs.agent_id NOT IN"
+        " (SELECT agent_id FROM launches WHERE project = ? AND session = ? AND agent_id IS NOT NULL)",
+        *(project.key, session, project.key, session),
+    )
+    return running is not None
