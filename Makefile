@@ -5,7 +5,10 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+CLIENTS := 2.1.329 2.1.197
+PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
+
+.PHONY: demo test lint bench client clean
 
 demo: $(READY)
 	@$(BIN)/holdfast demo
@@ -20,6 +23,14 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python bench/dispatch.py
+
+# The real client, several versions, against a scripted model on loopback; needs npm, and Linux namespaces.
+client: $(READY) $(CLIENTS:%=.clients/%/package/claude)
+	tests/client/alone $(BIN)/python -m pytest tests/client -n 2 --timeout 200 -W default
+
+.clients/%/package/claude:
+	mkdir -p .clients/$*
+	cd .clients/$* && npm pack --silent @anthropic-ai/claude-code-$(PLATFORM)@$* && tar xzf *.tgz && rm *.tgz
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

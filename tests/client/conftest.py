@@ -1,0 +1,69 @@
+"""The clients to test, and a world for each test."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.client.model import Model, serve
+from tests.client.runner import Client
+from tests.client.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).resolve().parents[2] / ".clients"))
+PROGRAM = Path(os.environ.get("HOLDFAST_PROGRAM", Path(sys.executable).with_name("holdfast")))
+OUT = os.environ.get("HOLDFAST_RIG_OUT")
+VERSIONS = ("2.1.329", "2.1.197")
+
+
+@pytest.fixture(params=VERSIONS)
+def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """A world in which Holdfast is not installed yet."""
+    binary = CLIENTS / request.param / "package" / "claude"
+    if not binary.exists():
+        pytest.fail(f"no client {request.param} in {CLIENTS}; make client fetches it")
+    with serve(Model()) as model:
+        client = Client(binary, model.url, tmp_path / "home", tmp_path / "project")
+        client.prepare()
+        world = World(client, model, PROGRAM, request.param)
+        try:
+            yield world
+        finally:
+            client.close()
+            _keep(world, request.node.name)
+
+
+@pytest.fixture
+def world(bare: World) -> World:
+    """A world in which Holdfast is installed for the user, who lets the model call it."""
+    bare.holdfast("install", "--scope", "user", "--allow-cli")
+    return bare
+
+
+def _keep(world: World, name: str) -> None:
+    """Keep what a test saw, for whoever wants to read it."""
+    if not OUT:
+        return
+    folder = Path(OUT) / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for request in world.model.requests:
+        text = "\n".join(
+            f"--- {m['role']}\n{t}" for m, t in zip(request.body["messages"], request.messages, strict=True)
+        )
+        (folder / f"{request.number:02}-{request.kind}.txt").write_text(f"{request.headers}\n{text}\n")
+    payloads = [*(world.client.home / ".local/state/holdfast").rglob("*.jsonl")]
+    (folder / "payloads.jsonl").write_text("".join(path.read_text() for path in payloads))
+    (folder / "holdfast.log").write_text("\n".join(world.log) + "\n")
+    for number, session in enumerate(world.client.sessions):
+        lines = [json.dumps(line, ensure_ascii=False) for line in session.lines]
+        (folder / f"stream-{number}.jsonl").write_text("\n".join(lines) + "\n" + "\n".join(session.junk))
+        (folder / f"stderr-{number}.txt").write_text(session.errors)

@@ -1,0 +1,151 @@
+"""Phases follow the agents the client really runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.client.model import agent, bash, fail, say
+
+if TYPE_CHECKING:
+    from tests.client.world import World
+
+REPORT = (
+    "The module is written.\n\nDELIVERABLES:\n- calculator.py\n- four functions\nCONTEXT_FOR_NEXT: it lies at the root"
+)
+
+
+@pytest.fixture
+def hybrid(world: World) -> World:
+    """A world with a workflow of two phases with agents."""
+    world.holdfast(
+        "start", "Create a calculator", "--format", "hybrid",
+        "--phase", "Create calculator module @general-purpose", "--phase", "Write and run tests @general-purpose",
+    )  # fmt: skip
+    return world
+
+
+def statuses(world: World) -> list[str]:
+    """Return the phases' statuses."""
+    return [phase["status"] for phase in world.state["phases"]]
+
+
+def test_foreground(hybrid: World) -> None:
+    """Each agent completes its phase; the next one and the to-do list stand beside its result."""
+    hybrid.model.turns = [
+        agent("Create calculator module", "PROMPT-ONE"),
+        agent("Write and run tests", "PROMPT-TWO"),
+        say("Done."),
+    ]
+    seen: list[list[str]] = []
+    hybrid.model.agents = {"PROMPT-ONE": [bash("true"), say(REPORT)], "PROMPT-TWO": [say("DELIVERABLES: tests.py")]}
+    session = hybrid.client.session()
+    session.prompt("Begin.")
+    session.close()
+    first, second = hybrid.model.of("main")[1:3]
+    print(first.last, second.last, hybrid.view, sep="\n=====\n")
+    assert statuses(hybrid) == ["completed", "completed"]
+    assert hybrid.state["status"] == "completed"
+    assert 'Phase 1/2 "Create calculator module" is completed' in first.last
+    assert "calculator.py" in first.last and "it lies at the root" in first.last
+    assert "[x] Create calculator module" in first.last
+    assert "[x] Write and run tests" in second.last
+    assert not seen and not hybrid.complaints
+
+
+def test_background(hybrid: World) -> None:
+    """A launch is no result; the agent's end is."""
+    hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=True), say("Launched.")]
+    hybrid.model.agents = {"PROMPT-ONE": [bash("sleep 2"), say(REPORT)]}
+    session = hybrid.client.session()
+    session.prompt("Begin.")
+    launched = hybrid.model.of("main")[1]
+    assert statuses(hybrid) == ["active", "pending"]
+    session.wait()
+    after = hybrid.model.of("main")[-1]
+    print(launched.last, after.last, hybrid.view, sep="\n=====\n")
+    assert statuses(hybrid)[0] == "completed"
+    assert 'Phase 1/2 "Create calculator module" is completed' in after.text
+    assert "[x] Create calculator module" in after.text
+    assert not hybrid.complaints
+
+
+@pytest.mark.parametrize("status", [400, 529])
+@pytest.mark.parametrize("background", [False, True])
+def test_failing(hybrid: World, status: int, background: bool) -> None:
+    """An API error in the agent fails its phase; never does it complete it."""
+    kind = "invalid_request_error" if status == 400 else "overloaded_error"
+    hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=background), say("Hm.")]
+    hybrid.model.agents = {"PROMPT-ONE": [fail(status, kind, "scripted failure")] * 30}
+    session = hybrid.client.session()
+    session.prompt("Begin.")
+    if background:
+        try:
+            session.wait(timeout=8)
+        except TimeoutError:
+            print("no turn of its own")
+        session.prompt("And?")
+    after = hybrid.model.of("main")[-1]
+    print(after.text[-3000:], hybrid.view, sep="\n=====\n")
+    assert statuses(hybrid) == ["failed", "pending"]
+    assert "is failed" in after.text
+    assert not hybrid.complaints
+
+
+def test_the_compactions_own_agent_is_nobodys(hybrid: World) -> None:
+    """The SubagentStop of a compaction moves nothing, though the summary names deliverables."""
+    hybrid.model.summary = [say("<summary>Create calculator module\nDELIVERABLES:\n- wrong.py</summary>")]
+    hybrid.model.turns = [bash("holdfast next"), say("Begun.")]
+    session = hybrid.client.session()
+    session.prompt("Begin.")
+    assert statuses(hybrid) == ["active", "pending"]
+    session.prompt("/compact")
+    session.prompt("Go on.")
+    assert statuses(hybrid) == ["active", "pending"]
+    assert not hybrid.state["phases"][0].get("deliverables")
+    assert not hybrid.rows("runs")
+    assert not hybrid.complaints
+
+
+def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
+    """The main conversation is compacted meanwhile: the phase is active, and completes when the agent ends."""
+    hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=True), say("Launched.")]
+    hybrid.model.agents = {"PROMPT-ONE": [bash("sleep 6"), say(REPORT)]}
+    session = hybrid.client.session()
+    session.prompt("Begin.")
+    session.prompt("/compact")
+    session.prompt("Go on.")
+    restored = hybrid.model.of("main")[-1]
+    assert restored.text.count("RESTORED AFTER COMPACTION ⚠️") == 1
+    assert "Phase: 1/2 - Create calculator module" in restored.text
+    session.wait()
+    after = hybrid.model.of("main")[-1]
+    print(after.text[-2500:])
+    assert statuses(hybrid)[0] == "completed"
+    assert "[x] Create calculator module" in after.text
+    assert not hybrid.complaints
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_an_agents_own_compaction(hybrid: World, background: bool) -> None:
+    """It touches nothing of the main workflow: no seal, no guidance, no words for the summariser."""
+    hybrid.client.extra = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
+    hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=background), say("Waiting.")]
+    hybrid.model.agents = {
+        "PROMPT-ONE": [bash("echo a"), bash("echo b", tokens=90_000)],
+        "": [bash("sleep 1; echo c"), say(REPORT), *[say("More.")] * 5],
+    }
+    session = hybrid.client.session()
+    session.prompt("Begin.")
+    if background:
+        session.wait()
+    summaries = hybrid.model.of("summary")
+    print([(q.number, q.kind) for q in hybrid.model.requests], hybrid.view)
+    assert len(summaries) == 1
+    assert "x-claude-code-agent-id" in summaries[0].headers
+    assert "The summary should keep" not in summaries[0].last
+    assert not [q.number for q in hybrid.model.requests if "RESTORED AFTER COMPACTION ⚠️" in q.text]
+    assert not hybrid.rows("seals")
+    assert statuses(hybrid)[0] == "completed"
+    assert not hybrid.complaints

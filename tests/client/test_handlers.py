@@ -1,0 +1,135 @@
+"""A user's own handlers, as the client obeys them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.client.model import bash, say
+
+if TYPE_CHECKING:
+    from tests.client.world import World
+
+DENY = '''
+from holdfast import hookimpl, deny
+from holdfast.events import PreToolUse
+
+@hookimpl(match="Bash")
+def on_pre_tool_use(event: PreToolUse):
+    """Refuse."""
+    if "forbidden" in event.tool_input.get("command", ""):
+        return deny("this is forbidden here")
+'''
+CHANGE = '''
+from holdfast import hookimpl, change_input
+from holdfast.events import PreToolUse
+
+@hookimpl(match="Bash")
+def on_pre_tool_use(event: PreToolUse):
+    """Change."""
+    if event.tool_input.get("command") == "echo before":
+        return change_input({**event.tool_input, "command": "echo after"})
+'''
+ADVISE = '''
+from holdfast import hookimpl, advise
+from holdfast.events import PostToolUse
+
+@hookimpl(match="Bash")
+def on_post_tool_use(event: PostToolUse):
+    """Advise."""
+    return advise("ADVICE-FROM-GOOD")
+'''
+ASKS = '''
+from holdfast import advise, ask, force_turn, hookimpl, tell_user
+
+@hookimpl(match="Bash")
+def on_pre_tool_use(event):
+    """Ask."""
+    return ask("please ask") if "risky" in event.tool_input.get("command", "") else None
+
+@hookimpl
+def on_stop(event):
+    """Go on, once."""
+    return None if event.stop_hook_active else force_turn("ONE-MORE-TURN")
+
+@hookimpl
+def on_user_prompt_submit():
+    """Say something to both."""
+    return [advise("ADVICE-AT-PROMPT"), tell_user("USER-WORDS")]
+'''
+BAD = {
+    "a_prints": 'print("IMPORT-NOISE")\nimport os\n%s\n'
+    '    print("NOISE"); os.system("echo SUBNOISE"); os.write(1, b"RAWNOISE")\n',
+    "b_raises": '%s\n    raise RuntimeError("CRASHNOISE")\n',
+    "c_exits": "import os\n%s\n    os._exit(2)\n",
+    "d_syntax": "def (\n%s\n    pass\n",
+    "e_nonsense": '%s\n    return {"hookSpecificOutput": "NONSENSENOISE"}\n',
+    "f_segfault": "import ctypes\n%s\n    ctypes.string_at(0)\n",
+}
+HEAD = "from holdfast import hookimpl\n@hookimpl(match='Bash')\ndef on_post_tool_use(event):"
+
+
+def put(world: World, **sources: str) -> None:
+    """Put handlers into the user's folder and register what they want."""
+    folder = world.client.home / ".config/holdfast/handlers"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, source in sources.items():
+        (folder / f"{name}.py").write_text(source)
+    world.holdfast("install", "--scope", "user", "--allow-cli")
+
+
+def test_deny_and_change(world: World) -> None:
+    """A refused command does not run and its reason is the result; a changed one runs changed."""
+    put(world, no=DENY, other=CHANGE)
+    world.model.turns = [bash("touch forbidden"), bash("echo before"), bash("echo untouched"), say("Done.")]
+    session = world.client.session()
+    session.prompt("Begin.")
+    denied, changed, untouched = (q.last for q in world.model.of("main")[1:4])
+    print(denied, changed, untouched, sep="\n====\n")
+    assert "this is forbidden here" in denied and not (world.project / "forbidden").exists()
+    assert "after" in changed and "before" not in changed
+    assert "untouched" in untouched
+    assert not world.complaints
+
+
+def test_bad_ones_cost_only_themselves(world: World) -> None:
+    """Beside one that prints, raises, exits, does not parse, returns nonsense or crashes, a good one is heard."""
+    bad = {name: source % HEAD for name, source in BAD.items()}
+    put(world, z_good=ADVISE, **bad)
+    world.model.turns = [bash("echo fine"), say("Done.")]
+    session = world.client.session("--include-hook-events")
+    session.prompt("Begin.")
+    after = world.model.of("main")[-1]
+    print(after.last, *world.log, sep="\n")
+    print([(a["hook_name"], a.get("exit_code"), a.get("stdout"), a.get("stderr")) for a in world.hooks(session)])
+    assert "ADVICE-FROM-GOOD" in after.last and "fine" in after.last
+    assert not [q.number for q in world.model.requests if "NOISE" in q.text]
+    assert not [name for name in BAD if not any(name in line for line in world.complaints)]
+
+
+def test_dropped_in_handler_is_registered_at_the_next_start(world: World) -> None:
+    """A file dropped in without `install` works from the next session on, and the user is told."""
+    folder = world.client.home / ".config/holdfast/handlers"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "no.py").write_text(DENY)
+    first = world.client.session()
+    ran = first.prompt("Begin.")
+    print(first.lines[:6], ran.notices)
+    first.close()
+    world.model.turns = [bash("touch forbidden"), say("Done.")]
+    world.client.session().prompt("Begin.")
+    assert "this is forbidden here" in world.model.of("main")[-1].last
+
+
+def test_ask_and_another_turn(world: World) -> None:
+    """`ask` is a refusal where nobody can be asked; `force_turn` gives one more turn; `advise` stands at the prompt."""
+    put(world, asks=ASKS)
+    world.model.turns = [bash("echo risky"), say("Done."), say("Done twice.")]
+    ran = world.client.session().prompt("Begin.")
+    first, asked, *_ = (q.last for q in world.model.of("main"))
+    assert "UserPromptSubmit hook additional context: ADVICE-AT-PROMPT" in first
+    assert "please ask" in asked
+    assert sum("ONE-MORE-TURN" in q.last for q in world.model.of("main")) == 1
+    assert "USER-WORDS" not in world.model.of("main")[-1].text
+    if world.version != "2.1.197":  # which shows it in the terminal only
+        assert "USER-WORDS" in str(ran.lines)
+    assert not world.complaints

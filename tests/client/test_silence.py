@@ -1,0 +1,51 @@
+"""Holdfast says nothing where there is nothing to say."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from tests.client.model import agent, bash, say
+
+if TYPE_CHECKING:
+    from tests.client.world import World
+
+
+def test_a_session_without_a_workflow_is_silent(world: World) -> None:
+    """No hook fails or prints, the log has no complaint, and the model reads nothing of ours."""
+    world.model.turns = [bash("echo hello"), agent("Look around", "LOOK"), say("Done.")]
+    world.model.agents["LOOK"] = [bash("echo inside"), say("Looked.")]
+    session = world.client.session("--include-hook-events")
+    ran = session.prompt("Look around.")
+    compacted = session.prompt("/compact")
+    session.prompt("Go on.")
+    assert session.close() == 0
+    answers = world.hooks(session)
+    print([(a["hook_name"], a.get("exit_code"), a.get("stdout"), a.get("stderr")) for a in answers])
+    assert {a["hook_event"] for a in answers} >= {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
+    assert not [a for a in answers if a.get("exit_code") or a.get("stderr") or a.get("stdout")]
+    assert not ran.notices and not compacted.notices
+    assert not session.errors and not session.junk
+    assert not world.complaints
+    skill = "- holdfast: Keep a multi-phase workflow"
+    lines = [line for q in world.model.requests for line in q.text.splitlines() if "holdfast" in line.lower()]
+    print(sorted(set(lines)))
+    compacted_by = "<local-command-stdout>Compacted PreCompact ["  # newer clients name the hook even if it is silent
+    assert not [line for line in lines if not line.startswith((skill, compacted_by))]
+
+
+def test_print_mode_prints_only_the_answer(world: World) -> None:
+    """What a person sees of `claude -p` is the model's answer."""
+    world.model.turns = [say("The answer.")]
+    world.client.model = "claude-opus-4-7"
+    ran = subprocess.run(
+        [world.client.binary, "-p", "--model", world.client.model, "What?"],
+        capture_output=True,
+        text=True,
+        cwd=world.project,
+        env=world.client.environ,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "The answer.\n", "")
+    assert not world.complaints

@@ -1,0 +1,95 @@
+"""A home with Holdfast in it, a project, a scripted model and the client between them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.model import Model
+    from tests.client.runner import Client, Session
+
+NOISE = " info "
+
+
+@dataclass
+class World:
+    """What a test works with.
+
+    Attributes:
+        client: the client and its home.
+        model: the scripted model.
+        program: the `holdfast` command of the environment under test.
+        version: the client's version.
+    """
+
+    client: Client
+    model: Model
+    program: Path
+    version: str
+
+    @property
+    def project(self) -> Path:
+        """The project's folder."""
+        return self.client.project
+
+    @property
+    def settings(self) -> Path:
+        """The user's settings file."""
+        return self.client.config / "settings.json"
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The hybrid workflow's state file."""
+        state: dict[str, Any] = json.loads((self.project / ".claude/state/workflow.json").read_text())
+        return state
+
+    @property
+    def view(self) -> str:
+        """The hybrid workflow's Markdown view."""
+        return (self.project / ".claude/workflow_state_system.md").read_text()
+
+    @property
+    def log(self) -> list[str]:
+        """The lines of Holdfast's log."""
+        file = self.client.home / ".local/state/holdfast/log/holdfast.log"
+        return file.read_text().splitlines() if file.exists() else []
+
+    @property
+    def complaints(self) -> list[str]:
+        """The lines of the log that are more than information."""
+        return [line for line in self.log if NOISE not in line[:40]]
+
+    def holdfast(self, *arguments: str) -> str:
+        """Run the command line as a person would, in the project."""
+        environ = {name: value for name, value in self.client.environ.items() if name in ("HOME", "PATH", "LANG")}
+        ran = subprocess.run(
+            [self.program, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=self.project,
+            env=environ,
+            timeout=60,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr + ran.stdout
+        return ran.stdout
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Return a table of the project's ledger."""
+        found: list[dict[str, Any]] = []
+        for path in (self.client.home / ".local/state/holdfast/projects").glob("*.db"):
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as ledger:
+                ledger.row_factory = sqlite3.Row
+                if ledger.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+                    found += map(dict, ledger.execute(f"SELECT * FROM {table}"))
+        return found
+
+    def hooks(self, session: Session) -> list[dict[str, Any]]:
+        """Return what the client says each hook answered; the session needs `--include-hook-events`."""
+        return [line for line in session.lines if line.get("subtype") == "hook_response"]
