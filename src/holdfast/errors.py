@@ -25,6 +25,10 @@ class MissingError(StateError):
     """A file that is not there, so that callers can tell absent from broken."""
 
 
+class ChangedError(StateError):
+    """A file that somebody else saved between our reading it and our writing it: what they saved stands."""
+
+
 class NotOurs(StateError):
     """A file in our place that does not have our schema: it is never overwritten."""
 

@@ -6,14 +6,16 @@ import os
 import stat
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import StateError
-from holdfast.state import atomic
+from holdfast.errors import ChangedError, StateError
+from holdfast.state import atomic, exchange
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import RunPython
@@ -169,7 +171,7 @@ def test_very_long_names(tmp_path: Path) -> None:
 _KILL_EVERYWHERE = """
 import itertools, os, signal, sys
 from pathlib import Path
-from holdfast.state import atomic
+from holdfast.state import atomic, exchange
 file, old, new = Path(sys.argv[1]), b"old" * 100, b"new!" * 100
 names = ["open", "write", "fchmod", "fsync", "close", "replace"]
 
@@ -262,3 +264,289 @@ def test_remove_takes_the_link_not_its_target(tmp_path: Path) -> None:
     atomic.remove(tmp_path / "link")
 
     assert _names(tmp_path) == ["target"]
+
+
+def _renamed(path: Path, content: bytes) -> None:
+    """Save as most editors do: a new file that takes the old one's name."""
+    beside = path.with_name("editor's")
+    beside.write_bytes(content)
+    beside.replace(path)
+
+
+def _in_place(path: Path, content: bytes) -> None:
+    """Save as the rest do: the file is emptied and filled again."""
+    path.write_bytes(content)
+
+
+EDITORS = [_renamed, _in_place]
+
+
+def _at_the_swap(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) -> None:
+    """Have things happen between the last comparison and the first swap, before the second, and so on."""
+    left = list(acts)
+    real = exchange.exchange
+
+    def swap(one: Path, other: Path) -> bool:
+        if left:
+            left.pop(0)()
+        return real(one, other)
+
+    monkeypatch.setattr(atomic, "exchange", swap)
+
+
+def test_replacing_what_is_expected(tmp_path: Path) -> None:
+    """The new content is there with the old mode, its time is told, and nothing lies beside it."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    file.chmod(0o640)
+
+    told = atomic.replace(file, b"new", b"old")
+
+    assert (file.read_bytes(), _mode(file), told) == (b"new", 0o640, file.stat().st_mtime)
+    assert _names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("content", [b"their", b"old+", b"ol", b""])
+def test_what_is_not_expected_stands(tmp_path: Path, content: bytes) -> None:
+    """A file that says anything else, more or less, is not overwritten."""
+    file = tmp_path / "file"
+    file.write_bytes(content)
+
+    with pytest.raises(ChangedError, match="file: was saved by somebody else meanwhile"):
+        atomic.replace(file, b"new", b"old")
+
+    assert file.read_bytes() == content
+    assert _names(tmp_path) == ["file"]
+
+
+def test_a_new_file_takes_nobodys_place(tmp_path: Path) -> None:
+    """Where no file is expected, one that came first stands."""
+    file = tmp_path / "deep" / "file"
+    atomic.replace(file, b"first", None, mode=0o600)
+    assert (file.read_bytes(), _mode(file)) == (b"first", 0o600)
+
+    with pytest.raises(ChangedError):
+        atomic.replace(file, b"second", None)
+
+    assert file.read_bytes() == b"first"
+    assert _names(file.parent) == ["file"]
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_new_file_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: bool) -> None:
+    """On a file system that knows none the file is made all the same, and overwrites none."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    if taken:
+        (tmp_path / "file").write_bytes(b"first")
+        with pytest.raises(ChangedError):
+            atomic.replace(tmp_path / "file", b"new", None)
+    else:
+        atomic.replace(tmp_path / "file", b"new", None)
+
+    assert (tmp_path / "file").read_bytes() == (b"first" if taken else b"new")
+    assert _names(tmp_path) == ["file"]
+
+
+def test_a_file_that_went_is_not_made_again(tmp_path: Path) -> None:
+    """Removal is somebody's will too."""
+    with pytest.raises(ChangedError):
+        atomic.replace(tmp_path / "file", b"new", b"old")
+
+    assert _names(tmp_path) == []
+
+
+def test_a_link_is_never_replaced(tmp_path: Path) -> None:
+    """Neither the link nor its target changes, even where the target says what is expected."""
+    (tmp_path / "target").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("target")
+
+    with pytest.raises(StateError, match="symbolic link"):
+        atomic.replace(tmp_path / "link", b"new", b"old")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("save", EDITORS)
+def test_a_save_in_the_very_moment_of_the_swap_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path, bytes], None]
+) -> None:
+    """After the last comparison, too: what is swapped out is compared, and put back."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    _at_the_swap(monkeypatch, lambda: save(file, b"theirs"))
+
+    with pytest.raises(ChangedError):
+        atomic.replace(file, b"new", b"old")
+
+    assert file.read_bytes() == b"theirs"
+    assert _names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("saves", [2, 3, 4, 7])
+@pytest.mark.parametrize("save", EDITORS)
+def test_the_last_of_several_saves_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path, bytes], None], saves: int
+) -> None:
+    """One before each swap and each undoing of one: as if we had never been there, the last is what stays."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    _at_the_swap(monkeypatch, *(partial(save, file, b"their %d" % number) for number in range(saves)))
+
+    with pytest.raises(ChangedError):
+        atomic.replace(file, b"new", b"old")
+
+    assert file.read_bytes() == b"their %d" % (saves - 1)
+    assert _names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("moment", [0, 1])
+def test_a_removal_in_the_very_moment_of_the_swap_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    """A file that somebody removed stays removed, before the swap and before it is undone."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    acts: list[Callable[[], object]] = [lambda: file.write_bytes(b"theirs")] * moment
+    _at_the_swap(monkeypatch, *acts, file.unlink)
+
+    with pytest.raises(ChangedError):
+        atomic.replace(file, b"new", b"old")
+
+    assert _names(tmp_path) == []
+
+
+def test_a_link_put_there_in_the_very_moment_of_the_swap_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link is never replaced, whatever it points at says."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    (tmp_path / "target").write_bytes(b"old")
+
+    def link() -> None:
+        file.unlink()
+        file.symlink_to("target")
+
+    _at_the_swap(monkeypatch, link)
+    with pytest.raises(ChangedError):
+        atomic.replace(file, b"new", b"old")
+
+    assert file.is_symlink()
+    assert _names(tmp_path) == ["file", "target"]
+
+
+def test_without_a_swap_the_comparison_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a file system that cannot swap, what was saved while the new content was written still stands."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    monkeypatch.setattr(atomic, "exchange", lambda _one, _other: False)
+    atomic.replace(file, b"new", b"old")
+    assert file.read_bytes() == b"new"
+
+    real = os.fsync
+
+    def slow(descriptor: int) -> None:
+        real(descriptor)
+        file.write_bytes(b"theirs")
+
+    monkeypatch.setattr(os, "fsync", slow)
+    with pytest.raises(ChangedError):
+        atomic.replace(file, b"newer", b"new")
+
+    assert file.read_bytes() == b"theirs"
+    assert _names(tmp_path) == ["file"]
+
+
+def test_taking_a_file_gives_what_it_held(tmp_path: Path) -> None:
+    """The file is gone and its last content is in our hands."""
+    (tmp_path / "file").write_bytes(b"last words")
+
+    assert atomic.take(tmp_path / "file") == b"last words"
+    assert _names(tmp_path) == []
+
+
+def test_what_cannot_be_taken_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder, a link and a file that cannot be read keep their names."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "file").write_bytes(b"x")
+
+    def refuse(*_: object) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(tmp_path), "read_bytes", refuse)
+    for name in ("folder", "link", "file"):
+        with pytest.raises(StateError):
+            atomic.take(tmp_path / name)
+
+    assert _names(tmp_path) == ["file", "folder", "link"]
+
+
+def test_taking_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    """There is nothing to hand over."""
+    with pytest.raises(StateError, match="none: cannot be removed"):
+        atomic.take(tmp_path / "none")
+
+
+_KILL_A_SWAP = """
+import itertools, os, signal, sys
+from pathlib import Path
+from holdfast.state import atomic, exchange
+file, old, theirs, new = Path(sys.argv[1]), b"old" * 100, b"their" * 100, b"new!" * 100
+names = ["open", "write", "fsync", "close", "lstat", "unlink"]
+
+def child(boundary, edited):
+    calls = itertools.count()
+    def watched(real):
+        def patched(*arguments, **named):
+            if next(calls) == boundary:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **named)
+        return patched
+    for name in names:
+        setattr(os, name, watched(getattr(os, name)))
+    swap = watched(atomic.exchange)
+    def exchange(one, other):
+        if edited and not seen:
+            seen.append(1)
+            file.write_bytes(theirs)
+        return swap(one, other)
+    seen = []
+    atomic.exchange = exchange
+    try:
+        atomic.replace(file, new, old)
+    except atomic.ChangedError:
+        pass
+    os._exit(0)
+
+for edited in (False, True):
+    for boundary in itertools.count():
+        file.write_bytes(old)
+        if not (process := os.fork()):
+            child(boundary, edited)
+        status = os.waitpid(process, 0)[1]
+        content = file.read_bytes()
+        assert content in (old, new, theirs), (boundary, content)
+        beside = [path.read_bytes() for path in file.parent.iterdir() if path != file]
+        assert not edited or content == old or theirs in (content, *beside), boundary
+        for path in file.parent.iterdir():
+            path.unlink()
+        if status == 0:
+            assert content == (theirs if edited else new)
+            break
+        assert status == signal.SIGKILL, status
+    print(boundary)
+"""
+
+
+def test_kill_at_every_boundary_of_a_swap_leaves_a_whole_file(tmp_path: Path, run_python: RunPython) -> None:
+    """Killed anywhere, the file is whole; and what an editor saved meanwhile is in it, or beside it for a while."""
+    boundaries = [int(each) for each in run_python(_KILL_A_SWAP, tmp_path / "file").split()]
+
+    assert len(boundaries) == 2
+    assert min(boundaries) >= 10

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import MissingError, StateError
+from holdfast.errors import ChangedError, MissingError, StateError
 from holdfast.state import document
 
 
@@ -319,3 +319,68 @@ def test_set_aside_of_nothing_is_an_error(tmp_path: Path) -> None:
     """A missing file cannot be set aside, and the message names it."""
     with pytest.raises(StateError, match=r"none\.json: cannot be set aside"):
         document.set_aside(tmp_path / "none.json")
+
+
+def test_replace_writes_over_what_was_read(tmp_path: Path) -> None:
+    """The file is returned as it is then, in its old layout."""
+    found = document.load(_file(tmp_path, b'{"a": 1.50, "b": {"c": 1}}'))
+
+    after = document.replace(found.path, {"a": 1.5, "b": {"c": 2}}, found.raw, like=found)
+
+    assert after.raw == found.path.read_bytes() == b'{"a": 1.50, "b": {"c": 2}}'
+    assert after == document.load(found.path)
+
+
+def test_replace_with_the_same_data_writes_nothing(tmp_path: Path) -> None:
+    """Not even what is on disk by now is looked at: there is nothing to write."""
+    found = document.load(_file(tmp_path, b'{"a": 1}'))
+    found.path.write_bytes(b"theirs")
+
+    assert document.replace(found.path, {"a": 1}, found.raw, like=found) is found
+    assert found.path.read_bytes() == b"theirs"
+
+
+def test_replace_over_something_broken_writes_the_same_data(tmp_path: Path) -> None:
+    """What an earlier content said does not count as being there."""
+    found = document.load(_file(tmp_path, b'{"a": 1}'))
+    found.path.write_bytes(b"broken")
+
+    document.replace(found.path, {"a": 1}, b"broken", like=found)
+
+    assert found.path.read_bytes() == b'{"a": 1}'
+
+
+def test_replace_never_writes_over_anything_else(tmp_path: Path) -> None:
+    """What somebody saved meanwhile stands."""
+    found = document.load(_file(tmp_path, b'{"a": 1}'))
+    found.path.write_bytes(b'{"a": 1 }')
+
+    with pytest.raises(ChangedError):
+        document.replace(found.path, {"a": 2}, found.raw, like=found)
+
+    assert found.path.read_bytes() == b'{"a": 1 }'
+
+
+def test_copies_aside_never_overwrite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broken file stays, each copy has a name of its own and is as private as the file."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52Z")
+    file = _file(tmp_path, b"broken")
+    file.chmod(0o600)
+
+    copies = [document.copy_aside(file, content) for content in (b"one", b"two")]
+
+    stem = "state.json.corrupt-20251209_143052"
+    assert [copy.name for copy in copies] == [stem, f"{stem}-2"]
+    assert [copy.read_bytes() for copy in copies] == [b"one", b"two"]
+    assert {copy.stat().st_mode & 0o777 for copy in copies} == {0o600}
+    assert file.read_bytes() == b"broken"
+
+
+def test_a_small_change_of_a_large_file_is_made_all_the_same(tmp_path: Path) -> None:
+    """What is too large to be kept to the letter is written afresh in the file's style."""
+    raw = json.dumps({"a": "x" * 600_000, "b": [1]}, indent=4).encode()
+    found = document.load(_file(tmp_path, raw))
+
+    assert document.save(found.path, {**found.data, "b": [2]}, like=found)
+
+    assert found.path.read_bytes() == json.dumps({**found.data, "b": [2]}, indent=4).encode()

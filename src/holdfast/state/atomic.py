@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from holdfast.errors import StateError
+from holdfast.errors import ChangedError, StateError
+from holdfast.state.exchange import exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ORPHAN_AGE = 60.0  # seconds; a process id of another container or host looks dead here, so its age must speak too
 _ABANDONED_AGE = 3600.0  # seconds; no write takes an hour, whatever process has that id by now
+_MOST = 64 * 1024 * 1024  # bytes of a file that are compared
+_CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
 
 
 def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False) -> None:
@@ -24,12 +31,58 @@ def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False) -
     """
     target = _target(path, follow)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target)
-        _replace(target, data, mode)
+        with _temporary(target, data, mode) as temporary:
+            temporary.replace(target)
     except OSError as error:
         raise StateError(path, f"cannot be written: {error.strerror or error}") from error
     sync_folder(target.parent)
+
+
+def replace(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644) -> float:
+    """As `write`, but only over a file that still holds `expected` (None: no file); return the new `st_mtime`.
+
+    An editor takes no lock. Whatever it has saved by the moment of our swap is compared with `expected`, and if it is
+    another, it stands as it was saved; only for the microseconds of the comparison does a reader see ours. These gaps
+    remain: an editor that opened the file before the swap, did not empty it, and writes into it afterwards, writes into
+    the old file. Where the system cannot swap two files in one step (`exchange`), what is saved in the microseconds
+    between the last comparison and the rename is overwritten. And if we are killed in the microseconds in which
+    somebody's content is swapped out, it lies beside the file as a `.tmp` until the next write a minute later or more.
+
+    Raises ChangedError when the content is another, StateError as `write` does.
+    """
+    _target(path, follow=False)
+    try:
+        with _temporary(path, data, mode) as temporary:
+            written = temporary.lstat().st_mtime
+            if expected is None:
+                _create(temporary, path)
+            else:
+                _swap(temporary, path, data, expected)
+    except OSError as error:
+        raise StateError(path, f"cannot be written: {error.strerror or error}") from error
+    sync_folder(path.parent)
+    return written
+
+
+def take(path: Path) -> bytes:
+    """Delete a regular file and return what it held in the moment it went.
+
+    Raises StateError: it cannot be moved away, or it cannot be read and is still there.
+    """
+    _target(path, follow=False)
+    aside = _temporary_name(path)
+    try:
+        path.rename(aside)
+        try:
+            data = aside.read_bytes()
+        except OSError:
+            aside.rename(path)
+            raise
+        aside.unlink()
+    except OSError as error:
+        raise StateError(path, f"cannot be removed: {error.strerror or error}") from error
+    sync_folder(path.parent)
+    return data
 
 
 def remove(path: Path) -> None:
@@ -68,10 +121,65 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _replace(target: Path, data: bytes, mode: int) -> None:
+def _create(temporary: Path, path: Path) -> None:
+    """Give a finished file its name unless something has it. Raises ChangedError, OSError."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise ChangedError(path, _CHANGED) from error
+    except OSError:  # a file system without hard links
+        if os.path.lexists(path):
+            raise ChangedError(path, _CHANGED) from None
+        temporary.replace(path)
+
+
+def _swap(temporary: Path, path: Path, data: bytes, expected: bytes) -> None:
+    """Put a finished file in the place of one that holds `expected`. Raises ChangedError, OSError."""
+    if _content(path) != expected:
+        raise ChangedError(path, _CHANGED)
+    if not _exchanged(temporary, path):
+        temporary.replace(path)
+        return
+    placed: bytes | None = data
+    held = _content(temporary)
+    if held == expected:
+        return
+    # Saved between comparison and swap: what we hold gets its place back. If something was saved over what we had
+    # placed there, it is later still and gets its place back, until what comes out is what we placed.
+    while _exchanged(temporary, path) and (out := _content(temporary)) != placed:
+        placed, held = held, out
+    raise ChangedError(path, _CHANGED)
+
+
+def _exchanged(temporary: Path, path: Path) -> bool:
+    try:
+        return exchange(temporary, path)
+    except FileNotFoundError as error:
+        raise ChangedError(path, "was removed by somebody else meanwhile") from error
+
+
+def _content(path: Path) -> bytes | None:
+    """Return what a file holds, up to more than any state file; None for what is no readable file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(_MOST) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+
+
+def _temporary_name(target: Path) -> Path:
+    return target.with_name(f"{_prefix(target)}{os.getpid()}.{os.urandom(6).hex()}.tmp")
+
+
+@contextmanager
+def _temporary(target: Path, data: bytes, mode: int) -> Iterator[Path]:
+    """Yield a finished, synced file beside `target`, with its mode and owner; what is left of it goes afterwards."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(target)
     before = _stat(target)
     wanted = stat.S_IMODE(before.st_mode) if before else mode
-    temporary = target.with_name(f"{_prefix(target)}{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    temporary = _temporary_name(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, wanted & 0o777)
     try:
@@ -82,11 +190,10 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        temporary.replace(target)
-    except BaseException:
+        yield temporary
+    finally:
         with suppress(OSError):
             temporary.unlink()
-        raise
 
 
 def _fill(descriptor: int, data: bytes) -> None:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import MissingError, StateError
-from holdfast.state import atomic
+from holdfast.errors import ChangedError, MissingError, NotOurs, StateError
+from holdfast.state import atomic, jsonkeep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,12 +45,16 @@ def load(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> Docum
     """Read a JSON object; a byte order mark and CRLF are accepted.
 
     `limit` is the largest size in bytes. With `within`, a path whose links lead out of that folder is refused.
-    Raises MissingError when there is no file, else StateError saying what is wrong and where: a folder or device, too
-    large, empty, not UTF-8, not JSON, a key given twice, not an object.
+    Raises MissingError when there is no file, NotOurs when it is JSON but no object, else StateError saying what is
+    wrong and where: a folder or device, too large, empty, not UTF-8, not JSON, a key given twice.
     """
     if within is not None and not path.resolve().is_relative_to(within.resolve()):
         raise StateError(path, f"leads out of {within} through a symbolic link")
-    raw, mtime = read(path, limit)
+    return parse(path, *read(path, limit))
+
+
+def parse(path: Path, raw: bytes, mtime: float) -> Document:
+    """Return what a file's bytes say. Raises StateError as `load` does."""
     return Document(path, _parse(path, raw), raw, mtime)
 
 
@@ -109,12 +113,9 @@ def save(path: Path, data: dict[str, Any], *, like: Document | None = None, mode
     those on disk: an unchanged file rewritten would break the model's next edit. Key order alone is no change.
     `mode` is for a new file. Raises StateError.
     """
-    try:
-        if like is not None and like.path == path and _meaning(like.data) == _meaning(data):
-            return False
-        raw = render(data, like.raw if like else None)
-    except RecursionError as error:
-        raise StateError(path, "is nested too deeply to be written") from error
+    if like is not None and like.path == path and same(like.data, data):
+        return False
+    raw = _rendered(path, data, like)
     with suppress(StateError):
         if read(path)[0] == raw:
             return False
@@ -122,11 +123,57 @@ def save(path: Path, data: dict[str, Any], *, like: Document | None = None, mode
     return True
 
 
+def replace(path: Path, data: dict[str, Any], expected: bytes | None, *, like: Document | None = None) -> Document:
+    """Write `data` in the style of `like` over a file that still holds `expected` (None: no file); return it.
+
+    As with `save`, nothing is written where `like` is what is to be there and says `data` already. Raises ChangedError
+    when somebody saved something else meanwhile (`atomic.replace` says what that can miss), StateError.
+    """
+    if like is not None and like.raw == expected and same(like.data, data):
+        return like
+    raw = _rendered(path, data, like)
+    return parse(path, raw, atomic.replace(path, raw, expected))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two JSON values mean the same: unlike `==`, it tells 1 from true and from 1.0.
+
+    The order of keys is no matter. What is nested too deeply to be compared counts as different.
+    """
+    try:
+        return _meaning(one) == _meaning(other)
+    except RecursionError:
+        return False
+
+
+def copy_aside(path: Path, raw: bytes) -> Path:
+    """Write what a broken file holds to `<name>.corrupt-<time>` beside it and return that path; the file stays.
+
+    Raises StateError.
+    """
+    mode = stat.S_IMODE(path.lstat().st_mode) if path.exists() else 0o600
+    while True:
+        target = _aside(path)
+        with suppress(ChangedError):
+            atomic.replace(target, raw, None, mode=mode)
+            return target
+
+
 def set_aside(path: Path) -> Path:
     """Rename a broken file to `<name>.corrupt-<time>` (with a number when taken) and return its new path.
 
     Hold the folder's lock. Raises StateError.
     """
+    target = _aside(path)
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise StateError(path, f"cannot be set aside: {error.strerror or error}") from error
+    atomic.sync_folder(path.parent)
+    return target
+
+
+def _aside(path: Path) -> Path:
     from holdfast.clock import file_stamp
 
     base = f"{path.name}.corrupt-{file_stamp()}"
@@ -134,12 +181,16 @@ def set_aside(path: Path) -> Path:
     while os.path.lexists(target):
         number += 1
         target = path.with_name(f"{base}-{number}")
-    try:
-        path.rename(target)
-    except OSError as error:
-        raise StateError(path, f"cannot be set aside: {error.strerror or error}") from error
-    atomic.sync_folder(path.parent)
     return target
+
+
+def _rendered(path: Path, data: dict[str, Any], like: Document | None) -> bytes:
+    """Return `data` as the file is to hold it: what is unchanged keeps its very characters. Raises StateError."""
+    try:
+        kept = jsonkeep.rewritten(like.raw, data, escaped=_style(like.raw).escaped) if like else None
+        return kept or render(data, like.raw if like else None)
+    except RecursionError as error:
+        raise StateError(path, "is nested too deeply to be written") from error
 
 
 class _Style(NamedTuple):
@@ -171,8 +222,8 @@ def _style(like: bytes) -> _Style:
     )
 
 
-def _meaning(data: dict[str, Any]) -> str:
-    """Return a text that is equal for equal data only: unlike `==`, it tells 1 from true and from 1.0."""
+def _meaning(data: Any) -> str:
+    """Return a text that is equal for equal data only."""
     import json
 
     return json.dumps(data, sort_keys=True)
@@ -191,7 +242,7 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise StateError(path, f"is not JSON: {error}") from error
     if not isinstance(data, dict):
-        raise StateError(path, f"holds a JSON {_kind(data)} where an object is expected")
+        raise NotOurs(path, f"holds a JSON {_kind(data)} where an object is expected")
     return data
 
 

@@ -1,0 +1,121 @@
+"""Changed data in the text of a JSON file, where all that did not change keeps its very characters."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from holdfast.state import jsontext
+from holdfast.state.jsonstyle import Style, blank_before, indent_at, style_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.state.jsontext import Node
+
+LARGEST = 512 * 1024  # bytes; a larger file is written afresh, for the parser here is slow
+
+
+def rewritten(raw: bytes, data: dict[str, Any], *, escaped: bool) -> bytes | None:
+    """Return the file `raw` with its content changed to `data`, or None where it cannot be changed in its own style.
+
+    Entries keep their place, layout and spelling (`1.50`, an object on one line); what is new follows the last entry in
+    the style of the rest. `escaped` says whether new letters other than ASCII are escaped.
+    """
+    if len(raw) > LARGEST:
+        return None
+    try:
+        text = raw.decode("utf-8")
+        root = jsontext.parse(text)
+        writer = _Writer(text, style_of(text, root), escaped)
+        new = text[: root.start] + writer.value(root, root.value(text), data) + text[root.end :]
+        if _meaning(json.loads(new.removeprefix("\ufeff"))) != _meaning(data):
+            return None
+    except (jsontext.JSONTextError, ValueError, RecursionError):
+        return None
+    # Surrogates stand only inside strings, where Python's escape for them is also JSON's.
+    return new.encode("utf-8", "backslashreplace")
+
+
+class _Writer:
+    """Writes values in the place of those of a text, in its style."""
+
+    def __init__(self, text: str, style: Style, escaped: bool) -> None:
+        self.text = text
+        self.style = style
+        self.escaped = escaped
+
+    def value(self, node: Node, old: Any, new: Any) -> str:
+        """Return the text of `new` for the place of `node`, which says `old`."""
+        if _meaning(old) == _meaning(new):
+            return self.text[node.start : node.end]
+        if node.entries and isinstance(old, dict) and isinstance(new, dict) and old.keys() & new.keys():
+            return self.members(node, old, new)
+        if node.entries and isinstance(old, list) and isinstance(new, list) and new:
+            return self.elements(node, old, new)
+        return self.fresh(new, indent_at(self.text, node.start) if self.style.multiline else None)
+
+    def members(self, node: Node, old: dict[str, Any], new: dict[str, Any]) -> str:
+        """Return an object that keeps the members that are still there; new ones come last."""
+        texts = [
+            self.text[entry.start : entry.value.start] + self.value(entry.value, old[entry.key], new[entry.key])
+            if entry.key in new and entry.key is not None
+            else None
+            for entry in node.entries
+        ]
+        return self.container(node, texts, [(key, value) for key, value in new.items() if key not in old])
+
+    def elements(self, node: Node, old: list[Any], new: list[Any]) -> str:
+        """Return an array whose elements are compared place by place."""
+        places = enumerate(node.entries)
+        texts = [self.value(each.value, old[at], new[at]) if at < len(new) else None for at, each in places]
+        return self.container(node, texts, [(None, value) for value in new[len(texts) :]])
+
+    def container(self, node: Node, texts: Sequence[str | None], added: Sequence[tuple[str | None, Any]]) -> str:
+        """Return a container with a text for each entry, None for one that goes, and with what was added.
+
+        At least one entry stays.
+        """
+        entries = node.entries
+        parts = [self.text[node.start : entries[0].start]]
+        for index, text in enumerate(texts):
+            if text is not None:
+                between = self.text[entries[index - 1].end : entries[index].start] if len(parts) > 1 else ""
+                parts += [between, text]
+        gap, outer = self.layout(node)
+        for key, value in added:
+            named = "" if key is None else self.dumps(key) + self.colon(node)
+            parts += ["," + gap, named, self.fresh(value, outer)]
+        return "".join([*parts, self.text[entries[-1].end : node.end]])
+
+    def layout(self, node: Node) -> tuple[str, str | None]:
+        """Return what stands before a further entry of a container, and its indentation, None for one line."""
+        last = node.entries[-1]
+        blank = blank_before(self.text, last)
+        inner = indent_at(self.text, last.start)
+        if "\n" in blank:
+            return self.style.newline + inner, inner
+        several = "\n" in self.text[last.start : last.end]
+        return (blank if len(node.entries) > 1 else self.style.gap), (inner if several else None)
+
+    def colon(self, node: Node) -> str:
+        """Return what stands between key and value in an object, at its last entry if that is on one line."""
+        last = node.entries[-1]
+        between = self.text[last.key_end : last.value.start]
+        return self.style.colon if "\n" in between else between
+
+    def fresh(self, value: Any, outer: str | None) -> str:
+        """Return a value that is new; with `outer`, on lines that are indented by that."""
+        style = self.style
+        if outer is None:
+            return self.dumps(value, separators=("," + style.gap, style.colon))
+        text = self.dumps(value, indent=style.unit, separators=(",", style.colon))
+        return text.replace("\n", style.newline + outer)
+
+    def dumps(self, value: Any, **layout: Any) -> str:
+        """Return a value as JSON text. Raises ValueError for what JSON cannot hold."""
+        return json.dumps(value, ensure_ascii=self.escaped, allow_nan=False, **layout)
+
+
+def _meaning(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
