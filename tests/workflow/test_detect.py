@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.workflow.detect import detect
+from holdfast.workflow.formats import compaction
+from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -18,6 +20,46 @@ def test_nothing_is_detected_in_an_empty_project(project: Project) -> None:
     detection = detect(project)
     assert detection.extract is None
     assert [candidate.accepted for candidate in detection.candidates] == [False]
+
+
+def test_looking_at_everything_finds_the_same_and_says_more(project: Project, put: Put, seed: Seed) -> None:
+    """R001-27: for people every plan is a candidate; a compaction gets the same extract sooner."""
+    put("CLAUDE.local.md", seed("memory.md"))
+    put("CLAUDE/Plan/007-x/PLAN.md", PLAN, age=10)
+    put("CLAUDE/Plan/008-y/PLAN.md", PLAN.replace("Plan 7: Something", "Plan 8: Anything"), age=20)
+    put("CLAUDE/Plan/009-z/PLAN.md", PLAN.replace("In Progress", "Complete"))
+    soon, all_of_it = detect(project), detect(project, everything=True)
+    assert soon.extract == all_of_it.extract
+    assert [candidate.path.name for candidate in soon.candidates] == ["CLAUDE.local.md"]
+    assert [(candidate.path.parent.name, candidate.accepted) for candidate in all_of_it.candidates[1:]] == [
+        ("009-z", False),
+        ("007-x", True),
+        ("008-y", False),
+    ]
+    assert all_of_it.candidates[2].reasons == (
+        'is in progress ("Something else"); the memory file names the workflow, this adds its reading to it',
+    )
+    names = "Page Orchestration - Case Studies", "Something else", "Anything else"
+    assert tuple(extract.name for extract in soon.extracts) == names[:2]
+    assert tuple(extract.name for extract in all_of_it.extracts) == names
+
+
+def test_a_completed_plan_stays_buried_though_another_one_was_newer(project: Project, put: Put) -> None:
+    """I001-6: the tombstone is for every plan of that name, also one that did not count when the workflow ended."""
+    put("CLAUDE/Plan/001-old/PLAN.md", PLAN.replace("Something else", "Old"), age=100)
+    old = compaction.save(project, detect(project).extract).workflow
+    assert old is not None
+    old.path.unlink()
+    project.ledger.run("DELETE FROM extracts")  # as if it had been started by hand
+    started = compaction.start(project, Start(title="Old"))
+    put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("Something else", "New"), age=10)
+    compaction.done(project, started, everything=True)
+    put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("In Progress", "Complete"), age=5)
+
+    extract = detect(project).extract
+    assert extract is not None
+    assert extract.name == "Old"
+    assert compaction.save(project, extract).action == "buried"
 
 
 def test_the_memory_file_names_and_the_plan_adds(project: Project, put: Put, seed: Seed) -> None:

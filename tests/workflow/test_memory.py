@@ -9,18 +9,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workflow import memory
+from holdfast.workflow import memory, prose
 from holdfast.workflow.extract import Extract
+from tests.workflow import samples
 
 if TYPE_CHECKING:
     from holdfast.project import Project
     from tests.workflow.conftest import Put, Seed
+    from tests.workflow.samples import Sample
 
 
 def parsed(text: str) -> Extract:
     extract = memory.parse(text, Path("CLAUDE.local.md"), 1.0)
     assert isinstance(extract, Extract), extract
     return extract
+
+
+@pytest.mark.parametrize("sample", samples.of("memory"), ids=str)
+def test_a_memory_file_kept_by_hand_is_read_as_it_is_meant(sample: Sample, put: Put) -> None:
+    """R001-21, R001-27, I001-1, I001-2: no false workflow, none missed, and the reason for either."""
+    candidate, extract = memory.look(put("CLAUDE.local.md", sample.raw))
+
+    if sample.why:
+        assert extract is None, candidate.reasons
+        assert not candidate.accepted
+        assert sample.why in candidate.reasons[0]
+    else:
+        assert extract is not None, candidate.reasons
+        assert candidate.accepted
+        assert candidate.reasons[0].startswith("names the workflow ")
+        assert (extract.name, f"{extract.current}/{extract.total} {extract.phase}") == (
+            sample.expected["name"],
+            sample.expected["at"],
+        )
+        assert extract.status == sample.expected.get("status")
+        assert list(extract.reading) == sample.expected.get("reading", [])
+        assert list(extract.reminders) == sample.expected.get("reminders", [])
 
 
 def test_the_example_of_the_document_is_detected(seed: Seed) -> None:
@@ -77,6 +101,9 @@ def test_prose_and_half_markers_are_no_workflow(text: str) -> None:
         ("4. **Build**", (4, None, "Build")),
         ("Building", (None, None, "Building")),
         ("3D models", (None, None, "3D models")),
+        ("SEO Generation (4/10)", (4, 10, "SEO Generation")),
+        ("SEO - (phase 4 of 10)", (4, 10, "SEO")),
+        ("SEO (draft)", (None, None, "SEO (draft)")),
         ("", (None, None, None)),
     ],
 )
@@ -122,6 +149,10 @@ def test_other_sections_of_the_file_do_not_count() -> None:
         ("✅ Complete", "completed"),
         ("Not started", "not_started"),
         ("BLOCKED by X", "blocked"),
+        ("active", "in_progress"),
+        ("Not in progress", "not_started"),
+        ("In progress, docs pending", "in_progress"),
+        ("Cancelled", None),
         ("?", None),
     ],
 )
@@ -147,6 +178,34 @@ def test_the_reason_says_which_marker_was_found(project: Project, put: Put, seed
     put("CLAUDE.local.md", "hello")
     assert memory.look(path)[0].reasons == ('has no line "Workflow: NAME"',)
     assert memory.look(project.root / "nothing")[0].reasons == ("does not exist",)
+
+
+def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Project, put: Put) -> None:
+    """R001-27: a folder in its place, and a file longer than is looked at."""
+    (project.root / "CLAUDE.local.md").mkdir()
+    candidate, _ = memory.look(project.root / "CLAUDE.local.md")
+    assert (candidate.reasons, candidate.notable) == (("cannot be read: not a regular file",), True)
+    path = put("long.md", "words\n" * 60_000 + "Workflow: X\nPhase: 1/2\n")
+    assert memory.look(path)[0].reasons == ('has no line "Workflow: NAME" (its first 256 KB were read)',)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "Workflow: X\n",
+        "# Workflow State\nWorkflow: X\n",
+        "Workflow State\n",
+        "Phase 1: a\n",
+        "## Required Reading\n- a.b\n",
+        "e.g.:\n    x\n",
+        "a: b   ",
+        "\n",
+    ],
+)
+def test_the_worst_of_files_takes_time_in_proportion_to_its_length(piece: str) -> None:
+    """A quarter of a megabyte of it: one pass too many for each line would outlast the time limit of the tests."""
+    text = piece * (prose.LIMIT // len(piece))
+    assert memory.parse(text, Path("m"), 1.0)
 
 
 @given(st.text(alphabet=st.sampled_from("Workflow: Phase4/10-@#*\n`a.b\t"), max_size=400))

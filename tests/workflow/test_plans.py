@@ -1,120 +1,218 @@
-"""Detection method 2: plans in progress."""
+"""Detection method 2: which plan counts."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.workflow import plans
-from holdfast.workflow.extract import Extract
+from holdfast.workflow import plans, prose
+from tests.workflow import samples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from holdfast.project import Project
     from tests.workflow.conftest import Put
+    from tests.workflow.samples import Sample
 
-PLAN = """# Plan 001: User Auth
-
-**Status**: 🔄 In Progress
-
-See CLAUDE/PlanWorkflow.md and @CLAUDE/Auth.md.
-
-## Tasks
-
-### Phase 1: Design ✅
-- [x] Sketch
-
-### Phase 2: Build Components
-- [x] Login
-- [ ] Logout
-
-### Phase 3: Test
-- [ ] All of it
-"""
+PLAN = "# Plan 001: User Auth\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Design\n\n- [ ] Sketch\n"
+MANY = 5000
 
 
-def parsed(project: Project, text: str, folder: str = "001-user-auth") -> Extract | str:
-    return plans.parse(text, project.root / "CLAUDE/Plan" / folder / "PLAN.md", project.root, 1.0)
+def names(project: Project) -> list[str]:
+    """Return the workflows that all plans in progress name, the first of them the one that counts."""
+    return [extract.name for _, extract in plans.look(project.root) if extract]
 
 
-def test_a_plan_gives_name_number_readings_and_phase(project: Project) -> None:
-    """R001-22, I001-15: the title without "Plan NNN:", documents as readings, the first phase that is not done."""
-    extract = parsed(project, PLAN)
-    assert isinstance(extract, Extract)
-    assert extract.name == "User Auth"
-    assert extract.context == {"plan_number": 1}
-    assert extract.reading == ("@CLAUDE/Plan/001-user-auth/PLAN.md", "@CLAUDE/PlanWorkflow.md", "@CLAUDE/Auth.md")
-    assert (extract.current, extract.total, extract.phase) == (2, 3, "Build Components")
-    assert extract.origin == "plan"
+@pytest.mark.parametrize("sample", samples.of("plans"), ids=str)
+def test_a_plan_kept_by_hand_is_read_as_it_is_meant(sample: Sample, project: Project, put: Put) -> None:
+    """R001-22, R001-27, I001-14, I001-15: no false workflow, none missed, and the reason for either."""
+    folder = sample.expected.get("folder", sample.name)
+    path = put(f"CLAUDE/Plan/{folder}/PLAN.md", sample.raw)
+
+    [(candidate, extract)] = plans.look(project.root)
+
+    assert candidate.path == path
+    assert plans.active(project.root) == extract
+    if sample.why:
+        assert extract is None, candidate.reasons
+        assert not candidate.accepted
+        assert sample.why in candidate.reasons[0]
+    else:
+        assert extract is not None, candidate.reasons
+        assert candidate.accepted
+        assert candidate.reasons[0].startswith("is in progress (")
+        assert (extract.name, f"{extract.current}/{extract.total} {extract.phase}") == (
+            sample.expected["name"],
+            sample.expected["at"],
+        )
+        assert extract.context.get("plan_number") == sample.expected.get("number")
+        own, *others = extract.reading
+        assert own == f"@CLAUDE/Plan/{folder}/PLAN.md"
+        assert others == sample.expected.get("reading", [])
 
 
-def test_without_phase_headings_a_plan_is_at_one_of_one(project: Project) -> None:
-    """I001-15: the original's 1/1, and the folder gives the number the title does not."""
-    extract = parsed(project, "# User Auth\nStatus: In Progress\nA workflow.\n", "042-auth")
-    assert isinstance(extract, Extract)
-    assert (extract.current, extract.total, extract.name) == (1, 1, "User Auth")
-    assert extract.context == {"plan_number": 42}
-
-
-@pytest.mark.parametrize(
-    "status",
-    ["**Status**: In Progress", "- **Status:** 🔄 In Progress", "status: in_progress", "| Status | 🔄 In Progress |"],
-)
-def test_the_status_line_counts_with_and_without_emoji(project: Project, status: str) -> None:
-    """I001-14: real plans write the status in many ways."""
-    assert isinstance(parsed(project, f"# P\n{status}\nphase\n"), Extract)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("# P\n**Status**: ✅ Complete\nphase\nLegend: 🔄 In Progress\n", 'its status is "✅ Complete"'),
-        ("# P\nStatus: Not in progress\nphase", "its status is"),
-        ("# P\nphase without any status", "no status line"),
-        ("# P\nStatus: In Progress\nnothing formal", "neither the word"),
-        ("# P\n```\nStatus: In Progress\n```\nphase", "no status line"),
-    ],
-)
-def test_other_plans_are_refused_with_the_reason(project: Project, text: str, reason: str) -> None:
-    """I001-14: the literal elsewhere counts only without a status line; legends and code do not."""
-    found = parsed(project, text)
-    assert isinstance(found, str)
-    assert reason in found
-
-
-def test_the_literal_counts_where_there_is_no_status_line(project: Project) -> None:
-    """R001-22: "🔄 In Progress" anywhere in a plan without a status line."""
-    assert isinstance(parsed(project, "# P\nThe phase is 🔄 In Progress now.\n"), Extract)
-
-
-def test_phase_marks_are_read_and_left_out_of_titles(project: Project) -> None:
-    """A heading's own mark tells what is done where there are no boxes."""
-    text = "# P\nStatus: In Progress\n## Phase 1: Get it done (Complete)\n## Phase 2 - Build 🔄\n## Phase 3: Check\n"
-    extract = parsed(project, text)
-    assert isinstance(extract, Extract)
-    assert (extract.current, extract.total, extract.phase) == (2, 3, "Build")
-
-
-def test_when_all_phases_are_done_the_last_one_is_current(project: Project) -> None:
-    """A plan still in progress with all its boxes ticked stands at its last phase."""
-    extract = parsed(project, "# P\nStatus: In Progress\n## Phase 1: A\n- [x] a\n## Phase 2: B\n- [X] b\n")
-    assert isinstance(extract, Extract)
-    assert (extract.current, extract.total, extract.phase) == (2, 2, "B")
+def test_the_odd_samples_are_as_odd_as_their_names_say() -> None:
+    """No editor and no checkout put their bytes right."""
+    raw = {sample.name: sample.raw for sample in [*samples.of("plans"), *samples.of("memory")]}
+    assert b"\r\n" in raw["bytes-crlf"]
+    assert b"\n" not in raw["bytes-cr-only"]
+    assert raw["bytes-bom"][:3] == raw["bytes-bom-crlf"][:3] == b"\xef\xbb\xbf"
+    assert raw["bytes-utf16-le-bom"][:2] == b"\xff\xfe"
+    assert b"\x00" in raw["bytes-utf16-le-no-bom"][:2]
+    assert raw["bytes-zeros-at-the-end"][-1] == raw["bytes-zeros-inside"].count(b"\x00") - 1 == 0
+    for name in ("bytes-latin1", "bytes-cp1252", "bytes-one-bad-byte"):
+        with pytest.raises(UnicodeDecodeError):
+            raw[name].decode()
 
 
 def test_the_most_recently_changed_plan_in_progress_counts(project: Project, put: Put) -> None:
-    """I001-13: of several, the last changed; the others say so."""
+    """I001-13: of several, the last changed; the others say which one is preferred."""
     put("CLAUDE/Plan/001-old/PLAN.md", PLAN.replace("User Auth", "Old"), age=100)
     put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("User Auth", "New"), age=10)
     put("CLAUDE/Plan/003-done/PLAN.md", "# D\nStatus: Complete\nphase\n")
     looked = plans.look(project.root)
-    assert [extract.name for _, extract in looked if extract] == ["New"]
-    assert [candidate.accepted for candidate, _ in looked] == [False, True, False]
-    assert looked[2][0].reasons == ("is in progress too, but another changed later",)
+    assert names(project) == ["New", "Old"]
+    assert [(candidate.accepted, candidate.notable) for candidate, _ in looked] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+    assert looked[2][0].reasons == (
+        'is in progress too ("Old"), but CLAUDE/Plan/002-new/PLAN.md changed later; the last changed counts',
+    )
+    active = plans.active(project.root)
+    assert active is not None
+    assert active.name == "New"
 
 
 def test_plans_of_one_moment_are_ordered_by_name(project: Project, put: Put) -> None:
     """I001-13: deterministic, also after a checkout gave all files one time."""
     for name in ("b", "a", "c"):
         put(f"CLAUDE/Plan/{name}/PLAN.md", PLAN.replace("User Auth", name))
-    assert [extract.name for _, extract in plans.look(project.root) if extract] == ["a"]
+    assert names(project) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("place", ["CLAUDE/Plan/PLAN.md", "CLAUDE/Plan/a/b/PLAN.md", "Plan/a/PLAN.md", "CLAUDE/Plan/a"])
+def test_only_plans_at_their_place_are_looked_at(project: Project, put: Put, place: str) -> None:
+    """R001-22: CLAUDE/Plan/*/PLAN.md."""
+    put(place, PLAN)
+    assert plans.look(project.root) == []
+    assert plans.active(project.root) is None
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "broken link", "loop"])
+def test_what_is_no_file_is_said_and_not_waited_for(project: Project, put: Put, kind: str) -> None:
+    """R001-27: a plan that cannot be read costs none of the others."""
+    put("CLAUDE/Plan/good/PLAN.md", PLAN, age=100)
+    odd = project.root / "CLAUDE/Plan/odd/PLAN.md"
+    odd.parent.mkdir()
+    if kind == "folder":
+        odd.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("nowhere" if kind == "broken link" else "PLAN.md")
+    looked = {candidate.path.parent.name: candidate for candidate, _ in plans.look(project.root)}
+    assert looked["good"].accepted
+    assert names(project) == ["User Auth"]
+    assert plans.active(project.root) is not None
+    if kind == "broken link":
+        assert "odd" not in looked
+    else:
+        assert looked["odd"].notable
+        assert looked["odd"].reasons[0].startswith("cannot be read: ")
+
+
+def test_a_plan_folder_that_cannot_be_listed_is_said(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R001-27: the reason is the system's."""
+
+    def refuse(_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert plans.active(project.root) is None
+    [(candidate, extract)] = plans.look(project.root)
+    assert extract is None
+    assert (candidate.path, candidate.reasons) == (
+        project.root / "CLAUDE/Plan",
+        ("cannot be read: Permission denied",),
+    )
+
+
+def test_a_folder_whose_name_is_no_text_is_a_plan_all_the_same(project: Project) -> None:
+    """Names are bytes; what is taken from them can be written as UTF-8."""
+    folder = project.root / "CLAUDE" / "Plan" / os.fsdecode(b"\xff")
+    folder.mkdir(parents=True)
+    (folder / "PLAN.md").write_text("Status: In Progress\nphase\n", encoding="utf-8")
+    active = plans.active(project.root)
+    assert active is not None
+    assert active.name.encode("utf-8") == b"?"
+    assert active.reading == ("@CLAUDE/Plan/?/PLAN.md",)
+
+
+def test_a_huge_plan_is_read_up_to_its_limit_and_the_reason_says_so(project: Project, put: Put) -> None:
+    """Bounded by bytes for each file: a status in the first 256 KB counts, one behind them does not."""
+    put("CLAUDE/Plan/early/PLAN.md", f"{PLAN}{'word ' * 400_000}\n")
+    assert names(project) == ["User Auth"]
+    put("CLAUDE/Plan/early/PLAN.md", "# Late\n" + "words\n" * 60_000 + PLAN)
+    [(candidate, _)] = plans.look(project.root)
+    assert candidate.reasons == ('has no status line and no "🔄 In Progress" (its first 256 KB were read)',)
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with 5,000 plans that are not in progress, though all of them explain the word."""
+    root = tmp_path_factory.mktemp("crowd")
+    text = "# Plan\n\n**Status**: ✅ Complete\n\nLegend: ⬜ Not Started, 🔄 In Progress, ✅ Complete\n\n## Phase 1: A\n"
+    for number in range(MANY):
+        path = root / f"CLAUDE/Plan/{number:05}-x/PLAN.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (1_700_000_000 - number, 1_700_000_000 - number))
+    return root
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+    """The files that are read."""
+    read, seen = prose.read, list[Path]()
+
+    def counted(path: Path) -> prose.Text | None:
+        seen.append(path)
+        return read(path)
+
+    monkeypatch.setattr(prose, "read", counted)
+    yield seen
+
+
+@pytest.mark.parametrize("place", [0, 1, 199, 200, 201, 2500, MANY - 1])
+def test_of_thousands_the_one_in_progress_is_found_wherever_it_stands(
+    crowd: Path, reads: list[Path], place: int
+) -> None:
+    """R001-22: none is missed, and none that changed earlier is read."""
+    path = crowd / f"CLAUDE/Plan/{place:05}-x/PLAN.md"
+    before, times = path.read_text(encoding="utf-8"), (1_700_000_000 - place, 1_700_000_000 - place)
+    path.write_text(before.replace("✅ Complete\n", "In Progress\n", 1).replace("# Plan", "# Found"), encoding="utf-8")
+    os.utime(path, times)
+    try:
+        active = plans.active(crowd)
+        assert active is not None
+        assert (active.name, active.source) == ("Found", path)
+        assert len(reads) == place + 1
+    finally:
+        path.write_text(before, encoding="utf-8")
+        os.utime(path, times)
+
+
+def test_of_thousands_each_is_a_candidate_with_its_reason(crowd: Path) -> None:
+    """R001-27: `explain` leaves none out."""
+    looked = plans.look(crowd)
+    assert len(looked) == MANY
+    assert {candidate.reasons for candidate, _ in looked} == {
+        ('its status is "✅ Complete", which is not "In Progress"',)
+    }
+    assert plans.active(crowd) is None

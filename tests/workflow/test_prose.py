@@ -29,6 +29,29 @@ def test_other_bytes_are_taken_as_latin_1() -> None:
     assert prose.decode("Workflow: Größe\r\n".encode("latin-1")) == "Workflow: Größe\n"
 
 
+def test_windows_quotes_and_dashes_are_read() -> None:
+    """What Windows calls Latin-1 has letters where ISO 8859-1 has controls."""
+    assert prose.decode("Workflow: “Größe” – x".encode("cp1252")) == "Workflow: “Größe” – x"
+    assert prose.decode(b"a \x81 \xe4") == "a \x81 ä"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_told_without_its_mark(encoding: str) -> None:
+    """By where its zero bytes are; a few of them in UTF-8 do not make it so."""
+    assert prose.decode(TEXT.encode(encoding)) == TEXT
+    assert prose.decode(b"a\x00b plain text") == "a\x00b plain text"
+
+
+def test_a_wrong_byte_does_not_spoil_the_rest() -> None:
+    """UTF-8 with a damaged character in it stays UTF-8."""
+    assert prose.decode(TEXT.encode() + b"\xff.") == TEXT + "\ufffd."
+
+
+def test_invisible_characters_and_other_ends_of_lines_are_put_right() -> None:
+    """What nobody sees must not decide."""
+    assert prose.decode("a\u200b\ufeffb\u2028c\r\nd\re\x00\x00".encode()) == "ab\nc\nd\ne"
+
+
 def test_a_long_file_is_read_up_to_its_limit_without_breaking_a_character(tmp_path: Path) -> None:
     """Only the first 256 KB count, and a character cut in two there does not change the encoding of the rest."""
     path = tmp_path / "long.md"
@@ -53,8 +76,141 @@ def test_fenced_code_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a\n> ```\n> b\n> ```\nc", ["a", "c"]),
+        ("- a\n    ```py\n    b\n    ```\nc", ["- a", "c"]),
+        ("```md\n```sh\na\n```\nb\n```\nc", ["c"]),
+        ("```md\n```sh\na\n```\nb", ["b"]),
+        ("````\n```\na\n````\nb", ["b"]),
+        ("```a``` b\nc", ["```a``` b", "c"]),
+        ("```\na", []),
+        ("```\n~~~\n```\na", ["a"]),
+    ],
+)
+def test_fences_are_matched_as_people_put_them(text: str, left: list[str]) -> None:
+    """In lists and quotations, in one another, of several lengths, and one that is never closed."""
+    assert prose.lines(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <!-- b --> c", ["a  c"]),
+        ("a <!-- b\nc\nd --> e\nf", ["a  e", "f"]),
+        ("a <!-- b\nc", ["a <!-- b", "c"]),
+        ("`<!--` a\nb -->", ["`<!--` a", "b -->"]),
+        ("```\n<!--\n```\na\n-->", ["a", "-->"]),
+    ],
+)
+def test_comments_are_left_out(text: str, left: list[str]) -> None:
+    """One that is never closed, or only spoken of, is text."""
+    assert prose.lines(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("For example:\n\n    a\n\n    b\nc", ["For example:", "", "", "c"]),
+        ("It looks like this:\n> a\nb", ["It looks like this:", "b"]),
+        ("**Format:**\n\ta", ["**Format:**"]),
+        ("Now:\n    a", ["Now:", "    a"]),
+        ("For example\n    a", ["For example", "    a"]),
+        ("For example:\na", ["For example:", "a"]),
+    ],
+)
+def test_announced_examples_are_left_out(text: str, left: list[str]) -> None:
+    """An indented or quoted block right below a line that announces an example; I001-2 accepts other indentation."""
+    assert prose.lines(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("A\n===\nb", ["# A", "b"]),
+        ("x\n\nA\n-----\nb", ["x", "", "## A", "b"]),
+        ("x\nA\n-----", ["x", "A", "-----"]),
+        ("A\n---\nb", ["A", "---", "b"]),
+        ("- A\n=====", ["- A", "====="]),
+    ],
+)
+def test_underlined_headings_are_headings(text: str, left: list[str]) -> None:
+    """Three hyphens are a rule, or the end of front matter."""
+    assert prose.lines(text) == left
+
+
+def test_marks_of_html_around_words_are_left_out() -> None:
+    """Other angle brackets stay: they may be placeholders."""
+    assert prose.lines("<b>Status:</b> x<br/> <name>\na < b") == ["Status: x <name>", "a < b"]
+
+
+def test_comments_with_one_value_are_metadata() -> None:
+    """A list of choices is none."""
+    text = "<!-- status: done -->\n<!-- a | status: b -->\n<!--owner:Ana-->\n<!-- words -->"
+    assert prose.metadata(text) == ["status: done", "owner:Ana"]
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("**A:** b | **C:** d", ["**A:** b", "**C:** d"]),
+        ("_A: b · C: d_", ["A: b", "C: d"]),
+        ("- A: b   C: d", ["- A: b", "C: d"]),
+        ("A: b | c | d", ["A: b | c | d"]),
+        ("| A: b | C: d |", ["| A: b | C: d |"]),
+        ("A: b", ["A: b"]),
+        ("At 10:30 | B: c", ["At 10:30", "B: c"]),
+    ],
+)
+def test_labels_side_by_side_are_parted(line: str, parts: list[str]) -> None:
+    """Only where everything on the line is a label with a value."""
+    assert prose.parts(line) == parts
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ("| a | b |", ["a", "b"]),
+        ("> | a | |", ["a", ""]),
+        (r"| a \| b | c", [r"a \| b", "c"]),
+        ("|", [""]),
+        ("a | b", []),
+        ("", []),
+    ],
+)
+def test_rows_are_told_from_other_lines(line: str, cells: list[str]) -> None:
+    """A row begins with a bar; an escaped one belongs to its cell."""
+    assert prose.cells(line) == cells
+
+
+def test_tables_have_a_head_a_rule_and_rows() -> None:
+    """Two in one text; bars without a rule below them are no table."""
+    text = "| a | b |\n|---|:-:|\n| 1 | 2 |\n| - | - |\n\n| x |\n\n| c |\n| - |\n"
+    assert list(prose.tables(text.split("\n"))) == [
+        (["a", "b"], [["1", "2"], ["-", "-"]]),
+        (["c"], []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"), [("---", True), ("* * *", False), ("___ ", True), ("--x", False), ("", False)]
+)
+def test_a_rule_across_the_page_is_told(line: str, found: bool) -> None:
+    """It stands before a footer."""
+    assert prose.is_break(line) is found
+
+
+@pytest.mark.parametrize(
     ("line", "value"),
     [
+        ("📍 Workflow: X", "X"),
+        ("**📍 Workflow:** X", "X"),
+        ("## 2. Workflow: X", "X"),
+        ("**Workflow:**X", "X"),
+        ("Workflow：X", "X"),
+        ("*Workflow: X*", "X"),
+        ("Workflow: -rf *", "-rf *"),
+        ("Ä Workflow: X", None),
         ("Workflow: X", "X"),
         ("workflow:X", None),
         ("WORKFLOW:   X  ", "X"),

@@ -36,7 +36,7 @@ def test_whole_numbers_are_understood(value: Any, number: int | None) -> None:
         (["a", "b"], ("a", "b"), False),
         ("a", ("a",), True),
         (["a", 1, {"b": 2}, None, " "], ("a", "1", '{"b": 2}'), True),
-        ({"a": 1, "b": 2}, ("a", "b"), True),
+        ({"a": 1, "b": [2], "c": True, "d": None, "e": ""}, ("a: 1", "b: [2]", "c", "d", "e"), True),
         (7, ("7",), True),
     ],
 )
@@ -54,3 +54,32 @@ def test_adding_never_loses_what_was_there() -> None:
     assert values.added(before, ("b", "b")) == ["a", 3, "b"]
     assert values.added("text", ("b",)) == ["text", "b"]
     assert values.added(None, ()) == []
+    assert values.added({"a": 1}, ("b",)) == [{"a": 1}, "b"]
+
+
+def test_a_reading_is_the_same_with_and_without_its_at() -> None:
+    """R001-08: what somebody listed without `@` is not listed a second time."""
+    before = ["docs/a.md", " @docs/b.md"]
+    assert values.added(before, ("@docs/a.md", "@docs/b.md")) is before
+    assert values.added(before, ("@docs/c.md",)) == [*before, "@docs/c.md"]
+
+
+@pytest.mark.parametrize(
+    ("value", "entries", "warned"),
+    [
+        (["@docs/a.md", "docs/b.md", "docs/a.md"], ("@docs/a.md", "@docs/b.md"), False),
+        ("docs/a.md\n@docs/b.md\n", ("@docs/a.md", "@docs/b.md"), True),
+        ([{"path": "docs/a.md", "why": "rules"}, {"file": "b.md"}], ("@docs/a.md", "@b.md"), True),
+        ({"docs/a.md": "the rules. All of them", "b.md": ""}, ("@docs/a.md", "@b.md"), True),
+        ({"plan": "docs/a.md", "style": "b.md"}, ("@docs/a.md", "@b.md"), True),
+        ({"path": "docs/a.md"}, ("@docs/a.md",), True),
+        ([{"n": 1}, 7], ('@{"n": 1}', "@7"), True),
+        (7, ("@7",), True),
+        (None, (), False),
+    ],
+)
+def test_required_readings_are_understood(value: Any, entries: tuple[str, ...], warned: bool) -> None:
+    """A reading is found in whatever shape it was listed, each once."""
+    warnings: list[str] = []
+    assert entries == values.entries(value, "name", warnings)
+    assert warned == bool(warnings)

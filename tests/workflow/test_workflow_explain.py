@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,13 +85,141 @@ def test_the_text_says_the_same_for_people(project: Project, put: Put, seed: See
         assert piece in text
 
 
+def test_each_candidate_has_its_reason_in_words(project: Project, put: Put) -> None:
+    """R001-27: what is not a workflow is told why, by its path in the project."""
+    put("CLAUDE.local.md", "Workflow: rebase\n")
+    put("CLAUDE/Plan/001-a/PLAN.md", "# A\nStatus: WIP\nphase\n")
+    put("CLAUDE/Plan/002-b/PLAN.md", "# B\nStatus: In Progress\n")
+    put("CLAUDE/Plan/003-c/PLAN.md", "# C\nStatus: In Progress\nphase\n", age=1)
+    text = explain.text(explain.explain(project))
+    for line in (
+        '  ✗ CLAUDE.local.md: has a line "Workflow: rebase", but neither a heading "Workflow State" above it nor a '
+        '"Phase:" line in its section',
+        '  ✗ CLAUDE/Plan/001-a/PLAN.md: its status is "WIP", which is not "In Progress"',
+        '  ✗ CLAUDE/Plan/002-b/PLAN.md: is in progress, but neither the word "phase" nor "workflow" is in it, so it is '
+        "no formal workflow",
+        '  ✓ CLAUDE/Plan/003-c/PLAN.md: is in progress (its status is "In Progress") and names the workflow "C"',
+    ):
+        assert line in text.splitlines()
+
+
+@pytest.mark.parametrize("plans", [19, 20, 500])
+def test_of_very_many_plans_the_text_names_those_that_matter(project: Project, put: Put, plans: int) -> None:
+    """R001-27: the accepted one and what one may be surprised at by name, the rest by number; all of it as JSON."""
+    for number in range(plans):
+        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", "# X\nStatus: Done\nphase\n", age=number)
+    put("CLAUDE/Plan/005-x/PLAN.md", "# X\nStatus: In Progress\n", age=5)
+    put("CLAUDE/Plan/018-x/PLAN.md", "# Found\nStatus: In Progress\nphase\n", age=18)
+    told = explain.explain(project)
+    assert len(told["candidates"]) == plans + 1
+    assert [each["notable"] for each in told["candidates"][1:]].count(True) == 1
+    looked_at = explain.text(told).split("\n\n")[1].splitlines()[1:]
+    assert sum("/005-x/" in line for line in looked_at) == 1
+    assert sum("✓" in line and "/018-x/" in line for line in looked_at) == 1
+    if plans == 19:
+        assert len(looked_at) == 20
+    else:
+        assert len(looked_at) == 4
+        assert looked_at[-1] == (
+            f"  ✗ {plans - 2} more plans do not count; `holdfast explain --json` gives the reason of each"
+        )
+
+
+@pytest.mark.parametrize(
+    ("notes", "line"),
+    [
+        ("Phase: 4/10 - SEO\n@docs/a.md\n", '"Tide", phase 4 of 10 "SEO", from CLAUDE.local.md with 1 to read'),
+        ("Phase: 4\n", '"Tide", phase 4, from CLAUDE.local.md'),
+        ("Phase: Print\n", '"Tide", phase "Print", from CLAUDE.local.md'),
+        ("## Context\n- a: 1\n- b: 2\n", '"Tide", from CLAUDE.local.md with 2 as context'),
+    ],
+)
+def test_what_was_found_is_told_as_far_as_it_was_said(project: Project, put: Put, notes: str, line: str) -> None:
+    """R001-27: which workflow, where it stands, and which file says so."""
+    put("CLAUDE.local.md", f"# Workflow State\nWorkflow: Tide\n{notes}")
+    sections = dict(section.split("\n", 1) for section in explain.text(explain.explain(project)).split("\n\n")[1:])
+    assert sections["Detected"].strip() == line
+
+
+def test_a_path_that_is_no_text_is_told_all_the_same(project: Project) -> None:
+    """What is printed can be written as UTF-8."""
+    folder = project.root / "CLAUDE" / "Plan" / os.fsdecode(b"\xff")
+    folder.mkdir(parents=True)
+    (folder / "PLAN.md").write_text("Status: In Progress\nphase\n", encoding="utf-8")
+    told = explain.explain(project)
+    assert json.dumps(told, ensure_ascii=False).encode("utf-8")
+    assert "CLAUDE/Plan/\ufffd/PLAN.md: is in progress" in explain.text(told)
+
+
+def test_of_very_many_surprises_a_part_is_named(project: Project, put: Put) -> None:
+    """A page stays a page."""
+    for number in range(60):
+        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", "# X\nStatus: In Progress\n", age=number)
+    looked_at = explain.text(explain.explain(project)).split("\n\n")[1].splitlines()[1:]
+    assert len(looked_at) == 21
+    assert "41 more plans" in looked_at[-1]
+
+
+def test_files_of_others_are_named_with_what_they_mean(project: Project, put: Put) -> None:
+    """I000-20, R000-22, R000-37: a foreign state, a foreign view, and an orchestrator's own files."""
+    put(".claude/state/workflow.json", {"name": "CI", "jobs": {}})
+    put(".claude/workflow_state_system.md", "# My own notes\n")
+    put(".claude/state/active_task_graph.json", {"nodes": []})
+    put(".claude/state/delegated_sessions.txt", "a\n")
+    told = explain.explain(project)
+    assert [each["path"].removeprefix(f"{project.root}/") for each in told["left_alone"]] == [
+        ".claude/state/workflow.json",
+        ".claude/workflow_state_system.md",
+        ".claude/state/active_task_graph.json",
+        ".claude/state/delegated_sessions.txt",
+    ]
+    sections = dict(section.split("\n", 1) for section in explain.text(told).split("\n\n")[1:])
+    assert sections["Problems"] == "  nothing", "it is said once"
+    alone = sections["Left alone"].splitlines()
+    assert alone[0].startswith("  .claude/state/workflow.json: is no hybrid workflow")
+    assert "so no workflow of the hybrid format can be kept here" in alone[0]
+    assert 'it does not begin with "# Workflow Status:"' in alone[1]
+    assert "Rename it to get one" in alone[1]
+    assert "Holdfast neither reads nor writes it" in alone[2]
+    assert "Holdfast neither reads nor writes it" in alone[3]
+    assert (project.root / ".claude/workflow_state_system.md").read_text() == "# My own notes\n"
+
+
+def test_our_own_files_are_not_among_those_of_others(project: Project, put: Put) -> None:
+    """A workflow with its view, and a broken state file, which is a problem instead."""
+    hybrid.start(project, Start(title="Ship", phases=(("A", "x"),)))
+    assert (project.root / ".claude/workflow_state_system.md").exists()
+    assert explain.explain(project)["left_alone"] == []
+    assert "Left alone\n  nothing" in explain.text(explain.explain(project))
+
+
+def test_a_broken_state_file_is_a_problem_and_not_somebody_elses(project: Project, put: Put) -> None:
+    """R001-27: what is wrong with it is said where problems are."""
+    put(".claude/state/workflow.json", "{")
+    told = explain.explain(project)
+    assert told["left_alone"] == []
+    assert [each["path"] for each in told["problems"]] == [str(project.root / ".claude/state/workflow.json")]
+
+
+def test_a_view_behind_a_link_is_left_alone(project: Project, put: Put) -> None:
+    """It is not followed, and the reason says so."""
+    target = put("elsewhere.md", "# Workflow Status: X\n")
+    (project.root / ".claude").mkdir()
+    (project.root / ".claude/workflow_state_system.md").symlink_to(target)
+    [each] = explain.explain(project)["left_alone"]
+    assert "symbolic link" in each["why"]
+
+
 def test_an_empty_project_is_explained_too(project: Project) -> None:
     """Nothing is detected, and the reason stands there."""
     told = explain.explain(project)
     assert told["detected"] is None
     assert told["would_save"] == {"action": "none", "path": None}
     assert told["candidates"][0]["reasons"] == ["does not exist"]
-    assert "nothing to save" in explain.text(told)
+    text = explain.text(told)
+    assert "nothing to save" in text
+    assert "  ✗ CLAUDE.local.md: does not exist\n" in text
+    assert "  ✗ CLAUDE/Plan/*/PLAN.md: there is no plan at such a place\n" in text
 
 
 @pytest.mark.parametrize("everything", [False, True])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.workflow import memory, plans
 from holdfast.workflow.extract import Candidate, Detection, Extract
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -14,18 +15,32 @@ if TYPE_CHECKING:
 __all__ = ["Candidate", "Detection", "Extract", "detect"]
 
 
-def detect(project: Project) -> Detection:
-    """Return the extract of the project's memory file and active plan, with every file that was looked at.
+def detect(project: Project, *, everything: bool = False) -> Detection:
+    """Return the extract of the project's memory file and active plan.
 
     The memory file names workflow and phase; the newest active plan adds readings and context (I001-16), or stands
-    alone where the memory file names none. Never raises for what the files hold.
+    alone where the memory file names none. With `everything` each file is examined and is among the candidates with
+    its reasons, and the extracts are those of all plans in progress; without, looking ends at the first of them, since
+    a compaction waits. Never raises for what the files hold.
     """
     candidate, remembered = memory.look(project.root / memory.FILE)
+    if not everything:
+        planned = plans.active(project.root)
+        single = tuple(extract for extract in (remembered, planned) if extract)
+        return Detection(_combined(remembered, planned), (candidate,), single)
     looked = plans.look(project.root)
+    extracts = tuple(extract for extract in (remembered, *(extract for _, extract in looked)) if extract)
     planned = next((extract for _, extract in looked if extract), None)
-    candidates = (candidate, *(plan for plan, _ in looked))
-    single = tuple(extract for extract in (remembered, planned) if extract)
-    return Detection(_combined(remembered, planned), candidates, single)
+    candidates = tuple(_beside(plan, planned, remembered) for plan, _ in looked)
+    return Detection(_combined(remembered, planned), (candidate, *candidates), extracts)
+
+
+def _beside(plan: Candidate, planned: Extract | None, remembered: Extract | None) -> Candidate:
+    """Return an accepted plan's candidate with what it is good for where the memory file names the workflow."""
+    if not plan.accepted or planned is None or remembered is None:
+        return plan
+    reason = f"is in progress ({quoted(planned.name)}); the memory file names the workflow, this adds its reading to it"
+    return replace(plan, reasons=(reason,))
 
 
 def _combined(remembered: Extract | None, planned: Extract | None) -> Extract | None:

@@ -70,13 +70,17 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that was looked at, whether it names an active workflow, and why or why not (R001-27)."""
+    """A file that was looked at, whether it names an active workflow, and why or why not (R001-27).
+
+    `notable` marks a refused file that its owner may well expect to count: in progress but not taken, or unreadable.
+    """
 
     path: Path
     method: Literal["CLAUDE.local.md", "plan"]
     accepted: bool
     reasons: tuple[str, ...]
     mtime: float
+    notable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

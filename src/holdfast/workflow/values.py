@@ -17,15 +17,37 @@ def text(value: Any) -> str:
 
 
 def texts(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
-    """Return a list's values as non-empty texts; a single text counts as a list of one, and a warning names `name`."""
+    """Return a list's values as non-empty texts; a single text counts as a list of one, and a warning names `name`.
+
+    Of an object each member counts.
+    """
     if value is None:
         return ()
     if not isinstance(value, list):
         warnings.append(f'"{name}" is not a list')
-        value = [value] if isinstance(value, str) else list(value) if isinstance(value, dict) else [value]
+        value = [_member(*each) for each in value.items()] if isinstance(value, dict) else [value]
     elif not all(isinstance(item, str) for item in value):
         warnings.append(f'"{name}" holds values that are not texts')
     return tuple(item for item in map(text, value) if item.strip())
+
+
+def entries(value: Any, name: str, warnings: list[str]) -> tuple[str, ...]:
+    """Return required reading as entries with `@`, each once, as `texts` reads them.
+
+    A text may hold several, one a line; of an object its path counts: that of a "path" or "file", else a key or value
+    that looks like one.
+    """
+    if isinstance(value, str):
+        warnings.append(f'"{name}" is not a list')
+        value = value.splitlines()
+    elif isinstance(value, dict):
+        warnings.append(f'"{name}" is not a list')
+        value = [_path(value)] if "path" in value or "file" in value else [_path({each: value[each]}) for each in value]
+    elif isinstance(value, list):
+        if not all(isinstance(item, str) for item in value):
+            warnings.append(f'"{name}" holds values that are not texts')
+        value = [_path(item) if isinstance(item, dict) else text(item) for item in value]
+    return tuple(dict.fromkeys(map(at, texts(value, name, warnings))))
 
 
 def number(value: Any) -> int | None:
@@ -52,12 +74,30 @@ def mapping(value: Any, name: str, warnings: list[str]) -> Mapping[str, Any]:
 
 
 def added(existing: Any, new: tuple[str, ...]) -> Any:
-    """Return a list with the new texts at its end that it did not have; what is no list is made one."""
+    """Return a list with the new texts at its end that it did not have; what is no list is made one.
+
+    A reading counts as there whether or not it has its `@`.
+    """
     if existing is None:
         existing = []
     before = existing if isinstance(existing, list) else [existing]
-    fresh = [item for item in dict.fromkeys(new) if item not in before]
+    known = {item.strip().removeprefix("@") for item in before if isinstance(item, str)}
+    fresh = [item for item in dict.fromkeys(new) if item.strip().removeprefix("@") not in known]
     return [*before, *fresh] if fresh else existing
+
+
+def _member(key: str, value: Any) -> str:
+    """Return a member of an object as `key: value`; a key that is merely ticked off stands for itself."""
+    return key if value is None or value is True or value == "" else f"{key}: {text(value)}"
+
+
+def _path(item: Mapping[str, Any]) -> str:
+    """Return the path an object names, or the object as text."""
+    named = [item.get("path"), item.get("file"), *item.values(), *item]
+    for each in named:
+        if isinstance(each, str) and each.strip() and not each.strip().count(" ") and ("/" in each or "." in each):
+            return each
+    return text(item)
 
 
 def at(entry: str) -> str:

@@ -1,0 +1,53 @@
+"""Files of other programs at the places that Holdfast uses, or that its documents leave to others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import NotOurs, StateError
+from holdfast.state import document
+from holdfast.workflow import statefile
+from holdfast.workflow.formats import hybrid_file, hybrid_view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+_OTHERS = {
+    ".claude/state/active_task_graph.json": "an orchestrator's order of tasks",
+    ".claude/state/delegated_sessions.txt": "an orchestrator's list of sessions",
+}
+
+
+def files(project: Project) -> Iterator[tuple[Path, str]]:
+    """Yield every file that is left as it is, with what that means for this project (I000-20, R000-37)."""
+    try:
+        hybrid_file.load(project)
+    except NotOurs as error:
+        yield (
+            error.path,
+            f"{error.reason}, so no workflow of the hybrid format can be kept here while it is there. Move it away, or "
+            "start workflows with `--format compaction`",
+        )
+    except StateError:
+        pass  # missing or broken, but not somebody else's
+    view = project.root / hybrid_view.FILE
+    if why := _view(project, view):
+        yield view, f"{why}; it is left alone, so a hybrid workflow has no view here. Rename it to get one"
+    for place, what in _OTHERS.items():
+        if (project.root / place).exists():
+            yield project.root / place, f"is {what}; Holdfast neither reads nor writes it"
+
+
+def _view(project: Project, path: Path) -> str:
+    """Return why the file where the view belongs is not ours, or nothing."""
+    begins = hybrid_view.generate_markdown({}).partition("\n")[0]
+    try:
+        statefile.guard(project.root, path)
+        if not path.exists() or document.read(path)[0].startswith(begins.encode()):
+            return ""
+    except StateError as error:
+        return error.reason
+    return f'is somebody else\'s: it does not begin with "{begins.strip()}"'

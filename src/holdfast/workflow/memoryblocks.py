@@ -1,0 +1,221 @@
+"""Which lines of a memory file are a workflow's, and which workflow that is (I001-2)."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.workflow import memoryphases, prose, statuses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+STATUS = prose.label(r"(?:(?:current|phase)\s+)?status")
+WHOLE_STATUS = prose.label(r"workflow\s+status")
+KIND = prose.label(r"(?:workflow[ _])?type")
+TOPIC = prose.label(r"(?:(?:required|key|workflow)\s+)?(?P<topic>reading|reminders?|context)(?:\s+variables)?")
+_WORKFLOW = prose.label(r"(?:(?:current|active)\s+)?workflow(?:\s+name)?")
+_LABELS = (_WORKFLOW, STATUS, WHOLE_STATUS, KIND, TOPIC, memoryphases.PHASE, memoryphases.TOTAL, memoryphases.NAME)
+_MARKER = re.compile(
+    r"\bworkflow[\s-]+state\b(?!\s+(?:management|machine|files?|formats?|schema|handling|tracking|persistence|docs?"
+    r"|documentation|rules?|system|diagram|transitions?|restoration|director(?:y|ies)|folders?|json|handlers?))",
+    re.IGNORECASE,
+)
+_BARE_MARKER = re.compile(r"(?:(?:current|active)\s+)?workflow\s+state\s*:?", re.IGNORECASE)
+_SHOWING = re.compile(
+    r"(?:examples?|samples?|templates?)(?:\s*[:\d(].*)?|.*\b(?:example|sample|template)s?", re.IGNORECASE
+)
+_COUNT_IN_NAME = re.compile(
+    r"(?P<name>.*[^\s(\[–—:,-])[\s(\[–—:,-]+phase\s+(?P<phase>\d{1,9}\s*(?:/|of)\s*\d{1,9}[^()\[\]]{0,80}?)[)\]]?",
+    re.IGNORECASE,
+)
+_TOPICS = (
+    ("reading", re.compile(r"\bread(?:ing|s)?\b", re.IGNORECASE)),
+    ("reminders", re.compile(r"\breminders?\b", re.IGNORECASE)),
+    ("context", re.compile(r"\bcontext\b", re.IGNORECASE)),
+)
+_OWN_TOPIC = re.compile(
+    r"\W*(?:(?:required|key|important|mandatory|workflow)\s+)*(?:reading(?:\s+list)?|reads|reminders?|context)"
+    r"(?:\s+(?:variables|list|files))?\W*",
+    re.IGNORECASE,
+)
+_LINES = 2000  # of one workflow's notes that are looked at
+_BLOCKS = 20  # places in a file that may hold a workflow's notes
+
+
+class Line(NamedTuple):
+    """A line with the topic of the list it stands in: reading, reminders, context or nothing."""
+
+    text: str
+    topic: str
+
+
+class Block(NamedTuple):
+    """The lines that are a workflow's, its name, and whether they stand under a heading "Workflow State"."""
+
+    name: str
+    marked: bool
+    lines: list[Line]
+
+    @property
+    def texts(self) -> list[str]:
+        """The lines without their topics."""
+        return [line.text for line in self.lines]
+
+    @property
+    def status(self) -> str:
+        """What is said of the status, of the whole workflow's first; empty where nothing is."""
+        return prose.first(WHOLE_STATUS, self.texts) or prose.first(STATUS, self.texts) or ""
+
+
+def find(text: str) -> Block | str:
+    """Return the lines of the workflow a text names, or the reason why it names none.
+
+    A name counts under a heading "Workflow State", or where a phase is named in the same section. Of several workflows
+    the first that is not over counts.
+    """
+    everything = list(_shown(prose.lines(text)))
+    blocks = [*islice(_marked(everything), _BLOCKS), *islice(_unheaded(everything), _BLOCKS)]
+    going = (block for block in blocks if not _is_over(block))
+    return next(going, blocks[0] if blocks else None) or _nothing(everything)
+
+
+def _is_over(block: Block) -> bool:
+    if word := statuses.word(block.status):
+        return word in ("dropped", "completed") and not statuses.in_progress(block.status)
+    return "completed" in (memoryphases.unmarked(block.name)[1], memoryphases.place(block.texts).word)
+
+
+def _nothing(everything: list[str]) -> str:
+    """Return why there is no workflow."""
+    values = [value for line in everything if (value := prose.value(_WORKFLOW, line)) is not None]
+    if name := next((value for value in values if not memoryphases.is_empty(value)), ""):
+        return (
+            f'has a line "Workflow: {name[:80]}", but neither a heading "Workflow State" above it nor a "Phase:" line '
+            "in its section"
+        )
+    if given := next(filter(None, values), ""):
+        return f'has a line "Workflow: {given[:80]}", which names no workflow'
+    return 'has no name in its line "Workflow:"' if values else 'has no line "Workflow: NAME"'
+
+
+def _shown(lines: list[str]) -> Iterator[str]:
+    """Yield the lines outside sections that are headed as examples, one label on each."""
+    hidden = 0
+    for number, line in enumerate(lines):
+        title = prose.heading(line)
+        if title and (not hidden or title[0] <= hidden):
+            showing = _SHOWING.fullmatch(title[1].strip(" :*_`")) and prose.value(_WORKFLOW, line) is None
+            hidden = title[0] if showing else 0
+        if hidden:
+            continue
+        row = prose.cells(line)
+        if len(row) == 2 and row[0]:
+            is_head = number + 1 < len(lines) and prose.is_rule(lines[number + 1])
+            yield "" if is_head else f"{row[0].rstrip(':*')}: {row[1]}"
+        else:
+            for part in prose.parts(line):
+                yield from _without_count(part)
+
+
+def _without_count(line: str) -> tuple[str, ...]:
+    """Return `Workflow: NAME (phase 2/3)` as two lines: a name that counts would be another workflow at each phase."""
+    match = _COUNT_IN_NAME.fullmatch((prose.value(_WORKFLOW, line) or "")[:500])
+    if not match:
+        return (line,)
+    title = prose.heading(line)
+    marks = "#" * title[0] + " " if title else ""
+    return (f"{marks}Workflow: {match['name']}", f"Phase: {match['phase']}")
+
+
+def _marked(everything: list[str]) -> Iterator[Block]:
+    """Yield the blocks under headings "Workflow State"; the name may stand in a section around the heading."""
+    markers = [index for index, line in enumerate(everything) if _is_marker(line)]
+    for index in markers[:_BLOCKS]:
+        title = prose.heading(everything[index])
+        level = title[0] if title else 6
+        lines = list(_topical(everything[index + 1 : index + 1 + _LINES], level))
+        texts = [line.text for line in lines]
+        name = _named(texts)
+        if not name and memoryphases.is_said(texts):
+            name = _named(_around(everything[:index], level))
+        if name:
+            yield Block(name, True, lines)
+
+
+def _is_marker(line: str) -> bool:
+    if "workflow" not in line.lower():
+        return False
+    title = prose.heading(line)
+    return bool(title and _MARKER.search(title[1])) or bool(_BARE_MARKER.fullmatch(prose.plain(line[:200])))
+
+
+def _unheaded(everything: list[str]) -> Iterator[Block]:
+    """Yield the blocks of `Workflow:` lines in whose section a phase is named, one for each section.
+
+    Headings `Phase N` are some road map's, unless the workflow is a heading too.
+    """
+    level, start, seen = 0, 0, -1
+    for index, line in enumerate(everything):
+        label, title = prose.value(_WORKFLOW, line), prose.heading(line)
+        if title and (label is not None or not _is_label(line)):
+            level, start = title[0], index + 1
+        if label and seen != start and not memoryphases.is_empty(label):
+            seen = start
+            first = max(start, index - _LINES // 2)
+            lines = list(_topical(everything[first : first + _LINES], level))
+            lines = lines if title else [each for each in lines if not _is_road_map(each.text)]
+            if memoryphases.is_said([each.text for each in lines]):
+                yield Block(label, False, lines)
+
+
+def _is_road_map(line: str) -> bool:
+    return prose.heading(line) is not None and memoryphases.LISTED.fullmatch(line[:1000]) is not None
+
+
+def _around(before: list[str], level: int) -> list[str]:
+    """Return what stands directly in the sections around a heading of this level that follows, the nearest first."""
+    found: list[str] = []
+    section: list[str] = []
+    for line in reversed(before):
+        title = prose.heading(line)
+        if title is None:
+            section.append(line)
+            continue
+        if title[0] < level:
+            found += [*section, line]
+            level = title[0]
+        section = []
+    return found + section
+
+
+def _topical(lines: Iterable[str], level: int) -> Iterator[Line]:
+    """Yield a section's lines with their topics.
+
+    Sections for reading, reminders and context that follow it belong to it; another one of its heading's level, or
+    above, ends it. `level` 0 is the text before the first heading.
+    """
+    topic = ""
+    for line in lines:
+        title = None if _is_label(line) else prose.heading(line)
+        if title:
+            if title[0] <= (level or 6) and not _OWN_TOPIC.fullmatch(title[1]):
+                return
+            topic = next((name for name, pattern in _TOPICS if pattern.search(title[1])), "")
+        elif match := TOPIC.match(line):
+            topic = {"reminder": "reminders"}.get(word := match["topic"].lower(), word)
+        elif line.strip() and not prose.item(line) and not prose.entries(line):
+            topic = ""
+        yield Line(line, topic)
+
+
+def _is_label(line: str) -> bool:
+    if ":" not in line and "：" not in line and "phase" not in line.lower():
+        return False
+    return any(pattern.match(line) for pattern in _LABELS) or memoryphases.LISTED.fullmatch(line[:1000]) is not None
+
+
+def _named(lines: Iterable[str]) -> str:
+    values = (prose.value(_WORKFLOW, line) for line in lines)
+    return next((value for value in values if value and not memoryphases.is_empty(value)), "")

@@ -1,0 +1,144 @@
+"""Where the workflow in a memory file stands: the lines that name its phase (R001-21)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.workflow import prose, statuses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PHASE = prose.label(
+    r"(?:current|active)\s+phase(?:\s+#?(?P<alone>\d{1,9}(?:\s*(?:/|of)\s*\d{1,9})?))?"
+    r"|phase(?:\s+#?(?P<count>\d{1,9}\s*(?:/|of)\s*\d{1,9}))?"
+)
+TOTAL = prose.label(r"(?:total\s+phases|phases(?:\s+in)?\s+total|phases)")
+NAME = prose.label(r"(?:current\s+)?phase\s+(?:name|title)")
+LISTED = re.compile(
+    r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:#{1,6}\s+)?(?:\[(?P<box>[ xX✓✔])\]\s+)?"
+    r"(?P<sign>[^\x00-\x7f\w]{0,4})\s*[*_`]{0,3}phase\s+#?(?P<number>\d{1,4})(?!\s*(?:/|of\b)|[.,]\d)[*_`]{0,3}\s*[:：.)–—-]*(?P<title>.*)",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"(?:phase\s+)?#?(\d{1,9})(?:\s*(?:/|of)\s*(\d{1,9}))?(?:\s*[-–—:.)]+\s*|\s+|$)(.*)", re.IGNORECASE)
+_COUNT_BEHIND = re.compile(r"(.*\S)\s*[(\[](?:phase\s+)?(\d{1,9})\s*(?:/|of)\s*(\d{1,9})[)\]]", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"[\s!-/:-@\[-`{-~–—…]*"
+    r"|\W*(?:none|nothing|nil|null|n/?a|no|not applicable|unknown|tbd|todo|idle)\b\W*"
+    r"(?:\b(?:an?|the|formal|active|current(?:ly)?|at|moment|right|now|yet|running|workflows?|is|are|in|progress|set"
+    r"|started|selected|present)\b\W*){0,8}"
+    r"|see\s+(?:also\s+)?(?:above|below|the\b.*|[@`\[]?[\w./-]+\.md.*)",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"[*_`\"'\s]*(?:<[^<>]*>|\{+[^{}]*\}+|\$\{?\w+\}?|\.{3}|…|[xX]{3}|NAME"
+    r"|\[(?:[^\[\]]*\b(?i:name|title|your|insert|fill|workflow|phase|tbd|todo|none)\b[^\[\]]*|[\s.…]*)\])[*_`\"'\s]*"
+)
+_HOLE = re.compile(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(?:/|of\b)")
+_MARK = re.compile(
+    r"\s*(?:[✅✔🔄]\ufe0f?\s*(?P<sign>[A-Za-z _-]{0,20})"
+    r"|[(\[]\s*[✅✔🔄]?\ufe0f?\s*(?P<word>in[\s_-]*progress|completed?|done|finished)\s*[)\]])$",
+    re.IGNORECASE,
+)
+WORDS = {
+    "not_started": "not_started",
+    "in_progress": "in_progress",
+    "active": "in_progress",
+    "blocked": "blocked",
+    "completed": "completed",
+}  # of `statuses`, as R001-07 has them
+
+
+class Place(NamedTuple):
+    """Number, total and name of the current phase, and a word of R001-07; what is not said is None."""
+
+    number: int | None
+    total: int | None
+    title: str | None
+    word: str | None
+
+
+class _Phase(NamedTuple):
+    """A phase of a list, with a word of R001-07 if it says one."""
+
+    number: int
+    title: str
+    word: str | None
+
+
+def position(text: str) -> tuple[int | None, int | None, str | None]:
+    """Return number, total and name from `4/10 - SEO Generation`; what is not said is None."""
+    if behind := _COUNT_BEHIND.fullmatch(text[:1000]):
+        return int(behind[2]), int(behind[3]), prose.plain(behind[1].rstrip(" -–—:")) or None
+    match = _COUNT.fullmatch(text)
+    if not match:
+        return None, None, text or None
+    return int(match[1]), int(match[2]) if match[2] else None, prose.plain(match[3]) or None
+
+
+def place(lines: list[str]) -> Place:
+    """Return where the workflow of these lines stands: what its `Phase:` line says, else a list of phases."""
+    listed, said = _listed(lines), _said(lines)
+    number = total = title = word = None
+    if said is not None:
+        number, total, title = position(said)
+        title = title or next((phase.title for phase in listed if phase.number == number), None)
+    elif listed:
+        number, title, word = _running(listed)
+        whole = {phase.number for phase in listed} == set(range(1, len(listed) + 1))
+        total = len(listed) if whole and len(listed) > 1 else None
+    if total is None and (match := re.match(r"\d{1,9}", prose.first(TOTAL, lines) or "")):
+        total = int(match[0])
+    title, mark = unmarked(title or prose.first(NAME, lines) or "")
+    return Place(number, total, title or None, mark or word or WORDS.get(statuses.pure(title) or ""))
+
+
+def is_said(lines: list[str]) -> bool:
+    """Tell whether lines name a phase (I001-2)."""
+    return _said(lines) is not None or bool(_listed(lines))
+
+
+def unmarked(text: str) -> tuple[str, str | None]:
+    """Return a name without a status mark behind it, such as `✅ Done` or `(in progress)`, and the mark's word."""
+    match = _MARK.search(text[-60:])
+    before = text[: len(text) - len(match[0])].rstrip(" -–—:") if match else ""
+    if not match or not before:
+        return text, None
+    word = match["word"] if match["sign"] is None else match["sign"]
+    mark = WORDS.get(statuses.pure(word) or "") if word.strip() else "in_progress" if "🔄" in match[0] else "completed"
+    return (before, mark) if mark else (text, None)
+
+
+def is_empty(value: str) -> bool:
+    """Tell whether a value says that there is nothing, refers elsewhere, or is yet to be filled in."""
+    return len(value) < 300 and any(pattern.fullmatch(value) for pattern in (_NOTHING, _PLACEHOLDER))
+
+
+def _said(lines: Iterable[str]) -> str | None:
+    """Return what a line says that names the current phase, or None."""
+    for line in lines:
+        if match := PHASE.match(line):
+            text = f"{match['alone'] or match['count'] or ''} {prose.plain(match['value'])}".strip()
+            if not is_empty(text) and not _HOLE.match(text):
+                return text
+    return None
+
+
+def _listed(lines: Iterable[str]) -> list[_Phase]:
+    """Return the phases that stand as `Phase N: title` on lines of their own, each number once."""
+    found: dict[int, _Phase] = {}
+    for line in lines:
+        if match := LISTED.fullmatch(line[:1000]):
+            title, mark = unmarked(f"{prose.plain(match['title'])} {match['sign']}".strip())
+            pure = statuses.pure(title)
+            ticked = match["box"] not in (None, " ")
+            word = "completed" if ticked else mark or WORDS.get(pure or "")
+            found.setdefault(int(match["number"]), _Phase(int(match["number"]), "" if pure else title, word))
+    return list(found.values())
+
+
+def _running(listed: list[_Phase]) -> _Phase:
+    """Return the phase that is in progress, else the first that is not completed, else the last."""
+    running = [phase for phase in listed if phase.word == "in_progress"]
+    return (running or [phase for phase in listed if phase.word != "completed"] or listed[-1:])[0]

@@ -1,0 +1,179 @@
+"""What a status written by hand means."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 400  # characters of a status that are looked at
+_WORDS = {
+    "in_progress": r"in[\s_-]*progress",
+    "not_started": r"not[\s_-]+(?:yet[\s_-]+)?(?:started|begun|in[\s_-]*progress|done|completed?|finished|active)"
+    r"|unstarted|pending|to[\s_-]?do|planned|planning|queued|backlog|draft|proposed|ready|approved|open|new",
+    "blocked": r"blocked|on[\s_-]?hold|paused|stalled|waiting|awaiting|suspended",
+    "completed": r"completed?|done|finished|shipped|merged|closed|resolved|implemented|delivered|released|fixed",
+    "dropped": r"cancell?ed|abandoned|superseded|deprecated|archived|rejected|aborted|obsolete|dropped|inactive"
+    r"|idle|deferred|postponed|skipped",
+    "active": r"active|underway|ongoing|running|started|working",
+    "other": r"(?:in[\s_-]*|under[\s_-]*)?review(?:ing|ed)?|testing|validated|verified|failed|partial",
+}
+_WORD = re.compile("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _WORDS.items()), re.IGNORECASE)
+_FIRST = re.compile(rf"\W*(?:{_WORD.pattern})", re.IGNORECASE)
+_PURE = re.compile(rf"\W*(?:{_WORD.pattern})\W*", re.IGNORECASE)
+_SIGN = "\U0001f504"  # the documents' own sign for in progress
+_LITERAL = re.compile(rf"{_SIGN}\ufe0f?[\s*_`]*{_WORDS['in_progress']}\b", re.IGNORECASE)
+_BOX = re.compile(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
+_RUNS = re.compile(r"\s{3,}")
+_STRUCK = re.compile(r"~~[^~]*~~")
+_ARROW = re.compile(r"\s*(?:→|➜|➔|=>|->)\s*")
+_CHOSEN = re.compile(r"\s*(\*\*|__)(?P<word>.*)\1\s*")
+_OFFER = re.compile(r"[*_`\s]*[\[{<(](?P<inside>[^\[\]{}<>()]*)[\]}>)][*_`\s]*")
+_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_SIGNS = {
+    "✅": "completed",
+    "✔": "completed",
+    "☑": "completed",
+    _SIGN: "in_progress",
+    "⬜": "not_started",
+    "☐": "not_started",
+    "⏸": "blocked",
+    "🚫": "blocked",
+    "❌": "dropped",
+    "⏭": "dropped",
+}
+_MARKS = r"(?:[✅✔☑🔄⬜☐⏸🚫❌⏭⏳⌛🚧🏗🟡🟢🟠🔵⚪🔴🔜📋▶]\ufe0f?)"
+_FRONT = re.compile(r"(?P<sign>[✅✔☑🔄⬜☐⏸🚫❌⏭])\ufe0f?\s+")
+_BEHIND = re.compile(rf"[\s:–—-]*(?P<sign>{_MARKS})\ufe0f?(?P<words>[^✅✔☑🔄⬜☐()\[\]]{{0,60}})$")
+_IN_BRACKETS = re.compile(rf"\s*[(\[]\s*(?P<sign>{_MARKS})?(?P<words>[^()\[\]]{{0,80}})[)\]]$")
+_AFTER_DASH = re.compile(rf"(?P<sign>)\s+[–—-]+\s*(?P<words>(?:{_WORD.pattern})[\W\d]*)$", re.IGNORECASE)
+_CHOICE = re.compile(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
+_BEFORE = re.compile(r"\s*((?:\S+\s+){0,6}?)[^\w\s]{0,8}" + _WORDS["in_progress"] + r"\b", re.IGNORECASE)
+_SPOKEN_OF = re.compile(
+    rf"\b{_WORDS['in_progress']}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b",
+    re.IGNORECASE,
+)
+_MOVED = re.compile(r"\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?to\s+", re.IGNORECASE)
+_UNIT = re.compile(r"\b(?:phase|stage|step|part|milestone|sprint|iteration|task|wave|batch|week)s?\b", re.IGNORECASE)
+_OF_A_PART = re.compile(
+    rf"[,;|·/]\W{{0,4}}{_WORDS['in_progress']}\W{{0,4}}\([^()]{{0,80}}?{_UNIT.pattern}", re.IGNORECASE
+)
+_DENIED = re.compile(
+    r"\b(?:not?|never|none|nothing|longer|was|were|previously|formerly|once|until|before|after|when|if|unless|will|be"
+    r"|to|from|ready|awaiting|waiting|isn.t|aren.t|wasn.t|un|non|blocked|paused|hold|stalled|cancell?ed|abandoned"
+    r"|superseded|done|completed?)\b",
+    re.IGNORECASE,
+)
+
+
+def word(text: str) -> str | None:
+    """Return the first state that a text names, or None.
+
+    One of in_progress, not_started, blocked and completed, which are R001-07's, active, dropped for a thing nobody goes
+    on with, or other for what is none of these. "Not in progress" and "not done" count as not_started.
+    """
+    match = _WORD.search(_STRUCK.sub(" ", _cut(text)))
+    return match.lastgroup if match else None
+
+
+def opening(text: str) -> str | None:
+    """Return the state a text begins with, signs before it left out, or None; a lone 🔄 is in_progress."""
+    match = _FIRST.match(_cut(text))
+    if match:
+        return match.lastgroup
+    return "in_progress" if text.strip(" \t*_`\ufe0f") == _SIGN else None
+
+
+def pure(text: str) -> str | None:
+    """Return the state a text is the name of and nothing else, or None."""
+    match = _PURE.fullmatch(_cut(text))
+    return match.lastgroup if match else None
+
+
+def literal(text: str) -> re.Match[str] | None:
+    """Return where a text says "🔄 In Progress" as the documents write it, or None (R001-22)."""
+    return _LITERAL.search(text) if _SIGN in text else None
+
+
+def choices(text: str) -> bool:
+    """Tell whether a status offers several states and none is picked: a template, or a legend (I001-14)."""
+    text = _STRUCK.sub(" ", _cut(text))
+    if _picked(text) is not None:
+        return False
+    offered = _OFFER.fullmatch(text)
+    parts = _CHOICE.split(offered["inside"] if offered else _ASIDE.sub(" ", text))
+    parts = [part for part in parts if part.strip()]
+    named = [state for part in parts if (state := pure(part))]
+    if offered:
+        return len(parts) > 1 and bool(named)
+    return len(named) == len(parts) and len(set(named)) >= (2 if "|" in text else 3)
+
+
+def listed(text: str) -> set[str]:
+    """Return the states that stand as such between the `|`, `,`, `/` or `·` of a text; a legend has several."""
+    return {state for part in _CHOICE.split(_ASIDE.sub(" ", _cut(text))) if (state := pure(part))}
+
+
+def marked(text: str) -> tuple[str, str | None]:
+    """Return a title without the status mark behind or before it, and the mark's state.
+
+    Marks are `✅`, `🔄 In Progress`, `[COMPLETE]`, `(in progress, 60%)`, `— Done` and the like.
+    """
+    text = text.strip()
+    front = _FRONT.match(text)
+    title = text[front.end() :] if front else text
+    state = _SIGNS.get(front["sign"]) if front else None
+    for pattern in (_BEHIND, _IN_BRACKETS, _AFTER_DASH):
+        if match := pattern.search(title[-120:]):
+            words, sign = match["words"], (match["sign"] or "")[:1]
+            found = opening(words) if words.strip() else _SIGNS.get(sign)
+            if found or (sign and not words.strip()):
+                return title[: len(title) - len(match[0])].strip(), found or state
+    return (title, state) if state else (text, None)
+
+
+def in_progress(text: str) -> bool:
+    """Tell whether a status says that the whole is in progress, with or without an emoji (I001-14).
+
+    What is struck through, in parentheses, denied or over does not count; of `a → b` the last state counts, of boxes
+    the last that is ticked. "Phase 1 complete, phase 2 in progress" counts, "Complete, follow-up in progress" does not.
+    """
+    text = _STRUCK.sub(" ", _cut(text))
+    picked = _picked(text)
+    if picked is None and choices(text):
+        return False
+    text = _latest(text) if picked is None else picked
+    offered = _OFFER.fullmatch(text)
+    text = _MOVED.sub("", _SPOKEN_OF.sub(" ", offered["inside"] if offered else text))
+    if opening(text) == "in_progress" or _OF_A_PART.search(text):
+        return True
+    clauses = [clause for clause in _CLAUSE.split(_ASIDE.sub(" ", text)) if clause.strip()]
+    if not clauses or opening(clauses[0]) not in (None, "active"):
+        return False
+    return _says(clauses[0]) or any(
+        opening(clause) == "in_progress" or (_UNIT.search(clause) and (_says(clause) or clause.endswith(_SIGN)))
+        for clause in clauses[1:]
+    )
+
+
+def _cut(text: str) -> str:
+    return _RUNS.sub("  ", text[:_LONGEST])
+
+
+def _says(clause: str) -> bool:
+    match = _BEFORE.match(clause)
+    return match is not None and not _DENIED.search(match[1])
+
+
+def _picked(text: str) -> str | None:
+    """Return what is ticked, or what alone is bold, in a status that shows its choices; None without choices."""
+    boxes = _BOX.findall(text)
+    if len(boxes) > 1 or _BOX.match(text.lstrip()):
+        return next((words for box, words in reversed(boxes) if box.strip("[] ☐")), "")
+    parts = text.split("|")
+    bold = [match["word"] for part in parts if (match := _CHOSEN.fullmatch(part))]
+    return bold[0] if len(parts) > 2 and len(bold) == 1 else None
+
+
+def _latest(text: str) -> str:
+    parts = [part for part in _ARROW.split(text) if opening(part)]
+    return parts[-1] if len(parts) > 1 else text

@@ -1,0 +1,147 @@
+"""What a plan's text says; the samples of `test_plans` show the ways in which people write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.workflow import plantext
+
+if TYPE_CHECKING:
+    from holdfast.workflow.extract import Extract
+
+ROOT = Path("/project")
+PLAN = """# Plan 001: User Auth
+
+**Status**: 🔄 In Progress
+
+See CLAUDE/PlanWorkflow.md and @CLAUDE/Auth.md.
+
+## Tasks
+
+### Phase 1: Design ✅
+- [x] Sketch
+
+### Phase 2: Build Components
+- [x] Login
+- [ ] Logout
+
+### Phase 3: Test
+- [ ] All of it
+"""
+WILD = st.sampled_from(
+    [
+        *("# ", "## Phase 1: ", "Status", ": ", "In Progress", "🔄 ", "✅", "|", "---", "\n", "\n\n", "- [x] ", "```"),
+        *("<!--", "-->", "Plan 7", "phase", " ", "CLAUDE/a.md", "**", "> ", "    ", "→", "[", "]", "~~", "e.g.:", "\t"),
+        *("Done", "1/2", "| Phase | Status |\n|---|---|\n"),
+    ]
+)
+
+
+def read(text: str, folder: str = "001-user-auth") -> plantext.Reading:
+    return plantext.parse(text, ROOT / "CLAUDE/Plan" / folder / "PLAN.md", ROOT, 1.0)
+
+
+def parsed(text: str, folder: str = "001-user-auth") -> Extract:
+    reading = read(text, folder)
+    assert reading.extract is not None, reading.reason
+    return reading.extract
+
+
+def test_a_plan_gives_name_number_readings_and_phase() -> None:
+    """R001-22, I001-15: the title without "Plan NNN:", documents as readings, the first phase that is not done."""
+    extract = parsed(PLAN)
+    assert extract.name == "User Auth"
+    assert extract.context == {"plan_number": 1}
+    assert extract.reading == ("@CLAUDE/Plan/001-user-auth/PLAN.md", "@CLAUDE/PlanWorkflow.md", "@CLAUDE/Auth.md")
+    assert (extract.current, extract.total, extract.phase) == (2, 3, "Build Components")
+    assert (extract.origin, extract.mtime, extract.status) == ("plan", 1.0, None)
+
+
+def test_without_phase_headings_a_plan_is_at_one_of_one() -> None:
+    """I001-15: the original's 1/1, and the folder gives the number the title does not."""
+    extract = parsed("# User Auth\nStatus: In Progress\nA workflow.\n", "042-auth")
+    assert (extract.current, extract.total, extract.name) == (1, 1, "User Auth")
+    assert extract.context == {"plan_number": 42}
+
+
+def test_when_all_phases_are_done_the_last_one_is_current() -> None:
+    """A plan still in progress with all its boxes ticked stands at its last phase."""
+    extract = parsed("# P\nStatus: In Progress\n## Phase 1: A\n- [x] a\n## Phase 2: B\n- [X] b\n")
+    assert (extract.current, extract.total, extract.phase) == (2, 2, "B")
+
+
+@pytest.mark.parametrize("line", ["Current phase: 0/3 - X", "Current phase: 5/3 - X", "Current phase: X"])
+def test_an_impossible_phase_line_says_nothing(line: str) -> None:
+    """I001-17: 1 <= current <= total."""
+    extract = parsed(f"# P\nStatus: In Progress\n{line}\n")
+    assert (extract.current, extract.total, extract.phase) == (1, 1, "In Progress")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("**Status**: 🔄 In Progress", 'is in progress (its status is "🔄 In Progress") and names the workflow "P"'),
+        ("## Phase 1: A [IN PROGRESS]", '(it has no status of its own, but "Phase 1: A" in it is in progress)'),
+        ("- 🔄 In Progress: a", '(it has no status line, but says "- 🔄 In Progress: a")'),
+        ("<!-- status: in-progress -->", '(its status is "in-progress")'),
+    ],
+)
+def test_the_reason_says_what_makes_it_active(text: str, reason: str) -> None:
+    """R001-27: detected, and by which marker."""
+    assert reason in read(f"# P\n{text}\n\nphase\n").reason
+
+
+@pytest.mark.parametrize(
+    ("text", "notable"),
+    [
+        ("Status: In Progress", True),
+        ("Status: [In Progress | Done]\nphase", True),
+        ("Status: Done\nphase", False),
+        ("phase", False),
+    ],
+)
+def test_what_one_may_be_surprised_at_is_notable(text: str, notable: bool) -> None:
+    """In progress but not formal, or a template that was never filled in."""
+    reading = read(f"# P\n{text}\n")
+    assert reading.extract is None
+    assert reading.notable is notable
+
+
+@given(st.lists(WILD, max_size=60).map("".join))
+def test_any_text_is_an_extract_or_a_reason(text: str) -> None:
+    """Nothing a plan holds raises; a name and a phase are never empty, and the quick look agrees with the long one."""
+    reading = read(text)
+    assert reading.reason
+    if reading.extract:
+        assert reading.extract.name
+        assert reading.extract.phase
+        assert 1 <= (reading.extract.current or 0) <= (reading.extract.total or 10_000)
+        assert plantext.may_be_active(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "|---|---|\n",
+        "| Phase | Status |\n|---|---|\n",
+        "Status:\n",
+        "## In Progress\n",
+        "```x\n```y\n```\n",
+        "<!-- x\n",
+        "- 🔄 In Progress\n",
+        "## Phase 1: x\n",
+        "a: b | ",
+        "Status ",
+        "format: ",
+        "-",
+    ],
+)
+def test_the_worst_of_texts_takes_time_in_proportion_to_its_length(piece: str) -> None:
+    """A quarter of a megabyte of it: one pass too many for each line would outlast the time limit of the tests."""
+    text = f"# P\nphase 🔄\n{piece * (256 * 1024 // len(piece))}\n"
+    assert read(text).reason
