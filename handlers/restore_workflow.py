@@ -4,24 +4,29 @@ from pathlib import Path
 
 from holdfast import Context, Outcome, advise, environment, hookimpl, paths, tell_user
 from holdfast.events import SessionEnd, SessionStart, UserPromptSubmit
-from holdfast.survival import agents, compactions, owners, seals, sessions
+from holdfast.survival import agents, compactions, history, owners, seals, sessions
 from holdfast.workflow import formats, guidance
 from holdfast.workflow.model import Found, Workflow
 
 
 @hookimpl
 def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
-    """Let the model call the command line, and after a compaction give it its workflow back (R001-16, R001-17)."""
+    """Let the model call the command line, and after a compaction give it its workflow back (R001-16, R001-17).
+
+    So too when a session is resumed that crashed; at any other start the user gets a line about unfinished work, and
+    the model nothing (I001-12).
+    """
     said = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])]
     if event.in_subagent:
         return said
     known = sessions.known(context.project, event.session_id)
     if event.source == "compact" and compactions.is_an_agents(context.project, event.session_id, context.environ):
         return said
+    crashed = event.source == "resume" and sessions.crashed(context.project, event.session_id)
     sessions.seen(context.project, event.session_id, sessions.client_process(context.environ))
-    if event.source == "compact":
-        said += _restore(event, context, known)
-    return said
+    if event.source == "compact" or (crashed and _owns(event, context)):
+        return said + _restore(event, context, known)
+    return said + _hint(event, context)
 
 
 @hookimpl
@@ -36,8 +41,31 @@ def on_session_end(event: SessionEnd, context: Context) -> None:
     sessions.ended(context.project, event.session_id)
 
 
+def _owns(event: SessionStart, context: Context) -> bool:
+    found = formats.all_found(context.project).workflows
+    return any(owners.owner(context.project, each) == event.session_id for each in found if not each.finished)
+
+
+def _hint(event: SessionStart, context: Context) -> list[Outcome]:
+    """Name the user one unfinished workflow that is not another live session's."""
+    others = sessions.live_others(context.project, event.session_id)
+    waiting = [
+        each
+        for each in owners.ranked(formats.all_found(context.project).workflows)
+        if not each.finished
+        and owners.owner(context.project, each) not in others
+        and owners.fresh(context.project, each)
+    ]
+    if not waiting:
+        return []
+    more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
+    return [tell_user(f"Holdfast: unfinished here is {guidance.line(waiting[0])}{more}. `holdfast show` shows it.")]
+
+
 def _restore(event: SessionStart, context: Context, known: bool) -> list[Outcome]:
     found = formats.all_found(context.project)
+    for workflow in found.workflows:
+        history.observe(context.project, workflow)
     verdict = owners.judge(context.project, event.session_id, found.workflows, known=known)
     if verdict.full is None:
         return _say_refused(context, verdict.refused) + _mention(found, verdict.others, context)

@@ -3,7 +3,7 @@
 from holdfast import Context, Outcome, hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
 from holdfast.events import PreCompact
-from holdfast.survival import agents, compactions, generations, owners, seals, sessions
+from holdfast.survival import agents, compactions, generations, history, owners, seals, sessions
 from holdfast.workflow import detect, formats, guidance
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.model import Workflow
@@ -23,6 +23,8 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     found = formats.all_found(context.project)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
+    for workflow in found.workflows:
+        history.observe(context.project, workflow)  # what was moved by hand since, and what was completed
     mine = owners.of_session(context.project, event.session_id, found.workflows)
     unfinished = [workflow for workflow in mine if not workflow.finished]
     _seal(event, context, unfinished)

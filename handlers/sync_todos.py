@@ -8,7 +8,7 @@ from holdfast import Context, Outcome, advise, change_input, hookimpl
 from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
 from holdfast.events.agents import agent_result
 from holdfast.survival import agents, progress, todolists
-from holdfast.workflow import todos, wording
+from holdfast.workflow import todos, views, wording
 from holdfast.workflow.formats import hybrid
 
 NAMED = 20  # titles of corrected to-dos that are named
@@ -149,7 +149,7 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     elif step:
         prompt = wording.clean(step.prompt)
         prompt = prompt if len(prompt) <= PROMPT else f"{prompt[:PROMPT]}… (whole in {workflow.place})"
-        said.append(advise(f"Next: {wording.one_line(step.text, 300)}. Its prompt:\n{prompt}"))
+        said.append(advise(f"Next: {wording.one_line(step.text, 300)}.\n{views.call(step)}\n{prompt}"))
     return [*said, *listed]
 
 

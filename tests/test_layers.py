@@ -30,7 +30,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "engine": ("engine", "server"),
     "installing": (
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
-        *("skillcopy", "install", "uninstall", "upkeep", "inspection", "demo"),
+        *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),
+        "demo",
     ),
     "front": ("cli", "commands", "commands.*", "__main__"),
 }
@@ -47,7 +48,7 @@ ONLY_IN = {
     "click": ("cli", "commands.*"),
     "rich": ("cli", "commands.*"),
     "pluggy": ("markers", "hookspecs", "calls"),
-    "pydantic": ("config", "events.*"),
+    "pydantic": ("config", "events.*", "workflow.templates"),
     "pytest": ("testing",),
 }
 

@@ -66,6 +66,16 @@ def project_handlers(root: Path) -> Path:
     return root / ".claude" / "handlers"
 
 
+def user_templates() -> Path:
+    """Return the folder of the user's own templates."""
+    return config_dir() / "templates"
+
+
+def project_templates(root: Path) -> Path:
+    """Return the folder of a project's templates; they are data and need no trust."""
+    return root / ".claude" / "templates"
+
+
 def user_config() -> Path:
     """Return the path of the user's configuration file."""
     return config_dir() / "holdfast.toml"

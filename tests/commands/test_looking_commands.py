@@ -1,4 +1,4 @@
-"""`holdfast list`, `show`, `explain` and `status` tell people and programs how things stand."""
+"""`holdfast list`, `explain` and `status` tell people and programs how things stand."""
 
 from __future__ import annotations
 
@@ -70,33 +70,6 @@ def test_list_names_what_it_cannot_read_on_stderr(root: Path) -> None:
 
     assert {row["title"] for row in said.json} == {"Book", "Tool"}, "the last good content of the broken one is used"
     assert ".claude/state/workflow.json" in said.err
-
-
-def test_show_gives_programs_all_of_it(root: Path) -> None:
-    """Everything the neutral view knows."""
-    said = holdfast("show", "Book", "--json", root=root).json
-
-    assert set(said) >= KEYS
-    assert (said["required_reading"], said["key_reminders"]) == (["@docs/a.md"], ["Be kind"])
-    assert said["context"]["plan_number"] == 7
-    assert [phase["title"] for phase in said["phases"]] == ["Draft", "Review"]
-    assert said["created_at"]
-
-
-def test_show_shows_people_a_page(root: Path) -> None:
-    """Phases with marks, reading, reminders and context."""
-    said = holdfast("show", "Book", root=root).out
-
-    for words in ("[>] 1. Draft", "[ ] 2. Review", "@docs/a.md", "Be kind", "plan_number = 7"):
-        assert words in said
-
-
-def test_show_needs_a_name_where_there_are_several(root: Path) -> None:
-    """It does not guess; in a session it means the session's own."""
-    assert "several workflows are unfinished" in holdfast("show", root=root, code=1).err
-
-    holdfast("next", "Tool", root=root, session=ME)
-    assert holdfast("show", "--json", root=root, session=ME).json["title"] == "Tool"
 
 
 def test_explain_says_what_is_seen_saved_and_restored(root: Path) -> None:

@@ -97,7 +97,7 @@ def test_where_it_lies_and_what_comes_next_is_said(tmp_path: Path) -> None:
 
     assert "Started in .claude/state/workflow.json." in said
     assert 'Next: start phase 1/1 "Write it" (phase_0) with the agent builder.' in said
-    assert "Prompt:\nWrite it" in said
+    assert "prompt:\nWrite it" in said
 
 
 def test_programs_get_the_row_and_the_next_step(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_what_comes_next_is_not_started_twice(tool: Tool) -> None:
 
     assert tool.statuses == ["completed", "active", "pending"]
     fired.assert_advised("Next: phase 2/3", second.run, "running")
-    assert "Its prompt" not in fired.context
+    assert "Agent call:" not in fired.context
 
 
 def test_a_helper_in_the_background_is_not_taken_for_what_comes_next(tool: Tool) -> None:
@@ -103,7 +103,7 @@ def test_a_helper_in_the_background_is_not_taken_for_what_comes_next(tool: Tool)
     helper.about_to()
     helper.launched()
 
-    first.returned().assert_advised("Next:", SECOND, "Its prompt")
+    first.returned().assert_advised("Next:", SECOND, "Agent call: subagent_type")
 
 
 def test_a_phase_that_begins_is_not_named_as_what_comes_next(tool: Tool) -> None:

@@ -36,7 +36,11 @@ def test_two_hundred_processes_lose_nothing_and_never_tear(tmp_path: Path, name:
             assert os.waitstatus_to_exitcode(status) == 0
             writers.discard(pid)
     data = json.loads(workflow.path.read_bytes())
-    assert sorted(data["key_reminders"]) == sorted(f"reminder {number}" for number in range(WRITERS))
+    project = Project.open(tmp_path)
+    (now,) = keeper.find(project).workflows
+    project.close()
+    assert sorted(now.reminders) == sorted(f"reminder {number}" for number in range(WRITERS))
+    assert now.warnings == ()
     assert {key: data[key] for key in ("phase", "phases", "created_at", "id") if key in born} == {
         key: born[key] for key in ("phase", "phases", "created_at", "id") if key in born
     }

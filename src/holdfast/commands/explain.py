@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import click
 
+from holdfast import skillcopy
 from holdfast.commands import options
 from holdfast.workflow.explain import explain, text
 
 
 @click.command(name="explain")
+@click.option("--protocol", is_flag=True, help="Print how a model keeps a workflow, as a section for a CLAUDE.md.")
 @options.json_option
 @options.project_option
-def command(as_json: bool, project_dir: str | None) -> None:
+def command(protocol: bool, as_json: bool, project_dir: str | None) -> None:
     """Say which workflow is detected and by which marker, which state files exist and which pile up (R001-27)."""
+    if protocol:
+        click.echo(skillcopy.protocol(), nl=False)
+        return
     explanation = explain(options.open_project(project_dir))
     if as_json:
         options.print_json(explanation)

@@ -27,6 +27,7 @@ def command() -> None:
 @click.option("--status", type=click.Choice(["active", "completed", "failed"]), help="The phase's new status.")
 @click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="What the phase delivered.")
 @click.option("--context", "handover", metavar="C", help="What the next phase needs to know.")
+@click.option("--error", default="", metavar="TEXT", help="What went wrong in a phase that failed.")
 @options.json_option
 @options.project_option
 def phase(
@@ -34,6 +35,7 @@ def phase(
     status: Status | None,
     deliverables: tuple[str, ...],
     handover: str | None,
+    error: str,
     as_json: bool,
     project_dir: str | None,
 ) -> None:
@@ -45,10 +47,12 @@ def phase(
     project = options.open_project(project_dir)
     before = _only(project)
     found = _phase_id(before, phase)
-    if status is None and not deliverables and handover is None:
+    if status is None and not deliverables and handover is None and not error:
         raise HoldfastError("nothing to change was given; see holdfast hybrid phase --help")
     moving.take(project, before)
-    workflow, _ = hybrid.move(project, found, status, deliverables=deliverables, handover=handover or "", by="person")
+    workflow, _ = hybrid.move(
+        project, found, status, deliverables=deliverables, handover=handover or "", error=error, by="person"
+    )
     (changed,) = [each for each in workflow.phases if each.id == found]
     moving.tell(workflow, as_json, f'Phase {changed.id} "{changed.title}" is {changed.status}.')
 

@@ -50,6 +50,6 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
         lines += [
             "",
             f"Next: {step.text}.",
-            *(["", "Prompt:", step.prompt] if step.agent or step.prompt != step.title else []),
+            *(["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []),
         ]
     options.say("\n".join(lines).strip("\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -9,10 +10,10 @@ import click
 from holdfast.commands import moving, options
 from holdfast.errors import HoldfastError
 from holdfast.workflow import formats
-from holdfast.workflow.model import Changes, Status
+from holdfast.workflow.model import Changes
 
 if TYPE_CHECKING:
-    from holdfast.workflow.model import Status
+    from holdfast.workflow.model import Status, Workflow
 
 STATUSES = ("pending", "active", "completed", "failed", "blocked")
 
@@ -24,6 +25,7 @@ STATUSES = ("pending", "active", "completed", "failed", "blocked")
 @click.option("--status", type=click.Choice(STATUSES), help="The current phase's status.")
 @click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="A deliverable of the current phase.")
 @click.option("--context", "handover", metavar="TEXT", help="What the current phase leaves for the next.")
+@click.option("--error", default="", metavar="TEXT", help="What made the current phase fail, or blocks it.")
 @options.content_options
 @options.json_option
 @options.project_option
@@ -34,6 +36,7 @@ def command(
     status: Status | None,
     deliverables: tuple[str, ...],
     handover: str | None,
+    error: str,
     reading: tuple[str, ...],
     reminders: tuple[str, ...],
     assignments: tuple[str, ...],
@@ -52,9 +55,22 @@ def command(
         context=options.as_context(assignments),
         deliverables=deliverables,
         handover=handover,
+        error=error,
     )
     if changes == Changes():
         raise HoldfastError("nothing to change was given; see holdfast update --help")
     project = options.open_project(project_dir)
     workflow = moving.find(project, workflow_id)
-    moving.tell(formats.get(workflow.format).update(project, workflow, changes), as_json, "Updated.")
+    after = formats.get(workflow.format).update(project, workflow, changes)
+    moving.tell(after, as_json, _news(workflow, after))
+
+
+def _news(before: Workflow, after: Workflow) -> str:
+    if before.recovered and not after.recovered:
+        return (
+            f"Updated. {after.place} was broken: it was rewritten from its last good content, and what it held lies "
+            "beside it as *.corrupt-*."
+        )
+    if replace(after, updated_at=before.updated_at) == before:
+        return "Nothing was changed: it says that already."
+    return "Updated."

@@ -60,6 +60,27 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class Flight:
+    """An agent that was launched and has not reported its end.
+
+    Attributes:
+        session: the main session that launched it.
+        agent_type: the agent's name.
+        agent_id: the run; None while the client has not named it and several could be meant.
+        phase: the id of the phase it works for, if any.
+        since: when it was launched (UTC stamp).
+        background: whether the main conversation goes on meanwhile.
+    """
+
+    session: str
+    agent_type: str
+    agent_id: str | None
+    phase: str | None
+    since: str
+    background: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Due:
     """A launch whose result is in: how the run ended and its last words."""
 
@@ -187,6 +208,41 @@ def running(project: Project, session: str) -> list[Launch]:
     return [_launch(row) for row in rows]
 
 
+def in_flight(project: Project, workflow: str, owner: str | None) -> list[Flight]:
+    """Return the agents of all sessions of this worktree that work for a workflow, the first launched first.
+
+    A launch that names its run before it has ended runs in the background: the client names a foreground agent only
+    when it returns (client fact §3.4).
+
+    Args:
+        project: where.
+        workflow: the workflow's key.
+        owner: the session that owns it, whose agents for no phase in particular count too.
+    """
+    ensure(project)
+    rows = project.ledger.rows(
+        "SELECT launches.* FROM launches LEFT JOIN runs ON runs.project = launches.project"
+        " AND runs.session = launches.session AND runs.agent_id = launches.agent_id"
+        " WHERE launches.project = ? AND launches.worktree = ? AND launches.verdict IS NULL"
+        " AND (runs.state IS NULL OR runs.state = 'running')"
+        " AND (launches.workflow = ? OR (launches.workflow IS NULL AND launches.session = ?))"
+        " ORDER BY launches.launched_at, launches.tool_use_id",
+        *(project.key, project.worktree, workflow, owner),
+    )
+    waited_for = [_whose(row) for row in rows if row["agent_id"] is None]
+    return [
+        Flight(
+            session=row["session"],
+            agent_type=row["agent_type"],
+            agent_id=row["agent_id"] or (_unnamed(project, row) if waited_for.count(_whose(row)) == 1 else None),
+            phase=row["phase"],
+            since=row["launched_at"],
+            background=row["agent_id"] is not None,
+        )
+        for row in rows
+    ]
+
+
 def still_there(project: Project, session: str, listed: Collection[str]) -> None:
     """Note at a Stop which agents that were seen to start the client no longer lists.
 
@@ -248,6 +304,21 @@ def ensure(project: Project) -> None:
     """Make sure that both tables are there."""
     project.ledger.ensure(LAUNCHES)
     project.ledger.ensure(RUNS)
+
+
+def _whose(row: dict[str, Any]) -> tuple[str, str]:
+    return row["session"], row["agent_type"]
+
+
+def _unnamed(project: Project, launch: dict[str, Any]) -> str | None:
+    """Return the one run that a launch whose run nobody has named can only have started."""
+    rows = project.ledger.rows(
+        "SELECT agent_id FROM runs WHERE project = ? AND session = ? AND agent_type = ? AND state = 'running'"
+        " AND started_at >= ? AND agent_id NOT IN"
+        " (SELECT agent_id FROM launches WHERE project = ? AND session = ? AND agent_id IS NOT NULL)",
+        *(project.key, *_whose(launch), launch["launched_at"], project.key, launch["session"]),
+    )
+    return str(rows[0]["agent_id"]) if len(rows) == 1 else None
 
 
 def _listed(states: Any) -> str:

@@ -94,7 +94,7 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     if seal and seal.session != session:  # the compaction changed the session's id: the old one is no other session
         sessions.ended(project, seal.session)
     sealed = {each.key for each in seal.workflows} if seal else set()
-    unfinished = sorted((each for each in workflows if not each.finished), key=_rank, reverse=True)
+    unfinished = [each for each in ranked(workflows) if not each.finished]
     owners = {each.key: owner(project, each) for each in workflows}
     mine = [each for each in unfinished if owners[each.key] == session]
     from_seal = [each for each in unfinished if each.key in sealed and each not in mine]
@@ -112,7 +112,7 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
 def _alone(project: Project, workflows: Sequence[Workflow], candidates: Sequence[Workflow], step: int) -> Verdict:
     """With no other live session: the newest in full, and every other, finished and stale ones too, in a line."""
     full = next((each for each in candidates if step < 5 or fresh(project, each)), None)
-    rest = sorted((each for each in workflows if each is not full), key=_rank, reverse=True)
+    rest = [each for each in ranked(workflows) if each is not full]
     return Verdict(full, tuple(rest), step=step if full else 0)
 
 
@@ -127,6 +127,10 @@ def fresh(project: Project, workflow: Workflow) -> bool:
     return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
 
 
-def _rank(workflow: Workflow) -> tuple[bool, str, str]:
-    """Order for "the newest": what agents made outranks what was derived from a plan (I001-9), then time, then name."""
-    return (workflow.origin == "agent", workflow.updated_at, str(workflow.path))
+def ranked(workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return workflows as "the newest" orders them: agent-made before plan-derived (I001-9), then time, then name.
+
+    Of two of the same time the first by name comes first, as in every list (I001-10).
+    """
+    by_name = sorted(workflows, key=lambda each: each.ref)
+    return sorted(by_name, key=lambda each: (each.origin == "agent", each.updated_at), reverse=True)

@@ -108,7 +108,7 @@ def _finish(project: Project, phase: Phase, due: Due) -> Moved | None:
         return None  # a retry that was never launched
     phase_id = phase.id
     if due.state == "failed":
-        failed = _move(project, phase_id, lambda: hybrid.move(project, phase_id, "failed", by="hook"))
+        failed = _move(project, phase_id, lambda: hybrid.move(project, phase_id, "failed", error=due.words, by="hook"))
         return failed and Moved(failed.workflow, failed.phase, failed.words or due.words)
     deliverables, handover = hybrid.extract_result(due.words)
     return _move(

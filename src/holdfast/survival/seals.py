@@ -128,6 +128,16 @@ def recent(project: Project, count: int) -> list[Seal]:
     return [_seal(row) for row in rows]
 
 
+def naming(project: Project, workflow: str) -> list[Seal]:
+    """Return the seals of this worktree that name the workflow with this key, newest first."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT * FROM seals WHERE project = ? AND worktree = ? ORDER BY sealed_at DESC, id",
+        *(project.key, project.worktree),
+    )
+    return [seal for seal in map(_seal, rows) if workflow in {each.key for each in seal.workflows}]
+
+
 def _unclaimed(project: Project, session: str | None) -> list[Seal]:
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? AND worktree = ? AND claimed_by IS NULL"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError
-from holdfast.survival import owners, sessions
+from holdfast.errors import HoldfastError, LedgerError
+from holdfast.survival import archive, owners, sessions
 from holdfast.workflow import formats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from holdfast.project import Project
+    from holdfast.survival.archive import Archived
     from holdfast.workflow.model import Workflow
 
 
@@ -31,21 +32,47 @@ def select(project: Project, wanted: str | None, session: str | None) -> Workflo
         HoldfastError: there is none, or it could be several; the message lists them.
     """
     workflows = formats.all_found(project).workflows
+    if wanted is not None and not named(workflows, wanted) and (over := archived(project, wanted)):
+        raise HoldfastError(
+            f"{over.workflow.title!r} was completed at {over.completed_at}; `holdfast show {over.workflow.id}` shows it"
+        )
     if wanted is not None:
-        return _only(_named(workflows, wanted), f"named {wanted!r}", workflows)
-    unfinished = [workflow for workflow in workflows if not workflow.finished]
-    if session is None:
-        return _only(unfinished, "unfinished", workflows)
-    owner = {workflow.key: owners.owner(project, workflow) for workflow in unfinished}
-    if own := [each for each in unfinished if owner[each.key] == session]:
+        return _only(named(workflows, wanted), f"named {wanted!r}", workflows)
+    own, free = candidates(project, workflows, session)
+    if own:
         return own[0]
-    others = sessions.live_others(project, session)
-    free = [each for each in unfinished if owner[each.key] not in others]
-    taken = len(unfinished) - len(free)
+    taken = sum(not each.finished for each in workflows) - len(free)
     return _only(free, "unfinished" + (f" ({taken} belong to other live sessions)" if taken else ""), workflows)
 
 
-def _named(workflows: Sequence[Workflow], wanted: str) -> list[Workflow]:
+def archived(project: Project, wanted: str) -> Archived | None:
+    """Return the completed workflow that is named, the latest of several, or None, as without a usable ledger."""
+    try:
+        rows = archive.kept(project)
+    except LedgerError:
+        return None
+    found = named([each.workflow for each in rows], wanted)
+    return next((each for each in rows if each.workflow in found[:1]), None)
+
+
+def candidates(
+    project: Project, workflows: Iterable[Workflow], session: str | None
+) -> tuple[list[Workflow], list[Workflow]]:
+    """Return the unfinished workflows that may be the current one, in their order: the session's own, those free to it.
+
+    No other live session's is free to a session; to a person (None) all are.
+    """
+    unfinished = [workflow for workflow in workflows if not workflow.finished]
+    if session is None:
+        return [], unfinished
+    owner = {workflow.key: owners.owner(project, workflow) for workflow in unfinished}
+    others = sessions.live_others(project, session)
+    own = [each for each in unfinished if owner[each.key] == session]
+    return own, [each for each in unfinished if owner[each.key] not in others]
+
+
+def named(workflows: Sequence[Workflow], wanted: str) -> list[Workflow]:
+    """Return the workflows that an id, title or path names, or else those whose id or title begins so."""
     exact = [each for each in workflows if wanted in (each.id, each.title, each.place, str(each.path), each.ref)]
     begins = [each for each in workflows if each.id.startswith(wanted) or each.title.startswith(wanted)]
     return exact or begins

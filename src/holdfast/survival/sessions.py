@@ -97,6 +97,18 @@ def ended(project: Project, session: str) -> None:
     )
 
 
+def crashed(project: Project, session: str) -> bool:
+    """Tell whether a session broke off: no SessionEnd came, and the process it ran in on this host is gone.
+
+    To be asked before `seen` notes the process that resumes it. One whose process was never noted may still run.
+    """
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT host, process, ended_at FROM sessions WHERE project = ? AND id = ?", project.key, session
+    )
+    return row is not None and not row["ended_at"] and row["host"] == project.host and not _runs(row["process"])
+
+
 def live_others(project: Project, session: str) -> set[str]:
     """Return the other sessions of this worktree that are live.
 
@@ -111,6 +123,13 @@ def live_others(project: Project, session: str) -> set[str]:
         *(project.key, project.worktree, session, since),
     )
     return {row["id"] for row in rows if row["host"] != project.host or _runs(row["process"])}
+
+
+def gone(project: Project) -> set[str]:
+    """Return the sessions that can do nothing any more: they ended, or their process on this host did."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows("SELECT id, host, process, ended_at FROM sessions WHERE project = ?", project.key)
+    return {row["id"] for row in rows if row["ended_at"] or (row["host"] == project.host and not _runs(row["process"]))}
 
 
 def all_of(project: Project) -> list[dict[str, object]]:

@@ -34,6 +34,16 @@ def told(project: Project, session: str, workflow: str) -> str | None:
     return str(row["digest"]) if row else None
 
 
+def all_told(project: Project, workflow: str) -> list[dict[str, str]]:
+    """Return every session that knows a list of a workflow, the last told first: session, digest, told_at."""
+    project.ledger.ensure(TOLD)
+    return project.ledger.rows(
+        "SELECT session, digest, told_at FROM todo_lists WHERE project = ? AND worktree = ? AND workflow = ?"
+        " ORDER BY told_at DESC, session",
+        *(project.key, project.worktree, workflow),
+    )
+
+
 def tell(project: Project, session: str, workflow: str, digest: str) -> None:
     """Note that a session knows the list with this digest."""
     project.ledger.ensure(TOLD)

@@ -99,6 +99,16 @@ class Workflow:
         """`2/5`: the current phase of all; `0/5` before the first, `5/5` when finished."""
         return f"{self.current or (self.total if self.finished else 0)}/{self.total}"
 
+    @property
+    def percent(self) -> int:
+        """How much of it is done, 0 to 100: completed phases of all."""
+        if self.finished:
+            return 100
+        # A format that does not list every phase counts those behind the current one.
+        unlisted = max((self.current or 1) - 1, 0) - sum(phase.number < (self.current or 1) for phase in self.phases)
+        done = sum(phase.status == "completed" for phase in self.phases) + unlisted
+        return 100 * done // self.total if self.total else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -147,7 +157,7 @@ class Changes:
     """What to change in a workflow: None leaves a value as it is, lists and `context` are added to what is there.
 
     `current` counts from 1, `phase` is the current phase's title, `status` its status; `deliverables` and `handover`
-    belong to the current phase, where the format keeps them.
+    belong to the current phase, where the format keeps them. `error` is what failed or blocks it; the ledger keeps it.
     """
 
     current: int | None = None
@@ -159,6 +169,7 @@ class Changes:
     context: Mapping[str, Any] = field(default_factory=dict)
     deliverables: tuple[str, ...] = ()
     handover: str | None = None
+    error: str = ""
 
 
 class Format(Protocol):

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import log
-from holdfast.errors import LedgerError, MissingError, StateError
-from holdfast.state import document
+from holdfast.errors import ChangedError, LedgerError, MissingError, NotOurs, StateError
+from holdfast.state import atomic, document
 from holdfast.survival import generations
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.project import Project
     from holdfast.state.document import Document
 
+T = TypeVar("T")
+
+TRIES = 20  # of a change over a file that somebody else keeps saving
+_PAUSE = 0.01  # seconds between two looks at a file
+_RECENT = 2.0  # seconds since its last change in which a broken file may be one that is being saved
+_STILL = 0.3  # seconds without a change after which it is not
+_LONGEST = 1.0  # seconds such a file is watched, if it is changed over and over
+
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """What a state file says; where it is broken, what its last generation said, and `broken` says what is wrong."""
+    """What a state file says; where it is broken, what its last generation said, and `broken` says what is wrong.
+
+    `present` is what the file itself holds, broken or not; None where not even that could be read.
+    """
 
     document: Document
     broken: str = ""
+    present: bytes | None = None
 
     @property
     def path(self) -> Path:
@@ -51,54 +65,195 @@ def read(project: Project, path: Path) -> StateFile:
     """Return a state file, or its last generation where it cannot be read. Reading never writes.
 
     Raises MissingError when there is no file (a file that was removed stays removed), and StateError when it is broken
-    and no generation is known.
+    and no generation is known: NotOurs when it is JSON of another kind.
     """
     guard(project.root, path)
+    raw: bytes | None = None
     try:
-        return StateFile(document.load(path))
+        raw, mtime = document.read(path)
+        return StateFile(document.parse(path, raw, mtime), present=raw)
     except MissingError:
         raise
     except StateError as error:
-        return _recovered(project, path, error)
+        return _recovered(project, path, error, raw)
+
+
+def rewrite(
+    project: Project,
+    path: Path,
+    edit: Callable[[StateFile], dict[str, Any]],
+    *,
+    why: str,
+    repair: bool = False,
+) -> tuple[StateFile, bool]:
+    """Change a state file; return it as it is now and whether it was written. Hold the folder's lock.
+
+    `edit` gets the file as it is and returns what it is to say; what it raises passes through. People and the model's
+    Edit tool take no lock: where one of them saved the file between our reading and our writing, nothing of that is
+    overwritten, and `edit` is asked again with what they saved (`atomic.replace` says which gaps remain), up to TRIES
+    times. A file whose new content is its old one is not written; with `repair` a broken one is even then, from its
+    last generation.
+
+    Raises MissingError, NotOurs when it is JSON of another kind by now, StateError when it is broken beyond its
+    generations, ChangedError when somebody saves it over and over.
+    """
+
+    def attempt() -> tuple[StateFile, bool]:
+        before = _readable(project, path)
+        data = edit(before)
+        if document.same(data, before.data) and not (repair and before.broken):
+            return before, False
+        return write(project, path, data, before, why=why), True
+
+    return insist(attempt)
+
+
+def insist(attempt: Callable[[], T]) -> T:
+    """Return what `attempt` does, tried again each time it raises ChangedError, up to TRIES times in all."""
+    for number in range(1, TRIES):
+        try:
+            return attempt()
+        except ChangedError as error:
+            log.write("info", f"{error.path}: was saved by somebody else during an update (try {number})")
+            time.sleep(_PAUSE)
+    return attempt()
 
 
 def write(project: Project, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str) -> StateFile:
     """Write `data` to a state file, unless it says that already, and return the file as it is now.
 
-    `before` is what `read` returned, None for a new file. The content before and after is kept as a generation; a
-    broken file is set aside first. Hold the folder's lock. Raises StateError.
+    `before` is what `read` returned, None for a new file. The content before and after is kept as a generation. What
+    a broken file holds is kept beside it, once it is sure that nobody is in the middle of saving it. Hold the folder's
+    lock. Raises ChangedError when the file is not as it was read (`insist` and `rewrite` try again), StateError.
     """
     guard(project.root, path)
-    like = None
-    if before is not None and before.broken:
-        aside = document.set_aside(path)
-        log.write("warning", f"{path}: {before.broken}; it was set aside as {aside.name}")
-    elif before is not None:
-        like = before.document
-        generations.keep(project, path, like.raw, why=f"before {why}")
-    document.save(path, data, like=like)
-    after = document.load(path)
-    generations.keep(project, path, after.raw, why=why)
-    return StateFile(after)
+    if before is None:
+        written = document.replace(path, data, None)
+    elif before.broken:
+        written = _write_over_broken(project, path, data, before)
+    else:
+        generations.keep(project, path, before.document.raw, why=f"before {why}")
+        written = document.replace(path, data, before.present, like=before.document)
+    generations.keep(project, path, written.raw, why=why)
+    return StateFile(written, present=written.raw)
 
 
 def discard(project: Project, path: Path, *, why: str) -> None:
-    """Remove a state file and keep its content as a generation; a broken one is set aside. Raises StateError."""
-    from holdfast.state import atomic
+    """Remove a state file and keep as a generation what it held when it went; a broken one is set aside.
 
+    JSON of another kind is another tool's, and stays. Raises StateError.
+    """
     guard(project.root, path)
     try:
         found = document.load(path)
-    except MissingError:
+    except (MissingError, NotOurs):
         return
     except StateError:
         document.set_aside(path)
         return
     generations.keep(project, path, found.raw, why=why)
-    atomic.remove(path)
+    last = atomic.take(path)
+    if last == found.raw:
+        return
+    try:  # saved by somebody in this very moment
+        document.parse(path, last, found.mtime)
+        generations.keep(project, path, last, why=why)
+    except StateError:
+        document.copy_aside(path, last)
 
 
-def _recovered(project: Project, path: Path, error: StateError) -> StateFile:
+def set_aside(project: Project, path: Path) -> Path:
+    """Rename a file that is broken beyond its generations, and return its new path. Hold the folder's lock.
+
+    Raises ChangedError when it is whole after all, for somebody was in the middle of saving it, NotOurs when it is JSON
+    of another kind, and StateError when it is a folder, too large or closed to us: that is left alone.
+    """
+    document.read(path)
+    try:
+        _watched(project, path)
+        document.load(path)
+    except (MissingError, NotOurs):
+        raise
+    except StateError:
+        return document.set_aside(path)
+    raise ChangedError(path, "was saved by somebody else meanwhile; try again")
+
+
+def _readable(project: Project, path: Path) -> StateFile:
+    """Return a state file; one that cannot be read and has no generation is watched for a moment first."""
+    try:
+        return read(project, path)
+    except (MissingError, NotOurs):
+        raise
+    except StateError:
+        return _watched(project, path)
+
+
+def _watched(project: Project, path: Path) -> StateFile:
+    """Return a file when it is whole, or broken and at rest: an editor may be in the middle of saving it.
+
+    An editor that empties the file before it fills it is seen in between. Raises as `read` does, and StateError when
+    somebody goes on saving what is broken.
+    """
+    ends = time.monotonic() + _LONGEST
+    while time.monotonic() < ends:
+        seen, still = _look(path), time.monotonic() + _STILL
+        try:
+            found = read(project, path)
+        except (MissingError, NotOurs):
+            raise
+        except StateError:
+            found = None
+        if found is not None and not found.broken:
+            return found
+        while seen == _look(path):
+            if not _is_recent(path) or time.monotonic() >= still:
+                return found or read(project, path)
+            time.sleep(_PAUSE)
+    raise StateError(path, "is broken, and somebody is saving it over and over; try again when they have finished")
+
+
+def _look(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is saved: inode, size and time in nanoseconds; None without one."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return None
+    return info.st_ino, info.st_size, info.st_mtime_ns
+
+
+def _is_recent(path: Path) -> bool:
+    return time.time() - _mtime(path) < _RECENT
+
+
+def _write_over_broken(project: Project, path: Path, data: dict[str, Any], before: StateFile) -> Document:
+    now = _watched(project, path)
+    if now.present != before.present:
+        raise ChangedError(path, "was saved by somebody else meanwhile; try again")
+    if now.present is None or _is_json(path, now.present):
+        raise NotOurs(path, f"{now.broken}, so it is not overwritten; move it away first")
+    aside = document.copy_aside(path, now.present)
+    try:
+        written = document.replace(path, data, now.present, like=before.document)
+    except StateError:
+        atomic.remove(aside)
+        raise
+    log.write("warning", f"{path}: {before.broken}; what it held was set aside as {aside.name}")
+    return written
+
+
+def _is_json(path: Path, raw: bytes) -> bool:
+    """Tell whether what is no state of ours is JSON all the same: then another tool made it, and it is not broken."""
+    try:
+        document.parse(path, raw, 0.0)
+    except NotOurs:
+        return True
+    except StateError:
+        return False
+    return True
+
+
+def _recovered(project: Project, path: Path, error: StateError, present: bytes | None) -> StateFile:
     import json
 
     try:
@@ -108,7 +263,7 @@ def _recovered(project: Project, path: Path, error: StateError) -> StateFile:
         raise error from None
     if raw is None or not isinstance(data, dict):
         raise error
-    return StateFile(document.Document(path, data, raw, _mtime(path)), error.reason)
+    return StateFile(document.Document(path, data, raw, _mtime(path)), error.reason, present)
 
 
 def _mtime(path: Path) -> float:

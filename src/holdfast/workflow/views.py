@@ -51,20 +51,12 @@ def step(workflow: Workflow, following: Step | None) -> dict[str, Any]:
     return row(workflow) | {"next": {name: getattr(following, name) for name in named}}
 
 
-def text(workflow: Workflow) -> str:
-    """Return a workflow as a page of plain text."""
-    lines = [
-        f"{workflow.title}",
-        f"{workflow.format}{f' ({workflow.kind})' if workflow.kind else ''}, {workflow.status}: "
-        f"phase {workflow.position}{f' {workflow.phase}' if workflow.phase else ''}",
-        f"{workflow.place}, last changed {workflow.updated_at}",
-    ]
-    lines += _section("Phases", [line for phase in workflow.phases for line in _lines(phase)])
-    lines += _section("Required reading", workflow.reading)
-    lines += _section("Reminders", workflow.reminders)
-    lines += _section("Context", [f"{name} = {value}" for name, value in workflow.context.items()])
-    lines += _section("Warnings", workflow.warnings)
-    return "\n".join(lines)
+def call(following: Step) -> str:
+    """Return how a step's agent is launched, in the client's own names (I000-16); its prompt stands below."""
+    if not following.agent:
+        return "Prompt:"
+    agent, title = one_line(following.agent), one_line(following.title)
+    return f'Agent call: subagent_type "{agent}", description "{title}", prompt:'
 
 
 def table(workflows: tuple[Workflow, ...]) -> str:
@@ -74,21 +66,6 @@ def table(workflows: tuple[Workflow, ...]) -> str:
         f"{f' · {one_line(workflow.phase)}' if workflow.phase else ''}  ({workflow.format} {workflow.id})"
         for workflow in workflows
     )
-
-
-def _section(heading: str, lines: list[str] | tuple[str, ...]) -> list[str]:
-    return ["", heading, *(f"  {line}" for line in lines)] if lines else []
-
-
-def _lines(phase: Phase) -> list[str]:
-    line = f"{MARKS[phase.status]} {phase.number}. {phase.title}"
-    if phase.agent:
-        line += f"  @{phase.agent}"
-    if phase.deliverables:
-        line += f"  → {', '.join(phase.deliverables)}"
-    if phase.status == "failed":
-        line += "  (failed)"
-    return [line, *(f"       handed over: {part}" for part in phase.handover.splitlines())]
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

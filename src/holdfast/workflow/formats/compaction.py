@@ -11,14 +11,13 @@ from holdfast.state.lock import locked
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats import compaction_file as files
 from holdfast.workflow.formats.compaction_completion import complete
-from holdfast.workflow.formats.compaction_file import Entry
 from holdfast.workflow.formats.compaction_save import Saved, intend, save
-from holdfast.workflow.formats.compaction_spot import WORDS, Spot, spot
+from holdfast.workflow.formats.compaction_spot import WORDS, Spot, moved, spot
 from holdfast.workflow.model import Changes, Found, Start, Step, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from holdfast.project import Project
 
@@ -55,8 +54,7 @@ def start(project: Project, start: Start) -> Workflow:
                     f"{quoted(workflow.title)} is at phase {workflow.position} in {workflow.place}; "
                     f"finish it with `holdfast done --all` first"
                 )
-        path = files.new_path(project, start.title)
-        return files.view(project, statefile.write(project, path, _fresh(start), None, why="start"))
+        return statefile.insist(lambda: _created(project, start))
 
 
 def begin(project: Project, workflow: Workflow) -> Workflow:
@@ -65,7 +63,8 @@ def begin(project: Project, workflow: Workflow) -> Workflow:
     def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
         return _at(data, now, status="in_progress") if now.phase_status == "pending" else data
 
-    return _changed(project, workflow, edit, why="begin")
+    with _held(project, workflow):
+        return files.rewrite(project, workflow.path, edit, why="begin").workflow
 
 
 def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
@@ -74,30 +73,45 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     After the last phase, or with `everything`, the workflow is complete: a tombstone is left, its state files are
     removed (their content stays as generations) and the folder if it is empty (I001-3, R001-19, R001-20). When
     somebody else completed the phase meanwhile nothing happens. `note` is kept as what the phase leaves for the next.
+    Raises TransitionError when the workflow was completed already, by hand: then only `everything` removes its files;
+    and where the file does not say whether this is the last phase.
     """
-    with _held(project, workflow) as entry:
-        now = entry.workflow
+    if workflow.finished and not everything:
+        raise TransitionError(
+            f"{quoted(workflow.title)} is completed already; `holdfast done --all {workflow.id}` removes its state file"
+        )
+    finished = False
+
+    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
+        nonlocal finished
+        finished = False
         if now.current != workflow.current and not everything:
-            return now
-        data = _noted(dict(entry.file.data), now, note)
-        current = now.current or 1
-        if everything or current >= now.total:
-            data = _at(data, now, current=now.total, status="completed")
-            return complete(project, _rewritten(project, entry, data, "complete"))
-        data = _at(data, now, current=current + 1, status="in_progress")
-        return _rewritten(project, entry, data, f"done {current}").workflow
+            return data
+        data, current = _noted(data, now, note), now.current or 1
+        finished = everything or current >= now.total
+        if finished and not everything and not spot(data, []).sure:
+            raise TransitionError(_unsure(now))
+        if finished:
+            return _at(data, now, current=now.total, status="completed")
+        return _at(data, now, current=current + 1, status="in_progress")
+
+    with _held(project, workflow):
+        entry = files.rewrite(project, workflow.path, edit, why=f"done {workflow.current or 1}")
+        return complete(project, entry) if finished else entry.workflow
 
 
 def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
     """Apply changes in the same file; created_at and everything not named stay (R001-12).
 
+    A broken file is replaced by its last generation with the changes in it, also where they change nothing.
     Raises TransitionError for a phase out of bounds, a status the format does not know, or deliverables.
     """
 
     def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
         return _updated(data, now, changes)
 
-    return _changed(project, workflow, edit, why="update")
+    with _held(project, workflow):
+        return files.rewrite(project, workflow.path, edit, why="update", error=changes.error, repair=True).workflow
 
 
 def step(workflow: Workflow) -> Step | None:
@@ -117,30 +131,29 @@ def step(workflow: Workflow) -> Step | None:
 
 
 @contextmanager
-def _held(project: Project, workflow: Workflow) -> Iterator[Entry]:
-    """Hold the lock and yield the workflow's file as it is now. Raises MissingError when it is gone, StateError."""
+def _held(project: Project, workflow: Workflow) -> Iterator[None]:
+    """Hold the lock on a workflow's file. Raises MissingError when it is gone, StateError."""
     statefile.guard(project.root, workflow.path)
     if not workflow.path.exists():
         raise MissingError(workflow.path, "the state file is gone; `holdfast list` shows what is left")
     with locked(files.folder(project)):
-        yield files.load(project, workflow.path)
+        yield
 
 
-def _rewritten(project: Project, entry: Entry, data: dict[str, Any], why: str) -> Entry:
-    file = statefile.write(project, entry.workflow.path, data, entry.file, why=why)
-    return Entry(file, files.view(project, file))
+def _created(project: Project, start: Start) -> Workflow:
+    return files.write(project, files.new_path(project, start.title), _fresh(start), None, why="start").workflow
 
 
-def _changed(
-    project: Project, workflow: Workflow, edit: Callable[[dict[str, Any], Workflow], dict[str, Any]], *, why: str
-) -> Workflow:
-    with _held(project, workflow) as entry:
-        data = edit(dict(entry.file.data), entry.workflow)
-        return entry.workflow if data == entry.file.data else _rewritten(project, entry, data, why).workflow
+def _unsure(now: Workflow) -> str:
+    """Return why a phase cannot be taken for the last one."""
+    return (
+        f"{now.place} does not say how many phases {quoted(now.title)} has, or is beyond the last, so it is not known "
+        f"whether this was the last one: `holdfast update --total N` says it, `holdfast done --all` completes all of it"
+    )
 
 
 def _updated(data: dict[str, Any], now: Workflow, changes: Changes) -> dict[str, Any]:
-    _check(now, changes)
+    _check(now, changes, counted=spot(data, []).counted)
     word = WORDS[changes.status] if changes.status else None
     if any(value is not None for value in (changes.current, changes.total, changes.phase, word)):
         data = _at(data, now, current=changes.current, total=changes.total, name=changes.phase, status=word)
@@ -156,9 +169,10 @@ def _updated(data: dict[str, Any], now: Workflow, changes: Changes) -> dict[str,
     return data
 
 
-def _check(now: Workflow, changes: Changes) -> None:
-    current, total = changes.current or now.current or 1, changes.total or now.total
-    if not 1 <= (changes.current if changes.current is not None else current) <= total:
+def _check(now: Workflow, changes: Changes, *, counted: bool) -> None:
+    current = changes.current if changes.current is not None else now.current or 1
+    total = changes.total or (now.total if counted else max(now.total, current))
+    if not 1 <= current <= total:
         raise TransitionError(f"phase {current} is not one of the {total} phases of {quoted(now.title)}")
     if changes.status and changes.status not in WORDS:
         raise TransitionError(f"a {NAME} phase cannot be {changes.status}; it can be {', '.join(WORDS)}")
@@ -177,19 +191,14 @@ def _at(
 ) -> dict[str, Any]:
     """Return the state with its phase changed; a plan's workflow that somebody moves is an agent's from then on."""
     where = spot(data, [])
-    number = current or where.current
-    moved = number != where.current
+    moves = current is not None and current != where.current
     phase = data.get("phase")
     context = data.get("context")
     if isinstance(context, dict) and files.DERIVED in context:
         data["context"] = {key: value for key, value in context.items() if key != files.DERIVED}
-    data["phase"] = {
-        **(phase if isinstance(phase, dict) else {}),
-        "current": number,
-        "total": total or where.total,
-        "name": name or (files.title_of(now, number) if moved else where.name),
-        "status": status or ("in_progress" if moved else where.word),
-    }
+    name = name or (files.title_of(now, current) if moves and current else None)
+    status = status or ("in_progress" if moves else None)
+    data["phase"] = moved(phase, where, current=current, total=total, name=name, status=status)
     return data
 
 

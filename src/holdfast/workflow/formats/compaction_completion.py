@@ -51,7 +51,8 @@ def _bury(project: Project, workflow: Workflow) -> None:
 
 def _claims(project: Project, workflow: Workflow) -> set[tuple[str, str]]:
     """Return (name, digest) of every extract that could create this workflow's file again."""
-    claims = {(names.key(each.name), each.digest) for each in detect(project).extracts if _names(each, workflow)}
+    detected = detect(project, everything=True).extracts  # also of plans that are not the newest: they may be, one day
+    claims = {(names.key(each.name), each.digest) for each in detected if _names(each, workflow)}
     last = extracts.last(project, workflow.path)
     return claims | ({(last["name"], last["digest"])} if last else set())
 

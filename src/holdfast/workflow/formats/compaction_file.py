@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
 from holdfast.errors import MissingError, NotOurs, StateError
+from holdfast.survival import history
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats.compaction_spot import NEUTRAL, Spot, spot
 from holdfast.workflow.model import Phase, Problem, Status, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.project import Project
@@ -61,10 +62,58 @@ def scan(project: Project) -> tuple[list[Entry], list[Problem]]:
 
 def load(project: Project, path: Path) -> Entry:
     """Return one state file. Raises MissingError, StateError when it is broken, NotOurs when it is something else."""
-    file = statefile.read(project, path)
-    if not isinstance(file.data.get("workflow"), (str, int, float)) or not any(key in file.data for key in _OTHER_KEYS):
-        raise NotOurs(path, 'is no workflow state ("workflow" and "phase" are missing); it is left alone')
+    return entry(project, statefile.read(project, path))
+
+
+def entry(project: Project, file: StateFile) -> Entry:
+    """Return a state file that was read with the workflow in it. Raises NotOurs when it is something else."""
+    if not _is_ours(file.data):
+        raise NotOurs(file.path, 'is no workflow state ("workflow" as a text, with "phase"); it is left alone')
     return Entry(file, view(project, file))
+
+
+def rewrite(
+    project: Project,
+    path: Path,
+    edit: Callable[[dict[str, Any], Workflow], dict[str, Any]],
+    *,
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> Entry:
+    """Change a state file (`statefile.rewrite`), note what moved by it, and return the file as it is now.
+
+    `edit` gets a copy of the content, which it may change at its top level, and the workflow in it; it returns the new
+    content. `error` is what blocks the current phase; the ledger keeps it. Hold the folder's lock. Raises NotOurs,
+    MissingError, StateError.
+    """
+
+    def apply(file: StateFile) -> dict[str, Any]:
+        before = entry(project, file)
+        data = edit(dict(file.data), before.workflow)
+        history.observe(project, before.workflow)  # what a person moved by hand has its own time
+        return data
+
+    file, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
+    workflow = view(project, file)
+    history.observe(project, workflow, error=error, at=stamp() if changed else None)
+    return Entry(file, workflow)
+
+
+def write(
+    project: Project, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str, error: str = ""
+) -> Entry:
+    """Write `data` to a state file (`statefile.write`), note what moved by it, and return the file as it is now.
+
+    `error` is what blocks the current phase; the ledger keeps it. Hold the folder's lock. Raises ChangedError when the
+    file is not as it was read, StateError.
+    """
+    if before is not None:
+        history.observe(project, view(project, before))  # what a person moved by hand has its own time
+    file = statefile.write(project, path, data, before, why=why)
+    workflow = view(project, file)
+    history.observe(project, workflow, error=error, at=stamp())
+    return Entry(file, workflow)
 
 
 def view(project: Project, file: StateFile) -> Workflow:
@@ -86,7 +135,7 @@ def view(project: Project, file: StateFile) -> Workflow:
         total=where.total,
         phase=where.name,
         phase_status=NEUTRAL[where.word],
-        reading=tuple(map(values.at, values.texts(data.get("required_reading"), "required_reading", warnings))),
+        reading=_reading(data, warnings),
         reminders=values.texts(data.get("key_reminders"), "key_reminders", warnings),
         context={key: value for key, value in context.items() if not _shown_as_phase(key, titles, notes)},
         created_at=_created(data, warnings),
@@ -131,11 +180,30 @@ def title_of(workflow: Workflow, number: int) -> str:
     return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
 
 
+def _is_ours(data: Mapping[str, Any]) -> bool:
+    """Tell whether a state is one of this format: named, or without a name but with its phase and more beside it."""
+    others = [key for key in _OTHER_KEYS if key in data]
+    if data.get("workflow") is not None:
+        return isinstance(data["workflow"], (str, int, float)) and bool(others)
+    phase = data.get("phase")
+    return isinstance(phase, dict) and "current" in phase and len(others) > 1
+
+
 def _title(file: StateFile, warnings: list[str]) -> str:
-    title = values.text(file.data["workflow"]).strip()
+    given = file.data.get("workflow")
+    title = values.text(given).strip()
     if not title:
-        warnings.append('"workflow" is empty; the folder gives the name')
+        warnings.append('"workflow" is missing or empty; the folder gives the name')
+    elif not isinstance(given, str):
+        warnings.append('"workflow" is not a text')
     return title or file.path.parent.name
+
+
+def _reading(data: Mapping[str, Any], warnings: list[str]) -> tuple[str, ...]:
+    given = data.get("required_reading")
+    if given is None:
+        warnings.append('"required_reading" is missing')
+    return values.entries(given, "required_reading", warnings)
 
 
 def _kind(data: Mapping[str, Any], total: int, warnings: list[str]) -> str:
@@ -156,7 +224,7 @@ def _created(data: Mapping[str, Any], warnings: list[str]) -> str:
 
 def _status(where: Spot) -> Status:
     if where.word == "completed":
-        return "completed" if where.current == where.total else "active"
+        return "completed" if where.current == where.total and where.sure else "active"
     return "active" if where.word == "not_started" and where.current > 1 else NEUTRAL[where.word]
 
 

@@ -11,7 +11,7 @@ from holdfast.state.lock import locked
 from holdfast.survival import extracts
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats import compaction_file as files
-from holdfast.workflow.formats.compaction_spot import Spot, spot
+from holdfast.workflow.formats.compaction_spot import Spot, moved, spot
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def save(project: Project, extract: Extract | None) -> Saved:
         return Saved(None, first.action, None)
     statefile.guard(project.root, files.folder(project))
     with locked(files.folder(project)):
-        intent = intend(project, extract)
-        return _carry_out(project, extract, intent)
+        return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract)))
 
 
 def intend(project: Project, extract: Extract | None) -> Intent:
@@ -87,11 +86,19 @@ def existing(project: Project, extract: Extract) -> Entry | None:
     key, short = names.key(extract.name), names.slug(extract.name)
     named = [entry for entry in entries if names.key(entry.workflow.title) == key]
     if not named and names.faithful(extract.name):
-        named = [entry for entry in entries if entry.workflow.path.parent.name == short]
+        named = _of_folder([entry for entry in entries if entry.workflow.path.parent.name == short], key)
     if not named:
         place = _saved_to(project, extract)
         named = [entry for entry in entries if entry.workflow.path == place]
     return named[0] if named else None
+
+
+def _of_folder(entries: list[Entry], key: str) -> list[Entry]:
+    """Return the files in a folder that can be of a workflow; of several workflows' the one that is called alike."""
+    keys = [names.key(entry.workflow.title) for entry in entries]
+    if len(set(keys)) < 2:
+        return entries
+    return [entry for entry, each in zip(entries, keys, strict=True) if each.startswith(key) or key.startswith(each)]
 
 
 def remember(project: Project, workflow: Workflow, extract: Extract) -> None:
@@ -129,8 +136,7 @@ def _carry_out(project: Project, extract: Extract, intent: Intent) -> Saved:
     workflow = intent.entry.workflow if intent.entry else None
     if intent.action != "unchanged":
         before = intent.entry.file if intent.entry else None
-        file = statefile.write(project, intent.path, dict(intent.data), before, why="save")
-        workflow = files.view(project, file)
+        workflow = files.write(project, intent.path, dict(intent.data), before, why="save").workflow
     if workflow is not None:
         remember(project, workflow, extract)
     return Saved(workflow, intent.action, intent.path)
@@ -176,15 +182,18 @@ def _merged(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
 def _moved(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
     """Return the phase object after the taken values; a total that was not found gives way to the number (I001-17)."""
     now = spot(entry.file.data, [])
-    phase = entry.file.data.get("phase")
-    kept = dict(phase) if isinstance(phase, dict) else {}
-    current = max(taken.get("current") or now.current, 1)
-    total = taken.get("total") or max(now.total, current)
-    current = min(current, total)
-    moved = current != now.current
-    name = taken.get("phase") or (files.title_of(entry.workflow, current) if moved else now.name)
-    word = taken.get("status") or ("in_progress" if moved else now.word)
-    return {**kept, "current": current, "total": total, "name": name, "status": word}
+    total: int | None = taken.get("total")
+    current: int | None = taken.get("current")
+    if current is not None:
+        current = max(current, 1)
+    if total is not None:
+        current = min(now.current if current is None else current, total)
+    elif current is not None and now.counted and current > now.total:
+        total = current
+    moves = current is not None and current != now.current
+    name = taken.get("phase") or (files.title_of(entry.workflow, current) if moves and current else None)
+    status = taken.get("status") or ("in_progress" if moves else None)
+    return moved(entry.file.data.get("phase"), now, current=current, total=total, name=name, status=status)
 
 
 def _last(project: Project, path: Path) -> dict[str, Any] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,32 +31,70 @@ _SPELLINGS = {
     "finished": "completed",
     "failed": "blocked",
 }
+_AROUND = re.compile(r"^\W+|\W+$")
+_BETWEEN = re.compile(r"[\s_-]+")
 WORDS: dict[Status, str] = {neutral: word for word, neutral in NEUTRAL.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where the workflow stands: 1 <= current <= total (I001-17); `word` is one of R001-07."""
+    """Where the workflow stands: 1 <= current <= total (I001-17); `word` is one of R001-07.
+
+    Not `counted` where the file gives no total; `beyond` where it gives a phase after the last.
+    """
 
     current: int
     total: int
     name: str
     word: str
+    counted: bool = True
+    beyond: bool = False
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is known which phase is the last."""
+        return self.counted and not self.beyond
 
 
 def spot(data: Mapping[str, Any], warnings: list[str]) -> Spot:
     """Return where a state file's workflow stands; what is out of bounds is brought within them and warned of."""
-    current, total, name, word = _raw_phase(data.get("phase"))
-    if current is None:
-        warnings.append('"phase.current" is not a number; 1 is taken')
+    phase = data.get("phase")
+    current, total, name, word = _raw_phase(phase)
     first = current if current is not None else 1
     last = total if total is not None else max(first, 1)
-    if total is None:
-        warnings.append(f'"phase.total" is not a number; {last} is taken')
-    bounded = Spot(min(max(first, 1), max(last, 1)), max(last, 1), name.strip(), _word(word, warnings))
-    if (bounded.current, bounded.total) != (first, last):
-        warnings.append(f"phase {first} of {last} is not possible; {bounded.current}/{bounded.total} is taken")
-    return bounded
+    if isinstance(phase, dict):
+        _warn_of_number("phase.current", phase.get("current"), current, first, warnings)
+        _warn_of_number("phase.total", phase.get("total", total), total, last, warnings)
+    else:
+        warnings.append(f'"phase" is not an object; phase {first} of {last} is taken')
+    if not name.strip():
+        warnings.append('"phase.name" is missing or empty')
+    bounded = min(max(first, 1), max(last, 1)), max(last, 1)
+    if bounded != (first, last):
+        warnings.append(f"phase {first} of {last} is not possible; {bounded[0]}/{bounded[1]} is taken")
+    return Spot(*bounded, name.strip(), _word(word, warnings), total is not None, first > last)
+
+
+def moved(phase: Any, now: Spot, **changes: Any) -> dict[str, Any]:
+    """Return a phase object with some of its values changed: `current`, `total`, `name`, `status`.
+
+    None is no change. A value that is there and is not changed stays as somebody wrote it, whatever it is; one that is
+    missing is filled in.
+    """
+    kept = dict(phase) if isinstance(phase, dict) else {}
+    stands = {"current": now.current, "total": now.total, "name": now.name, "status": now.word}
+    if not now.counted:
+        del stands["total"]  # a guess is not written
+    filled = {key: value for key, value in stands.items() if key not in kept}
+    return {**kept, **filled, **{key: value for key, value in changes.items() if value is not None}}
+
+
+def _warn_of_number(name: str, value: Any, read: int | None, taken: int, warnings: list[str]) -> None:
+    if read is None:
+        warnings.append(f'"{name}" is not a number; {taken} is taken')
+    elif not isinstance(value, int):
+        said = json.dumps(value, ensure_ascii=False)
+        warnings.append(f'"{name}" is {said}, which is not a whole number; {taken} is taken')
 
 
 def _raw_phase(phase: Any) -> tuple[int | None, int | None, str, str]:
@@ -63,14 +103,16 @@ def _raw_phase(phase: Any) -> tuple[int | None, int | None, str, str]:
         number, total, name = memory.position(values.text(phase).strip())
         return number, total, name or "", ""
     current, total = values.number(phase.get("current")), values.number(phase.get("total"))
+    named = None
     if current is None:
-        current, of, _ = memory.position(values.text(phase.get("current")).strip())
+        current, of, named = memory.position(values.text(phase.get("current")).strip())
         total = of if total is None else total
-    return current, total, values.text(phase.get("name")), values.text(phase.get("status"))
+    return current, total, values.text(phase.get("name")).strip() or named or "", values.text(phase.get("status"))
 
 
 def _word(status: str, warnings: list[str]) -> str:
-    word = "_".join(status.lower().replace("-", " ").replace("_", " ").split())
+    """Return the word of R001-07 that a status is or means, signs around it left out; an unclear one is in progress."""
+    word = _BETWEEN.sub("_", _AROUND.sub("", status.lower()))
     word = _SPELLINGS.get(word, word)
     if word not in NEUTRAL:
         warnings.append(f'"phase.status" is "{status}", not one of {", ".join(NEUTRAL)}; in_progress is taken')

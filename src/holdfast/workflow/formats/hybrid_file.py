@@ -11,7 +11,7 @@ from holdfast.workflow import statefile, values
 from holdfast.workflow.model import Phase, Status, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from holdfast.project import Project
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 NAME = "hybrid"
 FILE = ".claude/state/workflow.json"
 STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")
-# Kept only where somebody gave them, so that new files have exactly the keys of R000-02; R000-38 allows such extras.
+# Never written here, for the file has exactly the keys of R000-02; read where a person put them (R000-38).
 TYPE, READING, REMINDERS, CONTEXT = "workflow_type", "required_reading", "key_reminders", "context"
+
+_PHASE_KEYS = ("id", "title", "agent", "status", "deliverables", "context_for_next")  # R000-07
+_TELLING = ("title", "deliverables", "context_for_next")  # which other tools' phases do not have
 
 _SPELLINGS: dict[str, Status] = {
     "not_started": "pending",
@@ -43,45 +46,58 @@ def path(project: Project) -> Path:
 def load(project: Project) -> StateFile:
     """Return the state file. Raises MissingError, StateError when it is broken, NotOurs when it has another schema."""
     file = statefile.read(project, path(project))
+    check(file)
+    return file
+
+
+def check(file: StateFile) -> None:
+    """Raise NotOurs unless a file that was read has this schema (I000-20, lesson 2)."""
     data = file.data
     named = all(isinstance(data.get(key), (str, int, float)) for key in ("id", "task"))
     if not named or not isinstance(data.get("phases"), list):
         raise NotOurs(file.path, 'is no hybrid workflow ("id", "task" and a list "phases"); it is left alone')
-    return file
+    if data["phases"] and not any(_is_phase(each) for each in data["phases"]):
+        raise NotOurs(file.path, 'is no hybrid workflow (no phase has a "title" or only known keys); it is left alone')
 
 
-def fresh(id_: str, task: str, phases: list[tuple[str, str]]) -> dict[str, Any]:
+def fresh(id_: str, task: str, phases: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Return the content of a new state file: exactly the schema's keys (R000-02, R000-07, R000-17)."""
     listed = [complete({"title": title, "agent": agent}, number) for number, (title, agent) in enumerate(phases)]
     return {"id": id_, "task": task, "status": "pending", "current_phase": None, "phases": listed}
 
 
 def complete(phase: Any, number: int) -> dict[str, Any]:
-    """Return a phase as an object with all of the schema's keys; what it has of them, and others, is kept."""
+    """Return a phase as an object with all of the schema's keys and an id; what it has of them, and others, is kept."""
     given = phase if isinstance(phase, dict) else {"title": values.text(phase)}
     keys = {"id": f"phase_{number}", "title": "", "agent": "", "status": "pending"}
-    return {**keys, "deliverables": [], "context_for_next": "", **given}
+    whole = {**keys, "deliverables": [], "context_for_next": "", **given}
+    return whole if values.text(whole["id"]).strip() else {**whole, "id": keys["id"]}
 
 
 def status(value: Any) -> Status | None:
-    """Return the status a hand-kept value means, or None."""
-    word = re.sub(r"[\s_-]+", "_", values.text(value).strip().lower())
+    """Return the status a hand-kept value means, signs around it left out, or None."""
+    word = re.sub(r"[\s_-]+", "_", re.sub(r"^\W+|\W+$", "", values.text(value).lower()))
     return next((known for known in STATUSES if known == word), _SPELLINGS.get(word))
 
 
 def position(data: Mapping[str, Any], phase: Any) -> int | None:
-    """Return the index of the phase with this id, or None; a number counts as the index itself (I000-2)."""
-    ids = [complete(each, number)["id"] for number, each in enumerate(data["phases"])]
-    if phase in ids:
-        return ids.index(phase)
+    """Return the index of the phase with this id, or None; a number that is no id counts as the index (I000-2).
+
+    Of several phases with one id the first that is not completed is meant: phases run in their order.
+    """
+    phases = [complete(each, number) for number, each in enumerate(data["phases"])]
+    same = [number for number, each in enumerate(phases) if values.text(each["id"]) == values.text(phase)]
+    if same:
+        return next((number for number in same if status(phases[number]["status"]) != "completed"), same[0])
     index = values.number(phase)
-    return index if index is not None and 0 <= index < len(ids) else None
+    return index if index is not None and 0 <= index < len(phases) else None
 
 
 def view(project: Project, file: StateFile) -> Workflow:
     """Return what the state file says as a workflow, with a warning for everything that is not as the schema has it."""
     data, warnings = file.data, list[str]()
     phases = tuple(_phase(each, number, warnings) for number, each in enumerate(data["phases"]))
+    _warn_of_same_ids(phases, warnings)
     current = _current(data, phases, warnings)
     running = phases[current] if current is not None else None
     return Workflow(
@@ -95,7 +111,7 @@ def view(project: Project, file: StateFile) -> Workflow:
         total=len(phases),
         phase=running.title if running else "",
         phase_status=running.status if running else "",
-        reading=tuple(map(values.at, values.texts(data.get(READING), READING, warnings))),
+        reading=values.entries(data.get(READING), READING, warnings),
         reminders=values.texts(data.get(REMINDERS), REMINDERS, warnings),
         context=values.mapping(data.get(CONTEXT), CONTEXT, warnings),
         created_at="",
@@ -108,15 +124,24 @@ def view(project: Project, file: StateFile) -> Workflow:
     )
 
 
+def _is_phase(given: Any) -> bool:
+    """Tell whether a phase can be ours: partly filled or kept as a mere title, but not one of another tool's."""
+    if isinstance(given, dict):
+        return any(key in given for key in _TELLING) or (bool(given) and set(given) <= set(_PHASE_KEYS))
+    return isinstance(given, str)
+
+
 def _phase(given: Any, number: int, warnings: list[str]) -> Phase:
     phase, name = complete(given, number), f"phases[{number}]"
     if not isinstance(given, dict):
         warnings.append(f'"{name}" is not an object')
+    texts = ("id", "title", "agent", "context_for_next")
+    warnings += [f'"{name}.{key}" is not a text' for key in texts if not isinstance(phase[key], str | None)]
     found = status(phase["status"])
     if found is None:
         warnings.append(f'"{name}.status" is "{values.text(phase["status"])}", not one of {", ".join(STATUSES)}')
     return Phase(
-        id=values.text(phase["id"]) or f"phase_{number}",
+        id=values.text(phase["id"]),
         number=number + 1,
         title=values.text(phase["title"]) or f"Phase {number}",
         status=found or "pending",
@@ -124,6 +149,14 @@ def _phase(given: Any, number: int, warnings: list[str]) -> Phase:
         deliverables=values.texts(phase["deliverables"], f"{name}.deliverables", warnings),
         handover=values.text(phase["context_for_next"]),
     )
+
+
+def _warn_of_same_ids(phases: tuple[Phase, ...], warnings: list[str]) -> None:
+    known: set[str] = set()
+    for phase in phases:
+        if phase.id in known:
+            warnings.append(f'"phases[{phase.number - 1}].id" is "{phase.id}", which another phase has')
+        known.add(phase.id)
 
 
 def _current(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[str]) -> int | None:
@@ -141,5 +174,8 @@ def _status(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[s
         warnings.append(f'"status" is "{values.text(data.get("status"))}", but all phases are completed')
         return "completed"
     if found is None:
-        warnings.append(f'"status" is "{values.text(data.get("status"))}", not one of {", ".join(STATUSES)}')
-    return found or "pending"
+        statuses = {phase.status for phase in phases}
+        found = "failed" if "failed" in statuses else "active" if statuses & {"active", "completed"} else "pending"
+        said = values.text(data.get("status"))
+        warnings.append(f'"status" is "{said}", not one of {", ".join(STATUSES)}; {found} is taken')
+    return found

@@ -159,7 +159,8 @@ def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
         _opened(data, following)["status"] = "active"
         data["current_phase"] = phases[following]["id"]
     elif statuses[index] != "completed" or data.get("current_phase") is None:
-        data["current_phase"] = phases[index]["id"]
+        running = statuses.index("active") if "active" in statuses else index  # another one may have failed beside it
+        data["current_phase"] = phases[running]["id"]
 
 
 def _following(statuses: list[Status], index: int) -> int | None:

@@ -3,53 +3,73 @@
 from __future__ import annotations
 
 import copy
-import os
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
-from holdfast.state import document
 from holdfast.state.lock import locked
+from holdfast.survival import history
 from holdfast.workflow import statefile, values
+from holdfast.workflow.formats import hybrid_extra, hybrid_view
 from holdfast.workflow.formats import hybrid_file as files
-from holdfast.workflow.formats import hybrid_view
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.project import Project
+    from holdfast.workflow.model import Start, Workflow
     from holdfast.workflow.statefile import StateFile
 
 
-def create(project: Project, make: Callable[[str], dict[str, Any]]) -> StateFile:
-    """Write the state that `make` returns for a new id, with its view; a finished workflow gives way (I000-17).
+def create(project: Project, start: Start) -> Workflow:
+    """Write the state of a new workflow, with its view; a finished one gives way (I000-17).
 
-    Raises TransitionError over an unfinished workflow, NotOurs over a file of another schema, StateError.
+    Raises TransitionError over an unfinished workflow and without a title, NotOurs over a file of another schema,
+    StateError.
     """
+    if not start.title.strip() or not start.phases or not all(title.strip() for title, _ in start.phases):
+        raise TransitionError("a hybrid workflow needs a task and at least one phase, each with a title")
     path = files.path(project)
     statefile.guard(project.root, path)
     with locked(path.parent):
-        before = _replaceable(project)
-        after = statefile.write(project, path, make(_new_id(before)), before, why="start")
-        hybrid_view.write(project, after.data)
-        return after
+        return statefile.insist(lambda: _created(project, start))
 
 
-def change(project: Project, edit: Callable[[dict[str, Any]], None], *, why: str) -> tuple[StateFile, bool]:
-    """Run `edit` on the state under the lock; return the file as it is now and whether it changed."""
+def change(
+    project: Project, edit: Callable[[dict[str, Any]], None], *, why: str, error: str = "", repair: bool = False
+) -> tuple[Workflow, bool]:
+    """Run `edit` on the state under the lock; return the workflow as it is now and whether it changed.
+
+    It may run several times: on what somebody else saved meanwhile, too (`statefile.rewrite`, also for `repair`).
+    `error` is what a phase that failed said; the ledger keeps it. Raises MissingError, NotOurs, StateError, and what
+    `edit` raises.
+    """
     path = files.path(project)
     statefile.guard(project.root, path)
     if not path.exists():
         raise MissingError(path, "there is no hybrid workflow; `holdfast start TITLE --format hybrid` makes one")
-    with locked(path.parent):
-        before = files.load(project)
-        data = copy.deepcopy(before.data)
+
+    def apply(file: StateFile) -> dict[str, Any]:
+        files.check(file)
+        data = copy.deepcopy(file.data)
         edit(data)
-        changed = data != before.data
-        after = statefile.write(project, path, data, before, why=why) if changed else before
-        hybrid_view.write(project, after.data)  # also when nothing changed: a killed writer may have left it behind
-        return after, changed
+        history.observe(project, view(project, file))  # what a person moved by hand has its own time
+        return data
+
+    with locked(path.parent):
+        after, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
+        if changed:
+            return _noted(project, after, error), True
+        hybrid_view.write(project, after.data)  # a killed writer may have left it behind
+        workflow = view(project, after)
+        history.observe(project, workflow, error=error)
+        return workflow, False
+
+
+def view(project: Project, file: StateFile) -> Workflow:
+    """Return what the state file says as a workflow, with what the file beside it adds."""
+    return hybrid_extra.merged(project, files.view(project, file))[0]
 
 
 def expect(data: dict[str, Any], workflow_id: str) -> None:
@@ -69,6 +89,24 @@ def index_of(data: dict[str, Any], phase_id: str) -> int:
     return index
 
 
+def _created(project: Project, start: Start) -> Workflow:
+    before = _replaceable(project)
+    if before is not None:  # it may have been completed by hand, and its file gives way now
+        history.observe(project, view(project, before))
+    id_ = _new_id(before)
+    hybrid_extra.begin(project, id_, start)  # first: killed between the two, it is nobody's, and nothing is lost
+    data = files.fresh(id_, start.title, start.phases)
+    return _noted(project, statefile.write(project, files.path(project), data, before, why="start"))
+
+
+def _noted(project: Project, file: StateFile, error: str = "") -> Workflow:
+    """Write the Markdown view of a file that was just written, and note what moved in it."""
+    hybrid_view.write(project, file.data)
+    workflow = view(project, file)
+    history.observe(project, workflow, error=error, at=clock.stamp())
+    return workflow
+
+
 def _replaceable(project: Project) -> StateFile | None:
     """Return the file a new workflow takes the place of, if any; what cannot be read is set aside."""
     try:
@@ -78,9 +116,7 @@ def _replaceable(project: Project) -> StateFile | None:
     except NotOurs:
         raise
     except StateError as error:
-        if not (error.path.is_file() and os.access(error.path, os.R_OK)):
-            raise
-        document.set_aside(error.path)
+        statefile.set_aside(project, error.path)
         return None
     workflow = files.view(project, file)
     if not workflow.finished:

@@ -1,0 +1,188 @@
+"""Templates: the phases of a new workflow under a name, from files or from workflows there were."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from holdfast import paths
+from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
+from holdfast.state.document import read
+from holdfast.survival import archive
+from holdfast.workflow import formats
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+SHIPPED = Path(__file__).parent
+LIMIT = 1024 * 1024  # bytes of one template
+
+_AGENT = re.compile(r"(?P<title>.*\S)\s+@(?P<agent>[\w:.-]+)", re.DOTALL)
+
+
+class _File(BaseModel):
+    """The keys of a template file: those of `holdfast start`'s options."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", populate_by_name=True)
+
+    format: str = ""
+    kind: str = Field(default="", alias="type")
+    phases: list[str] = Field(min_length=1)
+    total: int | None = Field(default=None, ge=1)
+    read: list[str] = []
+    remind: list[str] = []
+    context: dict[str, Any] = Field(default={}, alias="set")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A pattern for a new workflow.
+
+    Attributes:
+        name: what `--template` calls it.
+        source: the file it stands in, or the workflow it is taken from, for people.
+        format: the format it asks for; empty leaves that open.
+        kind: the workflow's type.
+        phases: (title, agent) pairs; an agent may be empty.
+        total: how many phases there are, if not all are named.
+        reading: required reading.
+        reminders: key reminders.
+        context: context values.
+    """
+
+    name: str
+    source: str
+    format: str
+    kind: str
+    phases: tuple[tuple[str, str], ...]
+    total: int | None = None
+    reading: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+EMPTY = Template(name="", source="", format="", kind="", phases=())
+
+
+def folders(project: Project) -> list[Path]:
+    """Return where template files may lie, the nearest first: the project's, the user's, the shipped ones."""
+    return [paths.project_templates(project.root), paths.user_templates(), SHIPPED]
+
+
+def get(project: Project, name: str) -> Template:
+    """Return the template of this name: a file of one of the folders, else a workflow of the project by id or title.
+
+    A workflow gives its phases, agents, type, reading and reminders, but not its context: that was its own.
+    Raises ConfigError for a file that cannot be used, HoldfastError when there is no such template.
+    """
+    if Path(name).name == name:
+        for folder in folders(project):
+            try:
+                return _from_file(folder / f"{name}.toml")
+            except MissingError:
+                continue
+    for workflow in _workflows(project):
+        if name in (workflow.id, workflow.title):
+            return _from_workflow(workflow)
+    known = ", ".join(dict.fromkeys(template.name for template in from_files(project)[0]))
+    raise HoldfastError(f"there is no template {name!r}; there are {known}, and every workflow by its id or title")
+
+
+def from_files(project: Project) -> tuple[list[Template], list[str]]:
+    """Return all templates that are files, the nearest first, and what is wrong with files that cannot be used.
+
+    A file hides those of the same name in farther folders.
+    """
+    found: dict[str, Template] = {}
+    problems: list[str] = []
+    for folder in folders(project):
+        for file in sorted(folder.glob("*.toml")):
+            if file.stem not in found:
+                try:
+                    found[file.stem] = _from_file(file)
+                except HoldfastError as error:
+                    problems.append(str(error))
+    return list(found.values()), problems
+
+
+def phase(text: str) -> tuple[str, str]:
+    """Split `Write tests @test-writer` into title and agent; the agent is empty where none is named."""
+    named = _AGENT.fullmatch(text.strip())
+    return (named["title"], named["agent"]) if named else (text.strip(), "")
+
+
+def row(template: Template) -> dict[str, Any]:
+    """Return a template's row of `holdfast list --templates --json`, its keys those of a template file."""
+    return {
+        "name": template.name,
+        "source": template.source,
+        "format": template.format,
+        "type": template.kind,
+        "phases": [f"{title} @{agent}" if agent else title for title, agent in template.phases],
+        "total": template.total or len(template.phases),
+        "read": list(template.reading),
+        "remind": list(template.reminders),
+        "set": dict(template.context),
+    }
+
+
+def _from_file(file: Path) -> Template:
+    import tomllib
+
+    try:
+        said = _File.model_validate(tomllib.loads(read(file, LIMIT)[0].decode("utf-8-sig")))
+    except MissingError:
+        raise
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"{file}: key {key!r}: {first['msg'][0].lower()}{first['msg'][1:]}") from error
+    except (StateError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{file}: is no template: {error}") from error
+    if said.format and said.format not in formats.NAMES:
+        raise ConfigError(f"{file}: key 'format': there is no {said.format!r}; known are {', '.join(formats.NAMES)}")
+    if not all(text.strip() for text in said.phases):
+        raise ConfigError(f"{file}: key 'phases': a phase has no title")
+    return Template(
+        name=file.stem,
+        source=str(file),
+        format=said.format,
+        kind=said.kind,
+        phases=tuple(map(phase, said.phases)),
+        total=said.total,
+        reading=tuple(said.read),
+        reminders=tuple(said.remind),
+        context=dict(said.context),
+    )
+
+
+def _from_workflow(workflow: Workflow) -> Template:
+    listed = {phase.number: (phase.title, phase.agent) for phase in workflow.phases}
+    # A phase whose title nothing names keeps its place; those at the end are left to `total`.
+    phases = tuple(listed.get(number, (f"Phase {number}", "")) for number in range(1, max(listed, default=0) + 1))
+    return Template(
+        name=workflow.id,
+        source=f"{workflow.title} ({workflow.format} {workflow.id})",
+        format=workflow.format,
+        kind=workflow.kind,
+        phases=phases,
+        total=workflow.total,
+        reading=workflow.reading,
+        reminders=workflow.reminders,
+    )
+
+
+def _workflows(project: Project) -> list[Workflow]:
+    """Return the project's workflows, those of the archive last, of these the latest first."""
+    try:
+        archived = [each.workflow for each in archive.kept(project)]
+    except LedgerError:
+        archived = []
+    return [*formats.all_found(project).workflows, *archived]

@@ -1,0 +1,139 @@
+"""Templates: files, shipped ones, and workflows there were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.workflow import templates
+from holdfast.workflow.formats import compaction, hybrid
+from holdfast.workflow.formats.compaction_file import _COUNTS, TYPES
+from holdfast.workflow.model import Start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+TEAM = """
+format = "hybrid"
+type = "implementation"
+phases = ["Build it @coder", "Look at it"]
+total = 3
+read = ["docs/style.md"]
+remind = ["Small steps"]
+
+[set]
+ticket = 42
+"""
+
+
+def put(folder: Path, name: str, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.toml").write_text(text)
+
+
+def test_a_file_says_all_that_start_takes(project: Project) -> None:
+    """Its keys are those of the options."""
+    put(paths.project_templates(project.root), "team", TEAM)
+    template = templates.get(project, "team")
+    assert template.phases == (("Build it", "coder"), ("Look at it", ""))
+    assert (template.format, template.kind, template.total) == ("hybrid", "implementation", 3)
+    assert (template.reading, template.reminders) == (("docs/style.md",), ("Small steps",))
+    assert template.context == {"ticket": 42}
+    assert templates.row(template)["phases"] == ["Build it @coder", "Look at it"]
+
+
+def test_the_projects_goes_before_the_users_before_the_shipped(project: Project) -> None:
+    """A nearer file of the same name hides the farther one."""
+    assert templates.get(project, "planning").phases[0] == ("Research", "")
+    put(paths.user_templates(), "planning", 'phases = ["Mine"]')
+    assert templates.get(project, "planning").phases == (("Mine", ""),)
+    put(paths.project_templates(project.root), "planning", 'phases = ["Ours"]')
+    assert templates.get(project, "planning").phases == (("Ours", ""),)
+    found, problems = templates.from_files(project)
+    assert [each.name for each in found] == ["planning", "implementation", "qa-loop"]
+    assert not problems
+
+
+@pytest.mark.parametrize("name", ["planning", "qa-loop", "implementation"])
+def test_the_shipped_ones_are_the_documents_types(project: Project, name: str) -> None:
+    """R001-06: their type is their name, and their phases are as many as the type has (I001-22)."""
+    template = templates.get(project, name)
+    assert template.kind == name
+    assert name in TYPES
+    assert len(template.phases) in _COUNTS.get(name, (len(template.phases),))
+
+
+def test_a_workflow_is_a_template_by_id_and_title(project: Project) -> None:
+    """Phases, agents, type, reading and reminders; not its context, which was its own."""
+    start = Start("Ship", "custom", (("A", "x"), ("B", "y")), None, ("@a.md",), ("care",), {"ticket": 1})
+    workflow = hybrid.start(project, start)
+    for name in (workflow.id, "Ship"):
+        template = templates.get(project, name)
+        assert (template.phases, template.format, template.kind) == (start.phases, "hybrid", "custom")
+        assert (template.reading, template.reminders, template.context) == (("@a.md",), ("care",), {})
+
+
+def test_a_completed_workflow_is_one_too(project: Project) -> None:
+    """From the archive, after its files are gone; the status of its phases does not matter."""
+    workflow = compaction.start(project, Start("Pages", phases=(("A", ""), ("B", ""), ("C", "")), total=5))
+    compaction.done(project, workflow, everything=True)
+    template = templates.get(project, "Pages")
+    assert (template.phases[:3], template.total) == ((("A", ""), ("B", ""), ("C", "")), 5)
+
+
+def test_an_unknown_name_is_told_what_there_is(project: Project) -> None:
+    """With all names one could give."""
+    with pytest.raises(HoldfastError, match=r"no template 'nope'; there are implementation, planning, qa-loop"):
+        templates.get(project, "nope")
+
+
+@pytest.mark.parametrize("name", ["../secret", "a/b", "/etc/passwd", ".."])
+def test_a_name_is_no_path(project: Project, name: str) -> None:
+    """Nothing outside the folders is opened."""
+    put(project.root / ".claude", "secret", TEAM)
+    with pytest.raises(HoldfastError, match="no template"):
+        templates.get(project, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("phases = 1", "key 'phases'"),
+        ("", "key 'phases': field required"),
+        ("phases = []", "key 'phases'"),
+        ('phases = [" "]', "a phase has no title"),
+        ('phases = ["A"]\nsteps = 2', "key 'steps'"),
+        ('phases = ["A"]\nformat = "wfs2"', "no 'wfs2'; known are"),
+        ('phases = ["A"]\ntotal = 0', "key 'total'"),
+        ("phases = [", "is no template"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_where_and_why(project: Project, text: str, said: str) -> None:
+    """Named with its key, by `start` as an error and by the list beside the ones that can."""
+    put(paths.project_templates(project.root), "bad", text)
+    with pytest.raises(ConfigError, match=r"bad\.toml") as raised:
+        templates.get(project, "bad")
+    assert said in str(raised.value)
+    found, problems = templates.from_files(project)
+    assert [each.name for each in found] == ["implementation", "planning", "qa-loop"]
+    assert problems == [str(raised.value)]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Write tests @test-writer", ("Write tests", "test-writer")),
+        ("Write tests", ("Write tests", "")),
+        ("Mail bob@example.org", ("Mail bob@example.org", "")),
+        ("  Tidy up  @plug:in.agent ", ("Tidy up", "plug:in.agent")),
+        ("@agent", ("@agent", "")),
+    ],
+)
+def test_a_phase_and_its_agent(text: str, parts: tuple[str, str]) -> None:
+    """The agent stands behind the title, apart from it."""
+    assert templates.phase(text) == parts
