@@ -22,6 +22,7 @@ COMMANDS = {
     "update": "Change a workflow's phase, reading, reminders or context.",
     "list": "List the workflows of all formats.",
     "show": "Show one workflow.",
+    "watch": "Show the current workflow and follow it live.",
     "explain": "Say what is detected, saved and restored here, and why.",
     "handlers": "List, trust, check and write handlers.",
     "hybrid": "What only the hybrid format has.",

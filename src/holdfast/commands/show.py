@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from holdfast.commands import options
-from holdfast.survival import selection
-from holdfast.workflow import views
+from holdfast import clock
+from holdfast.commands import options, page, sheet
+from holdfast.errors import HoldfastError
+from holdfast.survival import history, overview, selection
+from holdfast.workflow import formats
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
 
 
 @click.command(name="show")
@@ -14,10 +22,25 @@ from holdfast.workflow import views
 @options.json_option
 @options.project_option
 def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Show one workflow: phases, reading, reminders, context."""
+    """Show one workflow, of the archive too: phases, agents, to-do list, last save and restore, reading, context."""
     project = options.open_project(project_dir)
-    workflow = selection.select(project, workflow_id, options.session())
+    workflow = _find(project, workflow_id)
+    seen = overview.gather(project, workflow, formats.all_found(project))
     if as_json:
-        options.print_json(views.whole(workflow))
+        options.print_json(overview.as_json(seen))
     else:
-        options.say(views.text(workflow))
+        console = sheet.console()
+        sheet.put(console, page.whole(seen, clock.now(), console.width))
+
+
+def _find(project: Project, wanted: str | None) -> Workflow:
+    """Return the workflow that is meant; a name that nothing here has may be one of the archive's."""
+    try:
+        workflow = selection.select(project, wanted, options.session())
+    except HoldfastError:
+        archived = selection.archived(project, wanted) if wanted is not None else None
+        if archived is None:
+            raise
+        return archived.workflow
+    history.observe(project, workflow)  # somebody may have moved it by hand
+    return workflow

@@ -1,0 +1,41 @@
+"""Moments and lengths of time as people say them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_STEPS = (("min", 60, 7_200), ("h", 3_600, 172_800), ("days", 86_400, float("inf")))  # unit, seconds, used below
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in two units at most: `1h 05m`, `2m 30s`, `12s`."""
+    minutes, rest = divmod(max(int(seconds), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days}d {hours:02}h"
+    if hours:
+        return f"{hours}h {minutes:02}m"
+    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s" if rest else "<1s"
+
+
+def when(stamp: str, now: datetime) -> str:
+    """Return a moment with the time itself beside it, `3 min ago (2026-03-01 10:00:00 UTC)`; it has no seconds to tick.
+
+    A moment to come, of another machine's clock, is only the time itself.
+    """
+    moment = clock.parse(stamp)
+    if moment is None:
+        return "at an unknown time"
+    passed, time = (now - moment).total_seconds(), f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    if passed < -60:
+        return time
+    if passed < 60:
+        return f"just now ({time})"
+    unit, length, _ = next(step for step in _STEPS if passed < step[2])
+    return f"{int(passed // length)} {unit} ago ({time})"

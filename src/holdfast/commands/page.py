@@ -1,0 +1,126 @@
+"""The page that shows a workflow to people: `holdfast show` prints it once, `holdfast watch` keeps it up to date."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from holdfast.commands import sections
+from holdfast.commands.sheet import Sheet, cropped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast.survival.following import Sight
+    from holdfast.survival.overview import Overview
+    from holdfast.workflow.model import Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """What a page leaves out where it does not fit, each with all before it.
+
+    Attributes:
+        extras: reading, reminders and context but for their number.
+        past: what finished phases, but the last, delivered and handed over.
+        lists: the headings and all but a line of what stands under them, except for the phases.
+        phases: finished phases, and pending ones but the next few.
+        head: where the file lies, when it changed, and the end of a long title.
+    """
+
+    extras: bool = False
+    past: bool = False
+    lists: bool = False
+    phases: bool = False
+    head: bool = False
+
+
+_FOLDS = tuple(_Fold(*[True] * left_out) for left_out in range(len(fields(_Fold)) + 1))
+
+
+def whole(overview: Overview, now: datetime, width: int) -> list[Text]:
+    """Return all there is to see of a workflow, as lines of at most `width` columns."""
+    return _page(overview, (), now, width, _FOLDS[0])
+
+
+def watched(sight: Sight, now: datetime, width: int, height: int | None = None) -> list[Text]:
+    """Return what a live view shows: the workflow, a line for each other one, and what it waits for.
+
+    Args:
+        sight: what is seen.
+        now: the present moment.
+        width: columns.
+        height: how many lines there is room for, None for as many as it takes; what finds no room is left out, the
+            least important first.
+    """
+    tail = _tail(sight, width) + ([] if height is None else [Text(), Text("Ctrl-C ends", "dim")])
+    if sight.overview is None:
+        return cropped(_waiting(sight, width), tail, height)
+    room = None if height is None else height - len(tail)
+    page: list[Text] = []
+    for fold in _FOLDS:
+        if room is not None and fold is not _FOLDS[-1] and _least(sight.overview, fold) > room:
+            continue
+        page = _page(sight.overview, sight.others, now, width, fold)
+        if room is None or len(page) <= room:
+            break
+    return cropped(page, tail, height)
+
+
+def _least(overview: Overview, fold: _Fold) -> int:
+    """Return how many lines a page has at least, to be spared the work of writing what cannot fit."""
+    return (0 if fold.phases else len(overview.workflow.phases)) + (0 if fold.lists else len(overview.todos))
+
+
+def _page(overview: Overview, others: Sequence[Workflow], now: datetime, width: int, fold: _Fold) -> list[Text]:
+    sheet = Sheet(width)
+    sections.head(sheet, overview, now, brief=fold.head)
+    sections.phases(sheet, overview, now, brief=fold.past, few=fold.phases)
+    warnings = [sections.text(each) for each in overview.workflow.warnings]
+    problems = list(sections.problems(overview.workflow.root, overview.problems))
+    more = sections.extras_in_a_line(overview)
+    if fold.lists:
+        sheet.lines.append(Text())
+        sections.agents_in_lines(sheet, overview, now)
+        sections.todos_in_a_line(sheet, overview)
+        sections.kept(sheet, overview, now)
+        sections.count(sheet, "Also", [Text(more)] if more else [])
+        sections.count(sheet, "Warnings", warnings)
+        sections.count(sheet, "Not read", problems)
+        sections.count(sheet, "Others", [sections.other(each) for each in others])
+        return sheet.lines
+    sections.agents(sheet, overview, now)
+    sections.todos(sheet, overview, now)
+    sheet.heading("Saved and restored")
+    sections.kept(sheet, overview, now)
+    if fold.extras:
+        sheet.section("Also", [Text(more)] if more else [])
+    else:
+        sections.extras(sheet, overview)
+    sheet.section("Warnings", warnings, "- ")
+    sheet.section("Not read", problems)
+    sections.others(sheet, "Other workflows", others)
+    return sheet.lines
+
+
+def _waiting(sight: Sight, width: int) -> list[Text]:
+    sheet = Sheet(width)
+    sheet.put(Text("No workflow is in progress here.", "bold"))
+    sheet.put(Text("Waiting for one to begin; `holdfast start TITLE` begins one."))
+    sheet.section("Not read", sections.problems(sight.root, sight.problems))
+    sections.others(sheet, "Workflows", sight.others)
+    return sheet.lines
+
+
+def _tail(sight: Sight, width: int) -> list[Text]:
+    sheet = Sheet(width)
+    if sight.over:
+        sheet.lines.append(Text())
+        sheet.put(Text("It is completed; waiting for the next one to begin."))
+    if sight.trouble:
+        sheet.lines.append(Text())
+        sheet.put(sections.text(f"This is not the latest: {sight.trouble}"))
+    return sheet.lines

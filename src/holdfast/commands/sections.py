@@ -1,0 +1,290 @@
+"""The sections of the page that shows a workflow, each whole or in a line where there is little room."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from holdfast import clock
+from holdfast.commands.moments import duration, when
+from holdfast.workflow import views
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from holdfast.commands.sheet import Sheet
+    from holdfast.survival.agents import Flight
+    from holdfast.survival.history import PhaseHistory
+    from holdfast.survival.overview import Overview, Save
+    from holdfast.workflow.model import Phase, Problem, Workflow
+
+_LONGEST = 2_000  # characters of one value
+_SHORT = 200  # the same where there is little room
+_BRIEF = 60  # characters of a title where there is very little room
+_NEXT = 3  # pending phases that keep a line where there is little room
+_LISTED = 10  # other workflows that get a line
+_STYLES = {"completed": "green", "active": "bold cyan", "failed": "bold red", "blocked": "bold magenta"}
+_BOXES = {"completed": "completed", "in_progress": "active", "pending": "pending"}
+_UNTOLD = "no session was told it"
+
+
+def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> None:
+    """Show title, status, position, time and place; `brief` is without the place and the end of a long title."""
+    workflow, seen = overview.workflow, overview.history
+    title = _line(workflow.title) or "(no title)"
+    sheet.put(Text(f"{title[:_BRIEF]}…" if brief and len(title) > _BRIEF else title, "bold"), hang=2)
+    spent = _spent(overview, seen.seconds, seen.ended_at, now) if seen.started_at else ""
+    place = workflow.position if workflow.finished else f"phase {workflow.position}"
+    took = f"took {spent}" if spent and workflow.finished else spent
+    state = filter(None, (workflow.status, place, f"{workflow.percent}%", took))
+    line = Text(", ".join(state))
+    line.stylize(_STYLES.get(workflow.status, ""), 0, len(workflow.status))
+    sheet.put(line, hang=2)
+    if brief:
+        return
+    changed = f"changed {when(workflow.updated_at, now)}"
+    if overview.archived:
+        changed = f"completed {when(seen.ended_at or workflow.updated_at, now)}, kept in the archive"
+    sheet.put(Text(changed, "dim"), hang=2)
+    kind = f" ({_line(workflow.kind)})" if workflow.kind else ""
+    known = [f"{workflow.format}{kind}", *([_line(workflow.id)] if workflow.id != workflow.path.stem else [])]
+    sheet.put(Text(", ".join([*known, _line(workflow.place)]), "dim"), hang=2)
+
+
+def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few: bool) -> None:
+    """Show the phases.
+
+    Args:
+        sheet: where.
+        overview: what there is to see.
+        now: the present moment.
+        brief: leave out what finished phases, but the last, delivered and handed over.
+        few: count finished phases, and pending ones but the next few, instead of showing them.
+    """
+    workflow = overview.workflow
+    sheet.heading("Phases")
+    finished = [phase.number for phase in workflow.phases if phase.status == "completed"]
+    pending = [phase.number for phase in workflow.phases if phase.status == "pending"]
+    hidden = {*finished, *pending[_NEXT:]} if few else set()
+    if few and finished:
+        sheet.put(Text(f"{len(finished)} completed", "green"), _lead("completed"))
+    for phase in workflow.phases:
+        if phase.number not in hidden:
+            past = phase.status == "completed" and phase.number != finished[-1]
+            _phase(sheet, overview, phase, now, brief=brief and past, limit=_SHORT if few else _LONGEST)
+    if few and pending[_NEXT:]:
+        sheet.put(Text(f"{len(pending[_NEXT:])} more", "dim"), _lead("pending"))
+    if (unnamed := workflow.total - len(workflow.phases)) > 0:
+        sheet.put(Text(f"{unnamed} of {workflow.total} have no title in the file", "dim"), "  ")
+    elif not workflow.phases:
+        sheet.put(Text("none", "dim"), "  ")
+
+
+def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
+    """Show the agents in flight."""
+    if overview.agents or not overview.workflow.finished:
+        sheet.heading("Agents in flight")
+        if not overview.agents:
+            sheet.put(Text("none", "dim"), "  ")
+    for each in overview.agents:
+        name = Text(_line(each.agent_type), "bold")
+        name.append(f"  {_line(each.agent_id)}" if each.agent_id else "", "dim not bold")
+        name.append(_for_phase(overview.workflow, each), "not bold")
+        sheet.put(name, "  ", 2)
+        since = clock.parse(each.since)
+        day = "" if since and since.date() == now.date() else "%Y-%m-%d "
+        exactly = f" (since {since:{day}%H:%M:%S} UTC)" if since else ""
+        sheet.put(Text(f"{_flight(each, now)}{exactly}, session {_short(each.session)}"), "    ")
+
+
+def agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
+    """Show the agents in flight in a line each."""
+    for each in overview.agents:
+        name = Text(_line(each.agent_type), "bold")
+        sheet.fact("Agent", name.append(f"{_for_phase(overview.workflow, each)}, {_flight(each, now)}", "not bold"))
+    if not overview.agents and not overview.workflow.finished:
+        sheet.fact("Agents", Text("none in flight"))
+
+
+def todos(sheet: Sheet, overview: Overview, now: datetime) -> None:
+    """Show the to-do list, and which sessions were told it."""
+    if not overview.todos:
+        return
+    sheet.heading("To-do list")
+    for todo in overview.todos:
+        sheet.put(Text(_line(todo["content"])), _lead(_BOXES[todo["status"]]))
+    for each in overview.told:
+        known = "this list" if each.current else "an older one"
+        said = f"session {_short(each.session)} was told {known} {when(each.told_at, now)}"
+        sheet.put(Text(said, "dim"), "  ", 2)
+    if not overview.told and not overview.workflow.finished:
+        sheet.put(Text(_UNTOLD, "dim"), "  ")
+
+
+def todos_in_a_line(sheet: Sheet, overview: Overview) -> None:
+    """Show in a line how far the to-do list is."""
+    if not overview.todos:
+        return
+    statuses = [todo["status"] for todo in overview.todos]
+    counts = [f"{statuses.count(name)} {name.replace('_', ' ')}" for name in _BOXES if name in statuses]
+    told = [f"session {_short(each.session)} was told it" for each in overview.told if each.current]
+    untold = [] if told or overview.workflow.finished else [_UNTOLD]
+    sheet.fact("To-do list", Text("; ".join([", ".join(counts), *told, *untold])))
+
+
+def kept(sheet: Sheet, overview: Overview, now: datetime) -> None:
+    """Show the last save, the last restore, the owner, and what is wrong with the ledger if anything is."""
+    restore, owner = overview.last_restore, overview.owner
+    restored = "never"
+    if restore:
+        seal = "; PreCompact never fired" if restore.saved_at is None else ""
+        restored = f"{when(restore.at, now)}, in session {_short(restore.session)}{seal}"
+    belongs = "none"
+    if owner:
+        alive = "live" if owner.live else "not live"
+        seen = f", last seen {when(owner.last_seen, now)}" if owner.last_seen and not owner.live else ""
+        belongs = f"session {_short(owner.id)}, {alive}{seen}"
+    facts = [("Last save", _saved(overview.last_save, now)), ("Last restore", restored), ("Owner", belongs)]
+    for label, said in [*facts, *([("Ledger", overview.ledger)] if overview.ledger else [])]:
+        sheet.fact(label, text(said))
+
+
+def extras(sheet: Sheet, overview: Overview) -> None:
+    """Show required reading, missing files marked, reminders and context."""
+    workflow = overview.workflow
+    sheet.section("Required reading", [_reading(overview, entry) for entry in workflow.reading])
+    sheet.section("Reminders", map(text, workflow.reminders), "- ")
+    sheet.section("Context", [text(f"{_line(name)} = {_value(value)}") for name, value in workflow.context.items()])
+
+
+def extras_in_a_line(overview: Overview) -> str:
+    """Return how much reading, reminders and context there is; empty without any."""
+    workflow = overview.workflow
+    missing = f" ({len(overview.missing)} missing)" if overview.missing else ""
+    reading = f"required reading {len(workflow.reading)}{missing}" if workflow.reading else ""
+    reminders = f"reminders {len(workflow.reminders)}" if workflow.reminders else ""
+    context = f"context {len(workflow.context)}" if workflow.context else ""
+    return ", ".join(filter(None, (reading, reminders, context)))
+
+
+def others(sheet: Sheet, heading: str, workflows: Sequence[Workflow]) -> None:
+    """Show workflows in a line each."""
+    if workflows:
+        sheet.heading(heading)
+    for each in workflows[:_LISTED]:
+        sheet.put(other(each), _lead(each.status))
+    if more := len(workflows[_LISTED:]):
+        sheet.put(Text(f"{more} more: `holdfast list`", "dim"), "  ")
+
+
+def other(workflow: Workflow) -> Text:
+    """Return a workflow in a line."""
+    return Text(_line(workflow.title)).append(f"  {workflow.status}, {workflow.position}, {_line(workflow.id)}", "dim")
+
+
+def count(sheet: Sheet, label: str, texts: Sequence[Text]) -> None:
+    """Add a line for what gets lines of its own where there is room: the first of it, and how many more there are."""
+    if texts:
+        more = f" (+{len(texts) - 1} more)" if len(texts) > 1 else ""
+        sheet.fact(label, Text.assemble(texts[0], more))
+
+
+def problems(root: Path | None, found: Sequence[Problem]) -> Iterator[Text]:
+    """Return a text for each file that could not be read."""
+    for each in found:
+        near = root is not None and each.path.is_relative_to(root)
+        place = each.path.relative_to(root).as_posix() if near and root else str(each.path)
+        yield text(f"{place}: {each.reason}")
+
+
+def text(given: str, limit: int = _LONGEST) -> Text:
+    """Return text of a file with its own line breaks, without control characters."""
+    return Text("\n".join(line.rstrip() for line in _cut(clean(given).strip(), limit).expandtabs(4).split("\n")))
+
+
+def _phase(sheet: Sheet, overview: Overview, phase: Phase, now: datetime, *, brief: bool, limit: int) -> None:
+    seen = overview.history.phases.get(phase.id)
+    width = len(str(overview.workflow.total))
+    lead = _lead(phase.status, f"{phase.number:>{width}}. ")
+    line = Text(_line(phase.title), "bold" if phase.status == "active" else "")
+    if phase.agent:
+        line.append(f"  @{_line(phase.agent)}", "cyan")
+    if passed := _passed(overview, phase, seen, now):
+        line.append(f"  {passed}", _STYLES[phase.status] if phase.status in ("failed", "blocked") else "dim")
+    sheet.put(line, lead)
+    if brief:
+        return
+    indent = " " * cell_len(lead.plain)
+    if phase.deliverables:
+        delivered = ", ".join(map(_line, phase.deliverables))
+        sheet.put(Text.assemble(("delivered: ", "dim"), text(delivered, limit)), indent, 2)
+    if phase.handover.strip():
+        sheet.put(Text.assemble(("handed over: ", "dim"), text(phase.handover, limit)), indent, 2)
+    if seen and seen.error:
+        word = {"failed": "error", "blocked": "blocked by"}.get(phase.status, "last error")
+        sheet.put(Text.assemble((f"{word}: ", "red"), text(seen.error, limit)), indent, 2)
+
+
+def _passed(overview: Overview, phase: Phase, seen: PhaseHistory | None, now: datetime) -> str:
+    """Say what became of a phase and how long it took, as far as the mark before it does not."""
+    spent = _spent(overview, seen.seconds, seen.ended_at, now) if seen else ""
+    failed = phase.status if phase.status in ("failed", "blocked") else ""
+    attempts = f"{seen.attempts} attempts" if seen and seen.attempts > 1 else ""
+    return ", ".join(filter(None, (failed, spent, attempts)))
+
+
+def _spent(overview: Overview, seconds: float, ended_at: str | None, now: datetime) -> str:
+    """Say how long something took or has taken so far; nothing where nobody saw it begin."""
+    if ended_at is None:
+        return f"{duration(seconds + (now - overview.at).total_seconds())} so far"
+    return duration(seconds) if seconds > 0 else ""
+
+
+def _for_phase(workflow: Workflow, flight: Flight) -> str:
+    number = next((phase.number for phase in workflow.phases if phase.id == flight.phase), None)
+    return f"  for phase {number}" if number else ""
+
+
+def _flight(flight: Flight, now: datetime) -> str:
+    where = f"in the {'background' if flight.background else 'foreground'}"
+    since = clock.parse(flight.since)
+    return f"{where} for {duration((now - since).total_seconds())}" if since else where
+
+
+def _saved(save: Save | None, now: datetime) -> str:
+    if save is None:
+        return "never"
+    by = f"by PreCompact ({save.trigger}) of session {_short(save.session)}" if save.session else f'at "{save.why}"'
+    return f"{when(save.at, now)}, {by}" + ("" if save.current else "; the file has changed since")
+
+
+def _reading(overview: Overview, entry: str) -> Text:
+    line = Text(_line(entry))
+    return line.append("  missing", "bold red") if entry in overview.missing else line
+
+
+def _lead(status: str, number: str = "") -> Text:
+    return Text.assemble("  ", (views.MARKS[status], _STYLES.get(status, "dim")), f" {number}")
+
+
+def _line(given: str) -> str:
+    """Return text of a file on one line, without control characters."""
+    return _cut(clean(" ".join(clean(given).split())))
+
+
+def _cut(given: str, limit: int = _LONGEST) -> str:
+    return given if len(given) <= limit else f"{given[:limit]}… (cut; whole with --json)"
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _short(session: str) -> str:
+    return _line(session)[:8]

@@ -1,0 +1,81 @@
+"""A sheet: lines of one width with hanging indents, and the console they are printed on."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+WIDEST = 100  # columns; longer lines are hard to follow
+_NARROWEST = 10  # columns that text gets, whatever stands before it
+_PLAIN = Console(width=WIDEST, color_system=None)  # what rich wants for wrapping; nothing is printed on it
+
+
+class Sheet:
+    """Lines of one width; what is longer goes on below, under its own beginning."""
+
+    def __init__(self, width: int) -> None:
+        self.lines: list[Text] = []
+        self._width = min(width, WIDEST)
+
+    def put(self, text: Text, lead: str | Text = "", hang: int = 0) -> None:
+        """Add a text after its lead; its further lines stand under its first one, `hang` columns more to the right."""
+        lead = Text(lead) if isinstance(lead, str) else lead
+        indent = cell_len(lead.plain) + hang
+        room = max(self._width - indent, _NARROWEST)
+        fits = "\n" not in text.plain and cell_len(text.plain) <= room  # wrapping is slow, and most texts fit
+        for number, part in enumerate([text] if fits else text.wrap(_PLAIN, room, overflow="fold")):
+            line = Text.assemble(lead if number == 0 else " " * indent, part)
+            line.rstrip()
+            self.lines.append(line)
+
+    def heading(self, words: str) -> None:
+        """Begin a section, with an empty line before it."""
+        self.lines += [Text(), Text(words, "bold")]
+
+    def fact(self, label: str, text: Text) -> None:
+        """Add a text with a label in front, in a column of its own."""
+        self.put(text, Text(f"  {label:<13} ", "dim"))
+
+    def section(self, words: str, texts: Iterable[Text], bullet: str = "") -> None:
+        """Add a section; nothing where it is empty."""
+        for number, text in enumerate(texts):
+            if number == 0:
+                self.heading(words)
+            self.put(text, f"  {bullet}", 0 if bullet else 2)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # for the caller to say what that means; rich itself would end the process with exit code 1
+
+
+def console() -> Console:
+    """Return a console for stdout, as wide as the terminal (80 or COLUMNS without one).
+
+    What the output's encoding has no letter for becomes a question mark.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    return _Console()
+
+
+def put(console: Console, lines: Sequence[Text]) -> None:
+    """Print lines. Raises BrokenPipeError when nobody reads them."""
+    console.print(Text("\n").join(lines), soft_wrap=True)
+
+
+def cropped(page: list[Text], tail: list[Text], height: int | None) -> list[Text]:
+    """Return a page and its tail in at most `height` lines; how many lines of the page are left out is said."""
+    if height is None or len(page) + len(tail) <= height:
+        return page + tail
+    room = max(height - len(tail) - 1, 0)
+    more = Text(f"  +{len(page) - room} lines: `holdfast show` prints all", "dim")
+    return [*page[:room], more, *tail][:height]

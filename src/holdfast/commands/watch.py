@@ -1,0 +1,174 @@
+"""`holdfast watch`: show the current workflow and follow it live."""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import signal
+import stat
+import sys
+from contextlib import contextmanager, suppress
+from errno import EIO, EPIPE
+from typing import TYPE_CHECKING
+
+import click
+from rich.live import Live
+from rich.text import Text
+
+from holdfast import clock
+from holdfast.commands import options, page, sheet
+from holdfast.survival.following import Following
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+
+    from holdfast.survival.following import Sight
+
+_TICK = 1.0  # seconds; running times are shown in seconds
+
+
+def _number(context: click.Context, option: click.Parameter, value: float) -> float:
+    if math.isnan(value):  # which no range keeps out
+        raise click.BadParameter("nan is no number", ctx=context, param=option)
+    return value
+
+
+class Suspended(Exception):
+    """The user pressed Ctrl-Z."""
+
+
+@click.command(name="watch")
+@options.workflow_argument
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.1, 3_600),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    callback=_number,
+    help="How often to look for changes.",
+)
+@options.project_option
+def command(workflow_id: str | None, interval: float, project_dir: str | None) -> None:
+    """Show the current workflow, or WORKFLOW, and follow it: phases, agents, to-do list, last save and restore.
+
+    On a terminal the page is kept up to date; elsewhere it is printed again whenever something changed. Nothing is
+    written to the project. Ctrl-C ends.
+    """
+    following = Following(options.open_project(project_dir), workflow_id, options.session())
+    console = sheet.console()
+    try:
+        if sys.stdout.isatty() and console.is_terminal and not console.is_dumb_terminal:
+            with _signals():
+                draw(following, console, interval, wait)
+        else:
+            tell(following, console, interval, wait)
+    except KeyboardInterrupt:
+        pass
+    except OSError as error:
+        if error.errno not in (EPIPE, EIO):  # nobody reads any more, or the terminal is gone
+            raise
+        _forget_output()
+    finally:
+        following.close()
+
+
+def draw(following: Following, console: Console, interval: float, pause: Callable[[float], None]) -> None:
+    """Keep the page up to date on a terminal's second screen until Ctrl-C; then leave it, whole, on the first.
+
+    Args:
+        following: what to look at.
+        console: where.
+        interval: seconds between two looks at the project.
+        pause: waits for some seconds.
+    """
+    live = Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+    sight, drawn, waited = following.look(), None, 0.0
+    try:
+        with live:
+            while True:
+                try:
+                    if waited >= interval:
+                        sight, waited = following.look(), 0.0
+                    drawn = _draw(live, sight, drawn)
+                    pause(min(interval, _TICK))
+                    waited += min(interval, _TICK)
+                except Suspended:
+                    live.stop()
+                    os.kill(os.getpid(), signal.SIGSTOP)
+                    live.start()
+                    drawn = None
+    except KeyboardInterrupt:
+        sheet.put(console, page.watched(sight, clock.now(), console.width))
+
+
+def tell(following: Following, console: Console, interval: float, pause: Callable[[float], None]) -> None:
+    """Print the page, and again whenever something changed, for ever.
+
+    Args:
+        following: what to look at.
+        console: where.
+        interval: seconds between two looks at the project.
+        pause: waits for some seconds.
+    """
+    told: Sight | None = None
+    while True:
+        sight = following.look()
+        if sight.at_rest() != told:
+            now = clock.now()
+            between = [Text(), Text(f"--- {now:%Y-%m-%d %H:%M:%S} UTC ---"), Text()] if told else []
+            sheet.put(console, [*between, *page.watched(sight, now, console.width)])
+            told = sight.at_rest()
+        pause(interval)
+
+
+def wait(seconds: float) -> None:
+    """Wait; raises BrokenPipeError as soon as nobody reads stdout any more, where that is a pipe."""
+    poll = select.poll()
+    with suppress(OSError, ValueError):  # no stdout at all
+        descriptor = sys.stdout.fileno()
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            poll.register(descriptor, 0)
+    if poll.poll(seconds * 1_000):
+        raise BrokenPipeError(EPIPE, "nobody reads the output any more")
+
+
+def _draw(live: Live, sight: Sight, before: object) -> object:
+    """Draw the page unless it is on the screen already; return what is."""
+    size = live.console.size
+    lines = page.watched(sight, clock.now(), size.width, size.height)
+    if (size, lines) != before:
+        live.update(Text("\n", no_wrap=True, overflow="crop").join(lines), refresh=True)
+    return size, lines
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Leave the terminal as it was, whatever ends or stops the process."""
+
+    def end(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    def suspend(_: int, __: object) -> None:
+        raise Suspended
+
+    given: dict[int, Callable[[int, object], None]]
+    given = {signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGTSTP: suspend}
+    known = {number: signal.getsignal(number) for number in given}
+    before = {number: handler for number, handler in known.items() if handler != signal.SIG_IGN}  # nohup, say
+    for number in before:
+        signal.signal(number, given[number])
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _forget_output() -> None:
+    """Send what is still to be written nowhere, or Python would complain of it at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
