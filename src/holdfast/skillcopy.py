@@ -27,6 +27,12 @@ def shipped() -> bytes:
     return document.read(paths.shipped("skills") / "holdfast" / "SKILL.md")[0]
 
 
+def protocol() -> str:
+    """Return what the shipped skill tells a model, without its front matter, in Markdown. Raises StateError."""
+    text = shipped().decode()
+    return text.split("\n---\n", 1)[-1].lstrip("\n")
+
+
 def copy(source: bytes, place: Path, known_digest: str) -> Copied:
     """Have `source` at `place`, unless a file lies there that is not our copy (SHA-256 `known_digest`).
 

@@ -1,0 +1,83 @@
+"""What the shipped skill tells a model is what the command line does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from holdfast import cli, install, paths, skillcopy
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLANNER = paths.package_root().parent / "examples" / "agents" / "delegation-orchestrator.md"
+TEXTS = {"skill": skillcopy.protocol(), "planner": PLANNER.read_text(encoding="utf-8")}
+CALLS = sorted(
+    {
+        call
+        for text in TEXTS.values()
+        for call in (*re.findall(r"`(holdfast [^`]+)`", text), *re.findall(r"^ +(holdfast .+)$", text, re.MULTILINE))
+    }
+)
+
+
+def test_explain_prints_it(tmp_path: Path) -> None:
+    """The same text from both places, fit for a CLAUDE.md (R000-40)."""
+    said = holdfast("explain", "--protocol", root=tmp_path).out
+    assert said == skillcopy.protocol()
+    assert said.startswith("# Workflow State Protocol\n")
+    assert skillcopy.shipped().decode().endswith(said)
+
+
+def test_it_says_all_a_model_needs() -> None:
+    """Start, transition, hand-over, after a compaction, at the end; the documents' own words among it."""
+    text = TEXTS["skill"]
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
+        "Start",
+        "Each phase",
+        "Working on a phase as its agent",
+        "After a compaction",
+        "At the end",
+    ]
+    for words in (
+        "DELIVERABLES:",
+        "CONTEXT_FOR_NEXT:",
+        "✅ Workflow restored: {workflow}, Phase {current}/{total}",
+        ".claude/state/workflow.json",
+        "untracked/workflow-state/",
+    ):
+        assert words in text
+    assert len(skillcopy.shipped()) < 6_000, "a skill that is read often has to be short"
+
+
+def test_its_front_matter_allows_what_install_allows() -> None:
+    """The skill's tools are the rules of `install --allow-cli`."""
+    line = next(line for line in skillcopy.shipped().decode().splitlines() if line.startswith("allowed-tools: "))
+    assert line.removeprefix("allowed-tools: ") == ", ".join(install.ALLOW_RULES)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_it_names_is_one(call: str) -> None:
+    """Each command, subcommand and option exists, and the model may call it."""
+    words = shlex.split(call)[1:]
+    name = words.pop(0)
+    assert name in cli.COMMANDS
+    command: click.Command = import_module(f"holdfast.commands.{name}").command
+    verb = name
+    if isinstance(command, click.Group):
+        verb = f"{name} {words[0]}"
+        command = command.commands[words.pop(0)]
+    assert verb in install.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= options
+
+
+def test_enough_calls_were_found() -> None:
+    """The pattern above finds what the texts name."""
+    assert len(CALLS) > 15
