@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from pathlib import Path
-
 import click
-from rich.console import Console
-from rich.panel import Panel
-from rich.rule import Rule
-from rich.text import Text
 
-from holdfast.demo import Demo, DemoFailed, Shown
-
-LINES = 14  # of one file; settings.json is longer
+from holdfast import demo, stage
+from holdfast.commands.telling import tell
 
 
 @click.command(name="demo")
@@ -24,28 +15,5 @@ def command() -> None:
     Every event is a recorded payload of the real client, sent through the registered command as a process of its
     own. Nothing outside the throw-away folders is read or written. Exit code 1 if anything did not happen.
     """
-    console = Console(highlight=False)
-    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
-        top = Path(folder).resolve()
-        demo = Demo(top / "project", top / "home")
-        try:
-            for number, shown in enumerate(demo.steps(), 1):
-                _print(console, number, shown)
-        except DemoFailed as error:
-            console.print(Text(str(error), style="bold red"))
-            console.print(Text("\n".join(demo.log()), style="dim"))
-            sys.exit(1)
-    console.print(Rule("Saved, restored and moved on; nothing was left behind."))
-
-
-def _print(console: Console, number: int, shown: Shown) -> None:
-    console.print(Rule(f"{number}. {shown.title}", align="left"))
-    console.print(Text(shown.did, style="cyan"))
-    if shown.said:
-        console.print(Panel(Text(shown.said.rstrip()), title="said", title_align="left"))
-    if shown.file:
-        lines = shown.content.rstrip().splitlines()
-        more = [f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else []
-        text = Text("\n".join([*lines[:LINES], *more]), style="dim")
-        console.print(Panel(text, title=shown.file, title_align="left"))
-    console.print()
+    with stage.opened() as throwaway:
+        tell(throwaway, demo.story(throwaway), "Saved, restored and moved on; nothing was left behind.")

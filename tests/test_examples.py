@@ -1,0 +1,148 @@
+"""The examples run from start to end, as a newcomer runs them, and say so when something does not happen."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.processes import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+NAMES = [path.stem for path in EXAMPLES]
+WIDE = 80  # columns
+
+
+def run(script: Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with this interpreter, its output in a pipe (80 columns to it); its home must not be used."""
+    environ = {"PATH": os.defpath, "LANG": "C.UTF-8", "HOME": str(cwd / "nobody"), **variables}
+    return subprocess.run(
+        [sys.executable, str(script)],
+        cwd=cwd,
+        env=environ,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=110,
+        check=False,
+    )
+
+
+def told(name: str, folder: Path) -> str:
+    """Run an example and return what it prints; it ends with 0, complains of nothing and leaves nothing behind."""
+    (folder / "tmp").mkdir()
+    done = run(ROOT / "examples" / f"{name}.py", folder, TMPDIR=str(folder / "tmp"))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert list(folder.rglob("*")) == [folder / "tmp"], "the throw-away project and home are removed"
+    return done.stdout
+
+
+def reads_well(text: str) -> None:
+    """Assert that no line is wider than 80 columns, every step says what was sent, and nobody has to read JSON."""
+    lines = text.splitlines()
+    assert [line for line in lines if columns(line) > WIDE] == []
+    numbers = [int(found[1]) for line in lines if (found := re.match(r"(\d+)\. ", line))]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) > 8
+    assert sum(line.startswith("▸ ") for line in lines) == len(numbers)
+    assert '": ' not in text
+
+
+def columns(line: str) -> int:
+    """Return how many columns of a terminal a line takes."""
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in line)
+
+
+def unboxed(text: str) -> str:
+    """Return what was printed as one line, without borders."""
+    return " ".join(re.sub(r"[│╭╮╰╯─]", " ", text).split())
+
+
+def step(text: str, title: str) -> str:
+    """Return one step of a story, by a part of its title, as one line."""
+    (found,) = [each for each in re.split(r"(?m)^(?=\d+\. )", text) if title in each.split("\n", 1)[0]]
+    return unboxed(found)
+
+
+def test_there_are_the_two_examples_that_the_readme_lists() -> None:
+    """Each script is named where a newcomer looks."""
+    readme = (ROOT / "examples" / "README.md").read_text("utf-8")
+    assert re.findall(r"`python examples/(\w+)\.py`", readme) == NAMES == ["calculator", "page_orchestration"]
+
+
+def test_the_calculator_is_created_tested_and_verified(tmp_path: Path) -> None:
+    """R000-41, test 2 of document 000: deliverables recorded, context passed, completed; the view after each step.
+
+    A list that contradicts is corrected, a compaction loses nothing, a failed phase is tried again.
+    """
+    text = told("calculator", tmp_path)
+    reads_well(text)
+    steps = re.split(r"(?m)^(?=\d+\. )", text)[1:]
+    assert all("workflow_state_system.md" in each for each in steps[:-1])
+    started, finished = step(text, "orchestrator starts"), step(text, "subagent returns")
+    assert "Status: pending | Current Phase: none" in started
+    assert "- [ ] Phase 0: Create calculator module - [ ] Phase 1: Write and run tests" in started
+    made = "- [x] Phase 0: Create calculator module → calculator.py, add, subtract, multiply, divide functions"
+    assert f"Status: active | Current Phase: Write and run tests ## Phases {made}" in finished
+    assert "Write and run tests Context: calculator.py lies at the project root and has 4 functions" in finished
+    completed = step(text, "All tests pass")
+    assert "Status: completed | Current Phase: none" in completed
+    assert "- [x] Phase 1: Write and run tests → test_calculator.py" in completed
+    assert "completed Create calculator module in_progress Write and run tests pending Tidy up" in step(text, "ticks")
+    compacted = step(text, "compacted")
+    assert "✅ Workflow restored: Create calculator.py with tests and verify they pass, Phase 2/2" in compacted
+    assert "phase 1/2 delivered: calculator.py" in compacted
+    failed, again = step(text, "dies"), step(text, "once more")
+    assert "Phase 1: Write and run tests ✗ failed" in failed
+    assert "API Error: 529" in failed
+    assert "Status: active | Current Phase: Write and run tests" in again
+    assert "✗" not in again
+    assert "2 attempts" in step(text, "Looking back")
+
+
+def test_the_pages_survive_three_compactions(tmp_path: Path) -> None:
+    """R001-15, R001-17: each compaction gives back where the work was and all that was learnt until then."""
+    text = told("page_orchestration", tmp_path)
+    reads_well(text)
+    first, second, third = (step(text, f"Compaction {each}") for each in ("1: after", "2", "3"))
+    assert "Phase: 4/10 - SEO Generation" in first
+    assert "- @CLAUDE/PageOrchestration.md - @CLAUDE/Sitemap/case-studies.md" in first
+    assert "Phase: 6/10 - Pictures" in second
+    assert "Explore (a0000000000000001) was started and has not reported its end" in second
+    assert "Phase: 9/10 - Sitemap" in third
+    assert "Explore (" not in third
+    assert "the names of all five people have to be spelled… (whole in the sidecar)" in third
+    for guidance in (second, third):
+        for fact in ("@CLAUDE/Seo.md", "at most 60 characters", "address of a published page", "plan_number: 12"):
+            assert fact in guidance
+        assert "handed over: every case study links to two others" in guidance
+    assert "cannot be told apart when it is printed." in step(text, "sidecar has all")
+    assert "The workflow is completed." in step(text, "tenth phase")
+    assert "No workflows in" in step(text, "One more compaction")
+
+
+@pytest.mark.parametrize(
+    ("name", "handler", "missing"),
+    [
+        ("calculator", "sync_todos", "workflow, current phase and phases are ('active', 'phase_0', "),
+        ("page_orchestration", "save_workflow", "there is one state file in untracked/workflow-state/"),
+    ],
+)
+def test_what_does_not_happen_is_not_shown(name: str, handler: str, missing: str, tmp_path: Path) -> None:
+    """In a copy of the project that lacks a handler the example ends with 1 and says what was missing."""
+    for folder in ("src", "handlers", "hooks", "skills", "examples"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "handlers" / f"{handler}.py").unlink()
+    done = run(tmp_path / "examples" / f"{name}.py", tmp_path, PYTHONPATH=str(tmp_path / "src"))
+    assert done.returncode == 1, done.stderr
+    assert f"not shown: {missing}" in unboxed(done.stdout)
+    assert "completed." not in done.stdout.splitlines()[-1]
