@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 CLIENTS := 2.1.329 2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test lint bench client clean
+.PHONY: demo test lint bench client requirements clean
 
 demo: $(READY)
 	@$(BIN)/holdfast demo
@@ -20,6 +20,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The table of docs/requirements.md, each requirement with the verdict of its tests.
+requirements: $(READY)
+	@$(BIN)/python -m tests.requirements.table --run
 
 bench: $(READY)
 	$(BIN)/python bench/dispatch.py

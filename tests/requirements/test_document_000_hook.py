@@ -1,0 +1,418 @@
+"""Document 000, hook and to-do list: R000-26 to -32, with the resolutions about them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import client
+from holdfast.matching import matches, valid
+from holdfast.project import Project
+from holdfast.workflow import todos
+from holdfast.workflow.formats import hybrid
+from tests.requirements.document_000 import (
+    CREATE,
+    DELIVERED,
+    HANDOVER,
+    PHASES,
+    REPORT,
+    STATE,
+    TEST,
+    VIEW,
+    example,
+)
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.requirements.document_000 import Calculator
+
+OURS = ".local/share/holdfast/run"
+PYTHON_HOOK, SEEDS_HOOK = json.loads(example("settings.json"))["hooks"]["PostToolUse"]
+
+
+def prompt(calculator: Calculator) -> Any:
+    """Let the main thread have an event that has nothing to do with agents."""
+    return calculator.project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on")
+
+
+def install(calculator: Calculator, settings: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Any]]:
+    """Install into a settings file; return its text and its hooks afterwards."""
+    monkeypatch.setattr(client, "version", lambda: None)  # as on a machine whose client says nothing
+    path = calculator.root / ".claude" / "settings.json"
+    path.write_text(settings, "utf-8")
+    calculator.run("install", "--settings", str(path))
+    text = path.read_text("utf-8")
+    return text, json.loads(text)["hooks"]
+
+
+def selected(groups: list[dict[str, Any]], tool: str, event: str = "PostToolUse") -> list[str]:
+    """Return the commands that the client runs for a tool."""
+    chosen = [group for group in groups if matches(group.get("matcher"), tool, event)]
+    return [hook["command"] for group in chosen for hook in group["hooks"]]
+
+
+@pytest.mark.parametrize("tool", ["Agent", "Task"])
+def test_the_hook_runs_after_the_task_tool(calculator: Calculator, tool: str) -> None:
+    """R000-26: its PostToolUse completes the phase, under the tool's new name and its old one."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE, tool=tool)
+    agent.about_to()
+    assert calculator.statuses == ["active", "pending"]
+    agent.returned(REPORT)
+    assert calculator.statuses == ["completed", "active"]
+
+
+def test_the_hook_is_registered_for_the_task_tool(calculator: Calculator) -> None:
+    """R000-26: what `holdfast install --print` registers on PostToolUse is run for Task and for Agent."""
+    hooks = calculator.run("install", "--print").json["hooks"]
+
+    for tool in ("Task", "Agent"):
+        (command,) = selected(hooks["PostToolUse"], tool)
+        assert OURS in command
+
+
+def test_without_a_state_file_the_hook_does_nothing(calculator: Calculator) -> None:
+    """R000-27: no file, no word and no trace in the project, whatever an agent reports."""
+    before = sorted(calculator.root.rglob("*"))
+    agent = Agent(calculator.project, CREATE)
+    for fired in (agent.about_to(), agent.returned(REPORT), agent.failed("boom")):
+        fired.assert_silent()
+
+    assert sorted(calculator.root.rglob("*")) == before
+
+
+def test_the_hook_goes_from_result_to_state_to_view_to_todos(calculator: Calculator) -> None:
+    """R000-28: the result is extracted, the phase updated with it, the view made of that, the list of that again."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    fired = agent.returned(REPORT)
+
+    first = calculator.state["phases"][0]
+    assert (first["status"], first["deliverables"], first["context_for_next"]) == ("completed", DELIVERED, HANDOVER)
+    assert calculator.view == hybrid.generate_markdown(calculator.state)
+    assert f"- [x] Phase 0: {CREATE} → {', '.join(DELIVERED)}" in calculator.view
+    fired.assert_advised(f"[x] {CREATE}: completed", f"[>] {TEST}: in_progress")
+    assert fired.context.index("is completed") < fired.context.index("as a to-do list")
+
+
+def test_the_state_counts_before_view_and_todos(calculator: Calculator) -> None:
+    """R000-28: a view that cannot be written costs neither the state, which comes first, nor the list."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    (calculator.root / VIEW).unlink()
+    (calculator.root / VIEW).mkdir()
+
+    agent.returned(REPORT).assert_advised(f"[x] {CREATE}: completed")
+    assert calculator.state["phases"][0]["deliverables"] == DELIVERED
+    assert calculator.update("phase_1", "completed")["status"] == "completed"
+
+
+def test_other_hooks_stay_byte_for_byte(calculator: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R000-29: into the document's own settings ours is added, as a group of the same form; both others stay."""
+    text, hooks = install(calculator, example("settings.json"), monkeypatch)
+
+    lines = example("settings.json").splitlines(keepends=True)
+    assert "".join(lines[3:10]) in text  # the first group whole, the second to its last but one line
+    assert hooks["PostToolUse"][:2] == [PYTHON_HOOK, SEEDS_HOOK]
+    (ours,) = hooks["PostToolUse"][2:]
+    assert set(ours) == {"matcher", "hooks"}
+    (command,) = ours["hooks"]
+    assert command["type"] == "command"
+    assert OURS in command["command"]
+
+
+def test_uninstalling_gives_the_documents_settings_back(
+    calculator: Calculator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R000-29: independent both ways: without ours the file is as it was."""
+    text, _ = install(calculator, example("settings.json"), monkeypatch)
+    assert text != example("settings.json")
+
+    calculator.run("uninstall", "--settings", str(calculator.root / ".claude" / "settings.json"))
+    assert calculator.read(".claude/settings.json") == example("settings.json")
+
+
+def test_both_hooks_run_for_a_tool_both_want(calculator: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R000-29: a second hook on the Task tool runs beside ours, and theirs on PreToolUse is unchanged and runs."""
+    settings = json.loads(example("settings.json"))
+    settings["hooks"]["PostToolUse"][1]["matcher"] = "Task|Agent"
+    settings["hooks"]["PreToolUse"] = [{"matcher": "*", "hooks": [{"type": "command", "command": "delegate.sh"}]}]
+    _, hooks = install(calculator, json.dumps(settings, indent=2), monkeypatch)
+
+    theirs, ours = selected(hooks["PostToolUse"], "Agent")
+    assert theirs == SEEDS_HOOK["hooks"][0]["command"]
+    assert OURS in ours
+    assert hooks["PreToolUse"][0] == settings["hooks"]["PreToolUse"][0]
+    assert selected(hooks["PreToolUse"], "Bash", "PreToolUse")[0] == "delegate.sh"
+
+
+@pytest.mark.parametrize("agent", ["general-purpose", "helper"])
+def test_a_task_somebody_calls_by_hand_counts_too(calculator: Calculator, agent: str) -> None:
+    """R000-30: a call nobody orchestrated, without any command before it, moves the phase that it names."""
+    calculator.create()
+
+    Agent(calculator.project, "by hand", agent, f"{CREATE}, please").returned(REPORT)
+    assert calculator.statuses == ["completed", "active"]
+    assert calculator.state["phases"][0]["deliverables"] == DELIVERED
+
+
+@pytest.mark.parametrize("status", ["pending", "active", "completed", "failed"])
+def test_each_phase_is_a_todo(calculator: Calculator, status: Any) -> None:
+    """R000-31, I000-12: §5.3's own list, run on the state, is ours: title, activeForm, status; failed is pending."""
+    calculator.create(phases=[*PHASES, ("Document the module", "writer")])
+    if status != "pending":
+        calculator.update("phase_0", status)
+    names: dict[str, Any] = {"load_workflow_json": lambda: calculator.state}
+    exec(compile(example("todos.py.txt"), "todos", "exec"), names)
+
+    (workflow,) = hybrid.find(Project.open(calculator.root)).workflows
+    assert todos.wanted(workflow) == names["todos"]
+    assert calculator.run("hybrid", "todos", "--json").json == names["todos"]
+    first = {"pending": "pending", "active": "in_progress", "completed": "completed", "failed": "pending"}[status]
+    assert names["todos"][0] == {"content": CREATE, "status": first, "activeForm": f"Working on {CREATE}"}
+
+
+def test_todos_never_move_the_workflow(calculator: Calculator) -> None:
+    """R000-32: one way: neither a TodoWrite nor a TaskUpdate that says otherwise changes the state."""
+    calculator.create()
+    Agent(calculator.project, CREATE).about_to()
+    before = calculator.read(STATE)
+    claims = [{"content": title, "status": "completed", "activeForm": title} for title, _ in PHASES]
+    calculator.project.fire("PreToolUse", "PreToolUse-TodoWrite", tool_input={"todos": claims})
+    calculator.project.fire("PostToolUse", "PostToolUse-TodoWrite", tool_input={"todos": claims})
+    created = {"task": {"id": "1", "subject": CREATE}}
+    calculator.project.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=created)
+    calculator.project.fire("PostToolUse", "PostToolUse-TaskUpdate-completed")
+    prompt(calculator)
+
+    assert calculator.read(STATE) == before
+
+
+def test_the_list_is_told_at_the_start_and_when_phases_complete(calculator: Calculator) -> None:
+    """R000-32: the orchestrator's first list is `hybrid todos`; the hook tells it again when a phase completes."""
+    calculator.create()
+    begun = [todo["status"] for todo in calculator.run("hybrid", "todos", "--json").json]
+    assert begun == ["pending", "pending"]
+
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to().assert_advised(f"[>] {CREATE}", f"[ ] {TEST}")
+    agent.returned().assert_advised(f"[x] {CREATE}", f"[>] {TEST}")
+
+
+def test_the_documents_matchers_would_never_run(calculator: Calculator) -> None:
+    """I000-1: `*Task*` is no regular expression and `*.py` no tool; ours selects Task and Agent."""
+    for matcher in (PYTHON_HOOK["matcher"], SEEDS_HOOK["matcher"]):
+        assert not valid(matcher, "PostToolUse")
+        assert not any(matches(matcher, tool, "PostToolUse") for tool in ("Task", "Agent", "Edit", "x.py", "TaskList"))
+    for tool in ("Edit", "Write", "MultiEdit"):
+        assert matches("Edit|Write|MultiEdit", tool, "PostToolUse")
+
+
+def test_the_task_list_tools_complete_no_phase(calculator: Calculator) -> None:
+    """I000-1: TaskCreate and TaskUpdate have "Task" in their names; whatever they say moves nothing."""
+    calculator.create()
+    asked = {"subject": CREATE, "description": f"phase_0: {CREATE}", "taskId": "1", "status": "completed"}
+    for tool in ("TaskCreate", "TaskUpdate-completed"):
+        calculator.project.fire("PreToolUse", f"PreToolUse-{tool}", tool_input=asked).assert_silent()
+        calculator.project.fire("PostToolUse", f"PostToolUse-{tool}", tool_input=asked).assert_silent()
+
+    assert calculator.summary() == ("pending", None, ["pending", "pending"])
+
+
+def test_a_phase_is_started_by_its_agents_launch(calculator: Calculator) -> None:
+    """I000-6: PreToolUse of the first matching Task starts it, and so does `holdfast next`."""
+    calculator.create()
+    Agent(calculator.project, "go", PHASES[0][1]).about_to()
+    assert calculator.summary() == ("active", "phase_0", ["active", "pending"])
+
+    calculator.run("done", "--all")
+    calculator.create()
+    calculator.run("next")
+    assert calculator.summary() == ("active", "phase_0", ["active", "pending"])
+
+
+def test_a_start_that_was_forgotten_is_caught_up_with(calculator: Calculator) -> None:
+    """I000-6: a completed Task of the first pending phase's agent starts and completes it at once."""
+    calculator.create()
+    Agent(calculator.project, "go", PHASES[0][1]).returned(REPORT)
+
+    assert calculator.summary() == ("active", "phase_1", ["completed", "active"])
+    assert calculator.state["phases"][0]["context_for_next"] == HANDOVER
+
+
+def test_the_hook_asks_for_the_list_once(calculator: Calculator) -> None:
+    """I000-11: no hook can call TodoWrite: the list is context, only when it changed, in words for every to-do tool."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    told = agent.returned(REPORT)
+
+    assert set(told.reply) == {"hookSpecificOutput"}
+    assert set(told.specific) == {"hookEventName", "additionalContext"}
+    told.assert_advised("TodoWrite", "TaskCreate", "TaskUpdate", f"[x] {CREATE}: completed")
+    prompt(calculator).assert_silent()
+    printed = calculator.run("hybrid", "todos").out
+    assert f"[x] {CREATE}: completed" in printed
+    assert "TaskUpdate" in printed
+
+
+def test_a_failed_phase_is_pending_in_the_list_and_failed_in_the_view(calculator: Calculator) -> None:
+    """I000-12: to-dos know no failure; the view says it."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    agent.failed("boom").assert_advised(f"[ ] {CREATE}: pending")
+
+    assert [todo["status"] for todo in calculator.run("hybrid", "todos", "--json").json] == ["pending", "pending"]
+    assert f"- [ ] Phase 0: {CREATE} ✗ failed" in calculator.view
+
+
+@pytest.mark.parametrize(
+    ("words", "deliverables", "handover"),
+    [
+        (REPORT, DELIVERED, HANDOVER),
+        ("Made it.\nIt works.\n\nMore words.", [], "Made it. It works."),
+        ("**Deliverables:**\n- `a.py`\n\n**Context for next:** use a", ["a.py"], "use a"),
+        ("DELIVERABLES: a.py, b.py", ["a.py", "b.py"], ""),
+    ],
+)
+def test_the_result_is_read_from_the_text_blocks(
+    calculator: Calculator, words: str, deliverables: list[str], handover: str
+) -> None:
+    """I000-14: marker lines in the text of the result, else its first paragraph."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    thought = {"type": "thinking", "thinking": "DELIVERABLES: thought.py"}
+    blocks = [thought, {"type": "text", "text": words}, {"type": "image", "source": {"data": "AAAA"}}]
+    agent.returned(tool_response={"status": "completed", "agentId": agent.run, "totalTokens": 9, "content": blocks})
+
+    first = calculator.state["phases"][0]
+    assert (first["deliverables"], first["context_for_next"]) == (deliverables, handover)
+
+
+def test_a_long_first_paragraph_is_shortened(calculator: Calculator) -> None:
+    """I000-14: what is no marked hand-over does not flood the next phase's prompt."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    agent.returned("many words " * 500)
+
+    handed = calculator.state["phases"][0]["context_for_next"]
+    assert handed.startswith("many words many words")
+    assert len(handed) < 500
+
+
+def test_a_failure_beats_the_completion_of_the_same_run(calculator: Calculator) -> None:
+    """I000-14: API error without tokens, failed call, StopFailure before or after a stop, notification."""
+    ends: dict[str, Callable[[Agent], object]] = {
+        "api error": lambda agent: agent.returned_api_error(),
+        "failed call": lambda agent: agent.failed(),
+        "died": lambda agent: (agent.launched(), agent.stopped("Done."), agent.died(), prompt(calculator)),
+        "notified": lambda agent: (agent.launched(), agent.stopped("Done."), agent.notified("failed")),
+        "died first": lambda agent: (agent.launched(), agent.died(), agent.stopped("Done."), agent.notified()),
+    }
+    for number, (name, end) in enumerate(ends.items(), 1):
+        calculator.create()
+        agent = Agent(calculator.project, CREATE, number=number)
+        agent.about_to()
+        end(agent)
+        assert calculator.summary() == ("failed", "phase_0", ["failed", "pending"]), name
+        calculator.run("done", "--all")
+
+
+def test_a_background_launch_is_no_completion(calculator: Calculator) -> None:
+    """I000-14: only `status: "completed"` counts; a launch that returns at once leaves the phase running."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    agent.launched()
+    assert calculator.statuses == ["active", "pending"]
+    prompt(calculator)
+    assert calculator.statuses == ["active", "pending"]
+
+    agent.notified("completed", REPORT)
+    assert calculator.statuses == ["completed", "active"]
+
+
+@pytest.mark.parametrize(
+    ("description", "text", "kind", "statuses"),
+    [
+        ("look around", "Where are the tests?", "Explore", ["active", "pending"]),
+        ("look around", "Where are the tests?", "task-completion-verifier", ["active", "pending"]),
+        ("phase_0", "Go.", "Explore", ["completed", "active"]),
+        ("go", f"{CREATE}\n\nContext: none", "Explore", ["completed", "active"]),
+        ("go", "Go.", "general-purpose", ["completed", "active"]),
+    ],
+)
+def test_only_the_agent_of_a_phase_completes_it(
+    calculator: Calculator, description: str, text: str, kind: str, statuses: list[str]
+) -> None:
+    """I000-15: an id or title decides; the agent's name alone only for the current phase; helpers change nothing."""
+    calculator.create()
+    calculator.update("phase_0", "active")
+    agent = Agent(calculator.project, description, kind, text)
+    agent.about_to()
+    agent.returned(REPORT)
+
+    assert calculator.statuses == statuses
+
+
+def test_a_name_that_two_unfinished_phases_have_decides_nothing(calculator: Calculator) -> None:
+    """I000-15: which of them was meant nobody knows, so it is left alone."""
+    calculator.create(phases=[PHASES[0], (TEST, "general-purpose")])
+    calculator.update("phase_0", "active")
+    agent = Agent(calculator.project, "go", "general-purpose")
+    agent.about_to()
+    agent.returned(REPORT)
+
+    assert calculator.statuses == ["active", "pending"]
+
+
+def test_a_wrong_completion_is_undone_by_people_only(calculator: Calculator) -> None:
+    """I000-15: `hybrid reopen` does; no launch, result or failure of an agent revives what is finished."""
+    calculator.create()
+    calculator.update("phase_0", "completed", DELIVERED)
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    agent.failed("boom")
+    assert calculator.statuses == ["completed", "active"]
+
+    calculator.run("hybrid", "reopen", "phase_0")
+    assert calculator.summary() == ("active", "phase_0", ["active", "pending"])
+    assert calculator.state["phases"][0]["deliverables"] == DELIVERED
+
+
+def test_the_model_may_not_reopen_unasked(calculator: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I000-15: what `install --allow-cli` lets the model call leaves reopening out."""
+    monkeypatch.setattr(client, "version", lambda: None)
+    calculator.run("install", "--scope", "project", "--allow-cli")
+    allowed = json.loads(calculator.read(".claude/settings.json"))["permissions"]["allow"]
+
+    assert any("holdfast hybrid phase" in rule for rule in allowed)
+    assert not any("reopen" in rule or rule.startswith("Bash(holdfast hybrid:") for rule in allowed)
+
+
+def test_the_project_is_the_payloads_not_the_directorys(
+    calculator: Calculator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I000-19: wherever the hook's program and process are, and wherever the session has gone, the project counts."""
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / ".claude").mkdir(parents=True)
+    inner = calculator.root / "src" / "deep"
+    inner.mkdir(parents=True)
+    calculator.create()
+    monkeypatch.chdir(elsewhere)
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to(cwd=str(inner))
+    agent.returned(REPORT, cwd=str(elsewhere))
+
+    assert calculator.statuses == ["completed", "active"]
+    assert list((elsewhere / ".claude").iterdir()) == list(inner.iterdir()) == []

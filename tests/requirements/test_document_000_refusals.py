@@ -1,0 +1,104 @@
+"""Document 000, what is refused and what is tolerated: I000-17 and I000-20."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.errors import HoldfastError, NotOurs, TransitionError
+from holdfast.workflow.formats import hybrid
+from tests.requirements.document_000 import CREATE, DELIVERED, HANDOVER, PHASES, STATE, VIEW
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from tests.requirements.document_000 import Calculator
+
+NOW = "2025-01-05T14:30:22Z"
+
+
+def test_an_unfinished_workflow_is_not_overwritten(calculator: Calculator) -> None:
+    """I000-17: refused, pending, active or failed, by function and command, with the workflow's name and a way out."""
+    calculator.create()
+    for status in (None, "active", "failed"):
+        if status:
+            calculator.update("phase_0", status)
+        before = calculator.read(STATE)
+        with pytest.raises(TransitionError, match=calculator.id):
+            hybrid.create_workflow_state("Another", PHASES, root=calculator.root)
+        said = calculator.run("start", "Another", "--format", "hybrid", "--phase", "x", code=1)
+        assert calculator.id in said.err
+        assert "holdfast done --all" in said.err
+        assert calculator.read(STATE) == before
+
+
+def test_an_id_of_the_same_second_is_not_given_twice(calculator: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I000-17: three workflows within a second have three ids of the same form, and the first two are archived."""
+    monkeypatch.setenv("HOLDFAST_NOW", NOW)
+    ids = []
+    for number in range(3):
+        ids.append(calculator.create(f"Number {number}"))
+        calculator.run("done", "--all")
+
+    assert len(set(ids)) == 3
+    assert all(re.fullmatch(r"wf_\d{8}_\d{6}", each) for each in ids)
+    archived = calculator.run("list", "--archive", "--json").json
+    assert {each["id"] for each in archived} == set(ids)
+
+
+def test_a_wrong_id_is_an_error(calculator: Calculator) -> None:
+    """I000-17: neither read nor written, and the id that is there is named."""
+    calculator.create()
+    before = calculator.read(STATE)
+
+    with pytest.raises(HoldfastError, match=calculator.id):
+        hybrid.get_workflow_state("wf_20000101_000000", root=calculator.root)
+    with pytest.raises(HoldfastError, match=calculator.id):
+        hybrid.update_phase_status("wf_20000101_000000", "phase_0", "active", root=calculator.root)
+    assert calculator.read(STATE) == before
+
+
+def test_unknown_keys_are_tolerated_and_kept(calculator: Calculator) -> None:
+    """I000-20: what people add beside the schema's keys is no error and survives every change."""
+    calculator.create()
+    state = calculator.state | {"owner": "me", "tags": ["a", 1, None]}
+    state["phases"][0]["estimate"] = {"hours": 2.50}
+    calculator.project.write({STATE: state})
+
+    Agent(calculator.project, CREATE).about_to()
+    calculator.update("phase_0", "completed", DELIVERED, HANDOVER)
+    calculator.run("done", "--note", "all good")
+
+    assert calculator.state["status"] == "completed"
+    assert (calculator.state["owner"], calculator.state["tags"]) == ("me", ["a", 1, None])
+    assert calculator.state["phases"][0]["estimate"] == {"hours": 2.50}
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"name": "CI", "on": "push", "jobs": {}},
+        {"version": 1, "nodes": [], "connections": {}},
+        {"id": "x", "task": "y", "phases": {"a": 1}},
+        {"id": "wf_20250105_143022", "phases": []},
+        {"task": "no id", "phases": []},
+    ],
+)
+def test_a_file_of_another_schema_is_refused(calculator: Calculator, foreign: dict[str, Any]) -> None:
+    """I000-20: other programs use this path; theirs is read by nobody, written by nobody, and named by `explain`."""
+    calculator.project.write({STATE: foreign})
+    before = calculator.read(STATE)
+
+    with pytest.raises(NotOurs, match="left alone"):
+        hybrid.get_workflow_state("x", root=calculator.root)
+    with pytest.raises(NotOurs, match="left alone"):
+        calculator.create()
+    assert "left alone" in calculator.run("start", "X", "--format", "hybrid", "--phase", "a", code=1).err
+    agent = Agent(calculator.project, kind="general-purpose")
+    agent.about_to().assert_silent()
+    agent.returned().assert_silent()
+    assert STATE in calculator.run("explain").out
+
+    assert calculator.read(STATE) == before
+    assert not (calculator.root / VIEW).exists()

@@ -1,0 +1,369 @@
+"""Document 000, the state file: R000-01 to -15 and R000-17, with the resolutions about it."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+from holdfast import paths
+from holdfast.errors import TransitionError
+from holdfast.project import Project
+from holdfast.workflow.formats import hybrid
+from holdfast.workflow.model import Status
+from tests.requirements.document_000 import (
+    CREATE,
+    DELIVERED,
+    HANDOVER,
+    KEYS,
+    PHASE_KEYS,
+    PHASES,
+    REPORT,
+    STATE,
+    STATUSES,
+    TASK,
+    TEST,
+    VIEW,
+    example,
+)
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from tests.requirements.document_000 import Calculator
+
+NOW = "2025-01-05T14:30:22Z"
+TASKS = [
+    "Build \"it\", then 'that'\n\n  - with a list\n\t- and tabs\\ ",
+    "Größe prüfen – 日本語 и 🚀\u200d✅",
+    " leading and trailing blanks ",
+    "line\r\nends of Windows",
+]
+
+
+def test_the_state_lies_at_its_path_as_json(calculator: Calculator) -> None:
+    """R000-01: `.claude/state/workflow.json` below the project's root, valid JSON."""
+    calculator.create()
+
+    assert json.loads((calculator.root / ".claude" / "state" / "workflow.json").read_bytes())["task"] == TASK
+
+
+def test_the_state_file_is_the_single_source_of_truth(calculator: Calculator) -> None:
+    """R000-01: whatever answers reads the file: an edit counts at once, and neither view nor ledger is needed."""
+    calculator.create()
+    calculator.update("phase_0", "completed", DELIVERED, HANDOVER)
+    state = calculator.state
+    state["phases"][1] |= {"title": "Check it by hand", "agent": "checker"}
+    calculator.project.write({STATE: state})
+    (calculator.root / VIEW).write_text("# Workflow Status: another\n")
+    shutil.rmtree(paths.state_dir())
+
+    assert hybrid.get_workflow_state(calculator.id, root=calculator.root) == state
+    shown = calculator.run("show", "--json").json
+    assert (shown["title"], shown["phase"]) == (TASK, "Check it by hand")
+    assert calculator.run("next", "--json").json["next"]["agent"] == "checker"
+    assert [todo["content"] for todo in calculator.run("hybrid", "todos", "--json").json] == [
+        CREATE,
+        "Check it by hand",
+    ]
+    assert "Check it by hand" in calculator.project.fire("SessionStart", "SessionStart-compact").context
+
+
+def test_the_top_level_has_exactly_the_five_keys(calculator: Calculator) -> None:
+    """R000-02: id, task, status, current_phase, phases; in a new file in the document's order, and so to the end."""
+    assert list(json.loads(example("minimal-schema.json"))) == KEYS
+    calculator.create()
+    assert list(calculator.state) == KEYS
+
+    calculator.update("phase_0", "completed")
+    calculator.update("phase_1", "completed")
+    assert list(calculator.state) == KEYS
+
+
+@pytest.mark.parametrize("now", [NOW, "2025-01-05T16:30:22+02:00"])
+def test_the_id_is_made_of_date_and_time(calculator: Calculator, monkeypatch: pytest.MonkeyPatch, now: str) -> None:
+    """R000-03: the id is `wf_` with date and time, in UTC."""
+    monkeypatch.setenv("HOLDFAST_NOW", now)
+
+    assert calculator.create() == calculator.state["id"] == "wf_20250105_143022"
+    assert json.loads(example("minimal-schema.json"))["id"] == calculator.id
+
+
+def test_an_id_of_this_very_second_has_the_form(calculator: Calculator) -> None:
+    """R000-03: `^wf_\\d{8}_\\d{6}$` by the real clock."""
+    assert re.fullmatch(r"wf_\d{8}_\d{6}", calculator.create())
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_task_is_the_users_request_verbatim(calculator: Calculator, task: str) -> None:
+    """R000-04: line breaks, quotes, blanks and letters beyond ASCII are kept, also through every later change."""
+    calculator.create(task)
+    calculator.update("phase_0", "completed")
+
+    assert calculator.state["task"] == task
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_task_is_verbatim_from_the_command_line(calculator: Calculator, task: str) -> None:
+    """R000-04: `holdfast start` keeps the request as it is."""
+    calculator.run("start", task, "--format", "hybrid", "--phase", f"{CREATE} @general-purpose")
+
+    assert calculator.state["task"] == task
+    assert "\\u" not in calculator.read(STATE)
+
+
+def test_statuses_of_workflow_and_phases_are_the_four_words(calculator: Calculator) -> None:
+    """R000-05, R000-10: pending, active, completed and failed all occur, for both, and nothing else does."""
+    workflows, phases = set(), set()
+
+    def look() -> None:
+        workflows.add(calculator.state["status"])
+        phases.update(calculator.statuses)
+
+    calculator.create()
+    look()
+    way: list[Status] = ["active", "failed", "active", "completed"]
+    for status in way:
+        calculator.update("phase_0", status)
+        look()
+    calculator.update("phase_1", "completed")
+    look()
+
+    assert workflows == phases == STATUSES
+
+
+@pytest.mark.parametrize("status", ["blocked", "done", "Completed", "in_progress", "", "pending|active"])
+def test_another_status_is_refused(calculator: Calculator, status: Any) -> None:
+    """R000-05, R000-10: a word that is none of the four is refused with the four, and nothing is written."""
+    calculator.create()
+    before = calculator.read(STATE)
+
+    with pytest.raises(TransitionError, match="pending, active, completed, failed"):
+        calculator.update("phase_0", status)
+    assert calculator.read(STATE) == before
+
+
+def test_the_neutral_views_own_status_never_reaches_the_file(calculator: Calculator) -> None:
+    """R000-05: `blocked`, which other formats know, is refused on the command line too."""
+    calculator.create()
+    assert "blocked" in get_args(Status)
+
+    said = calculator.run("update", "--status", "blocked", code=1)
+    assert "it can be pending, active, completed, failed" in said.err
+    assert set(calculator.statuses) == {"pending"}
+
+
+def test_the_current_phase_is_the_id_of_the_running_one(calculator: Calculator) -> None:
+    """R000-06: null before the start, the running phase's id, null again when all are complete."""
+    calculator.create()
+    assert calculator.state["current_phase"] is None
+    calculator.update("phase_0", "active")
+    assert calculator.state["current_phase"] == "phase_0"
+    calculator.update("phase_0", "completed")
+    assert calculator.state["current_phase"] == "phase_1"
+    calculator.update("phase_1", "completed")
+    assert calculator.state["current_phase"] is None
+
+
+def test_each_phase_has_exactly_the_six_keys(calculator: Calculator) -> None:
+    """R000-07: phases are an array in the order given; id, title, agent, status, deliverables, context_for_next."""
+    assert [list(phase) for phase in json.loads(example("minimal-schema.json"))["phases"]] == [PHASE_KEYS] * 2
+    calculator.create()
+    assert [list(phase) for phase in calculator.state["phases"]] == [PHASE_KEYS] * 2
+
+    calculator.update("phase_0", "completed", DELIVERED, HANDOVER)
+    assert [list(phase) for phase in calculator.state["phases"]] == [PHASE_KEYS] * 2
+    assert [(phase["title"], phase["agent"]) for phase in calculator.state["phases"]] == list(PHASES)
+
+
+def test_a_phases_id_is_its_position_from_zero(calculator: Calculator) -> None:
+    """R000-08: phase_0, phase_1, …, also beyond ten."""
+    calculator.create("Twelve", [(f"Step {number}", "general-purpose") for number in range(12)])
+
+    assert [phase["id"] for phase in calculator.state["phases"]] == [f"phase_{number}" for number in range(12)]
+
+
+def test_titles_and_agents_are_kept_as_given(calculator: Calculator) -> None:
+    """R000-09: a title people read; an agent's name, a built-in, one of the user's or a plugin's."""
+    phases = [
+        ('Tests schreiben: "alle"', "general-purpose"),
+        ("Review @ home", "my_reviewer"),
+        ("Ship", "plugin:ship-it"),
+    ]
+    calculator.create("Agents", phases)
+    assert [(phase["title"], phase["agent"]) for phase in calculator.state["phases"]] == phases
+
+    calculator.run("done", "--all")
+    given = [option for title, agent in phases for option in ("--phase", f"{title} @{agent}")]
+    calculator.run("start", "Agents", "--format", "hybrid", *given)
+    assert [(phase["title"], phase["agent"]) for phase in calculator.state["phases"]] == phases
+
+
+@pytest.mark.parametrize("title", ["", "  ", "\n"])
+def test_a_phase_without_a_title_is_refused(calculator: Calculator, title: str) -> None:
+    """R000-09: what nobody can read is no title; no file is made."""
+    with pytest.raises(TransitionError, match="each with a title"):
+        calculator.create(phases=[PHASES[0], (title, "general-purpose")])
+    assert not (calculator.root / STATE).exists()
+
+
+def test_deliverables_are_an_array_of_strings(calculator: Calculator) -> None:
+    """R000-11: it starts empty; paths and outcomes are kept as they are."""
+    calculator.create()
+    assert [phase["deliverables"] for phase in calculator.state["phases"]] == [[], []]
+
+    calculator.update("phase_0", "completed", DELIVERED)
+    calculator.run(
+        "hybrid", "phase", "phase_1", "--deliverable", "tests/test_calculator.py", "--deliverable", "12 pass"
+    )
+    delivered = [phase["deliverables"] for phase in calculator.state["phases"]]
+    assert delivered == [DELIVERED, ["tests/test_calculator.py", "12 pass"]]
+
+
+@pytest.mark.parametrize("outcome", ["completed", "failed"])
+def test_context_for_next_stays_empty_until_the_phase_completes(calculator: Calculator, outcome: str) -> None:
+    """R000-12: a string, "" while a phase waits, runs or has failed; what a completed one hands over."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["", ""]
+
+    agent.returned(REPORT) if outcome == "completed" else agent.failed(REPORT)
+    handed = HANDOVER if outcome == "completed" else ""
+    assert [phase["context_for_next"] for phase in calculator.state["phases"]] == [handed, ""]
+
+
+def test_a_workflow_is_pending_active_completed(calculator: Calculator) -> None:
+    """R000-13: active with the first phase's start, completed with the last one's end and not before."""
+    calculator.create()
+    seen = [calculator.state["status"]]
+    seen.append(calculator.update("phase_0", "active")["status"])
+    seen.append(calculator.update("phase_0", "completed")["status"])
+    seen.append(calculator.update("phase_1", "completed")["status"])
+
+    assert seen == ["pending", "active", "active", "completed"]
+
+
+def test_a_workflow_fails_with_a_phase(calculator: Calculator) -> None:
+    """R000-13: active → failed."""
+    calculator.create()
+    calculator.update("phase_0", "active")
+
+    assert calculator.update("phase_0", "failed")["status"] == "failed"
+
+
+def test_a_phase_is_active_when_its_agent_starts_and_ends_with_it(calculator: Calculator) -> None:
+    """R000-14: pending → active (agent spawned) → completed (agent finished)."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    seen = [calculator.statuses[0]]
+    agent.about_to()
+    seen.append(calculator.statuses[0])
+    agent.returned()
+    seen.append(calculator.statuses[0])
+
+    assert seen == ["pending", "active", "completed"]
+
+
+@pytest.mark.parametrize(
+    ("way", "refused", "words"),
+    [
+        (["active"], "pending", "cannot go from active to pending"),
+        (["active", "completed"], "pending", "`holdfast hybrid reopen phase_0` undoes that"),
+        (["active", "completed"], "active", "`holdfast hybrid reopen phase_0` undoes that"),
+        (["active", "completed"], "failed", "`holdfast hybrid reopen phase_0` undoes that"),
+        (["active", "failed"], "pending", "cannot go from failed to pending"),
+        (["active", "failed"], "completed", "phase_0 failed; retry it first"),
+    ],
+)
+def test_no_other_edge_is_taken(calculator: Calculator, way: list[Status], refused: Status, words: str) -> None:
+    """R000-14: a finished phase stays finished, and nothing goes back to pending; the refusal says what to do."""
+    calculator.create()
+    for status in way:
+        calculator.update("phase_0", status, advance=False)
+    before = calculator.read(STATE)
+
+    with pytest.raises(TransitionError, match=words):
+        calculator.update("phase_0", refused)
+    assert calculator.read(STATE) == before
+
+
+def test_a_second_phase_does_not_become_active_beside_the_first(calculator: Calculator) -> None:
+    """R000-15: refused with the phase that is active; an agent launched for it does not start it either."""
+    calculator.create()
+    calculator.update("phase_0", "active")
+
+    with pytest.raises(TransitionError, match="phase_0 is active, and only one can be"):
+        calculator.update("phase_1", "active")
+    Agent(calculator.project, TEST).about_to()
+    assert calculator.summary() == ("active", "phase_0", ["active", "pending"])
+
+
+def test_the_running_phase_stays_current_when_another_one_fails(calculator: Calculator) -> None:
+    """R000-06: two agents at once; that the later phase's agent fails does not make the running phase another."""
+    calculator.create()
+    first, second = Agent(calculator.project, CREATE), Agent(calculator.project, TEST, number=2)
+    first.about_to()
+    second.about_to()
+    second.failed("no disk space")
+
+    assert calculator.summary() == ("failed", "phase_0", ["active", "failed"])
+
+
+def test_whatever_is_tried_at_most_one_phase_is_active(calculator: Calculator) -> None:
+    """R000-15, R000-06: after any moves one phase at most is active, and then it is the current one."""
+    dice = random.Random(1)
+    calculator.create(phases=[(f"Step {number}", "general-purpose") for number in range(4)])
+    moves: list[Status] = ["active", "active", "completed", "failed"]
+    refused = 0
+    for _ in range(60):
+        phase, status, advance = f"phase_{dice.randrange(4)}", dice.choice(moves), dice.random() < 0.5
+        try:
+            if dice.random() < 0.2:
+                hybrid.reopen(Project.open(calculator.root), phase)
+            else:
+                calculator.update(phase, status, advance=advance)
+        except TransitionError:
+            refused += 1
+        state = calculator.state
+        active = [each["id"] for each in state["phases"] if each["status"] == "active"]
+        assert len(active) <= 1
+        assert not active or active == [state["current_phase"]]
+        assert (state["status"] == "completed") == all(each["status"] == "completed" for each in state["phases"])
+    assert 0 < refused < 60
+
+
+def test_a_fresh_state_is_the_example_before_its_start(calculator: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R000-17: status pending, current_phase null, all phases pending, [] and ""."""
+    monkeypatch.setenv("HOLDFAST_NOW", NOW)
+    calculator.create()
+
+    assert calculator.read(STATE) == example("fresh-state.json")
+
+
+def test_the_examples_alternatives_are_notation(calculator: Calculator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I000-5: `a|b|c` and the current phase of a state nobody started are notation; all else is the fresh state."""
+    monkeypatch.setenv("HOLDFAST_NOW", NOW)
+    meant = json.loads(example("minimal-schema.json"))
+    for part in (meant, *meant["phases"]):
+        assert set(part["status"].split("|")) <= STATUSES
+        part["status"] = part["status"].split("|")[0]
+    assert meant["current_phase"] == "phase_0"
+    meant["current_phase"] = None
+
+    calculator.create()
+    assert calculator.state == meant
+
+
+def test_a_file_with_the_notation_in_it_is_still_read(calculator: Calculator) -> None:
+    """I000-5: somebody saved the example as it stands; it is shown with a warning and can be worked on."""
+    calculator.project.write({STATE: example("minimal-schema.json")})
+
+    shown = calculator.run("show", "--json").json
+    assert [phase["title"] for phase in shown["phases"]] == [CREATE, TEST]
+    assert any("pending|active|completed|failed" in warning for warning in shown["warnings"])
+    calculator.run("done")
+    assert calculator.statuses == ["completed", "active"]
