@@ -79,7 +79,7 @@ def test_a_running_agent_is_not_asked_for_again(hybrid: World) -> None:
     told = hybrid.model.of("main")[-1].last
     session.wait()
     assert statuses(hybrid) == ["completed", "completed"]
-    assert "Its prompt:" not in told
+    assert "Agent call:" not in told
 
 
 def test_a_stopped_agent_fails_its_phase(hybrid: World) -> None:
