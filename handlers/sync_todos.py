@@ -91,6 +91,7 @@ def _launch(event: PreToolUse | PostToolUse | PostToolUseFailure, context: Conte
         given.get("subagent_type", ""),
         given.get("description", ""),
         given.get("prompt", ""),
+        begun=not isinstance(event, PreToolUse),
     )
 
 

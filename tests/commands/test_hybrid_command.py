@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.errors import TransitionError
 from holdfast.project import Project
 from holdfast.survival import owners, todolists
 from holdfast.workflow.formats import hybrid
@@ -36,9 +37,81 @@ def statuses(root: Path) -> list[str]:
 @pytest.mark.parametrize("name", ["phase_1", "1", "Test it"])
 def test_a_phase_is_named_by_id_number_or_title(root: Path, name: str) -> None:
     """The number counts from 0, as in the id."""
+    holdfast("hybrid", "phase", name, "--status", "active", root=root)
     holdfast("hybrid", "phase", name, "--context", "noted", root=root)
 
     assert [phase["context_for_next"] for phase in phases(root)] == ["", "noted", ""]
+
+
+@pytest.mark.parametrize("status", ["completed", "failed"])
+def test_a_phase_does_not_end_beside_one_that_is_active(root: Path, status: str) -> None:
+    """R000-14, R000-15: one at a time; only the start of the phase that is due may have been forgotten (I000-6)."""
+    holdfast("next", root=root)
+    for verb in (("hybrid", "phase", "1"), ("update", "--phase", "2")):
+        said = holdfast(*verb, "--status", status, root=root, code=1).err
+        assert "phase phase_0 is active, and only one can be" in said
+    assert statuses(root) == ["active", "pending", "pending"]
+
+    holdfast("done", root=root)
+    holdfast("hybrid", "phase", "1", "--status", status, root=root)
+    assert statuses(root)[1] == status
+
+
+def test_a_phase_that_waits_leaves_nothing_yet(root: Path) -> None:
+    """R000-11, R000-12: no deliverables and no hand-over before it began; its title is free."""
+    for given in (("--context", "x"), ("--deliverable", "a.py")):
+        assert "phase phase_0 is pending" in holdfast("update", *given, root=root, code=1).err
+        assert "phase phase_1 is pending" in holdfast("hybrid", "phase", "1", *given, root=root, code=1).err
+    holdfast("update", "--phase", "Build all", root=root)
+    assert [phase["title"] for phase in phases(root)] == ["Build all", "Test it", "2"]
+    assert phases(root)[0]["context_for_next"] == ""
+
+
+def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
+    """What is given is kept or refused, never dropped."""
+    holdfast("next", root=root)
+    before = (root / ".claude" / "state" / "workflow.json").read_bytes()
+    for verb in (("hybrid", "phase", "0"), ("hybrid", "phase", "0", "--status", "completed"), ("update",)):
+        assert "give --status failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
+    assert (root / ".claude" / "state" / "workflow.json").read_bytes() == before
+    with pytest.raises(TransitionError, match="--status failed"):
+        hybrid.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)
+
+    holdfast("hybrid", "phase", "0", "--status", "failed", root=root)
+    holdfast("hybrid", "phase", "0", "--error", "no disk", root=root)
+    assert "no disk" in holdfast("show", root=root).out
+
+
+def test_a_workflow_without_phases_is_not_done(root: Path) -> None:
+    """R000-13: nothing was completed, and nobody says so."""
+    file = root / ".claude" / "state" / "workflow.json"
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | {"phases": []}))
+    assert "lists no phases" in holdfast("done", root=root, code=1).err
+    assert "completed" in holdfast("done", "--all", root=root).out
+
+
+def test_without_a_ledger_the_completed_workflow_stays_under_another_name(root: Path) -> None:
+    """Nothing is lost: what no archive can keep is kept beside the new one, and said."""
+    holdfast("done", "--all", root=root)
+    ledger = Project.open(root).ledger.file
+    assert ledger is not None
+    for each in ledger.parent.glob(f"{ledger.name}*"):
+        each.unlink()
+    ledger.mkdir()
+    before = (root / ".claude" / "state" / "workflow.json").read_bytes()
+
+    said = holdfast("start", "Next one", "--format", "hybrid", "--phase", "A", root=root).out
+
+    (kept,) = (root / ".claude" / "state").glob("workflow.json.kept-*")
+    assert kept.read_bytes() == before
+    assert f"warning: the workflow before is kept as {kept.name}" in said
+
+
+def test_with_a_ledger_nothing_is_left_beside_the_new_one(root: Path) -> None:
+    """The archive has it."""
+    holdfast("done", "--all", root=root)
+    holdfast("start", "Next one", "--format", "hybrid", "--phase", "A", root=root)
+    assert sorted(each.name for each in (root / ".claude" / "state").glob("workflow.json*")) == ["workflow.json"]
 
 
 def test_a_phase_goes_through_its_statuses(root: Path) -> None:

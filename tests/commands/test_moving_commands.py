@@ -173,10 +173,25 @@ def test_of_several_the_sessions_own_is_moved(tmp_path: Path) -> None:
     assert "several workflows are unfinished" in holdfast("done", root=tmp_path, code=1).err
 
 
+def test_done_says_what_it_completed(tmp_path: Path) -> None:
+    """R001-12: a phase that was completed by an update is not announced as another's end."""
+    holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", "--phase", "Publish", root=tmp_path)
+    holdfast("update", "--status", "completed", root=tmp_path)
+    assert 'Phase "Draft" was completed before; "Review" begins.' in holdfast("done", root=tmp_path).out
+    assert 'Completed phase "Review".' in holdfast("done", root=tmp_path).out
+    assert "The workflow is completed. Its file is removed" in holdfast("done", root=tmp_path).out
+
+
+def test_warnings_are_called_so(tmp_path: Path) -> None:
+    """Who reads the answer sees what is wrong with the file."""
+    holdfast("start", "Book", "--type", "planning", "--phase", "Draft", root=tmp_path)
+    assert "warning: a planning workflow usually has 6 phases" in holdfast("next", root=tmp_path).out
+
+
 def test_a_workflow_is_named_by_id_title_or_path(root: Path) -> None:
     """Every verb takes a name."""
     workflow = only(root)
-    for name in (workflow.id, "Book", "Boo", workflow.place, workflow.ref):
+    for name in (workflow.id, "Book", workflow.place, workflow.ref):
         assert holdfast("next", name, "--json", root=root).json["id"] == workflow.id
     assert "no workflow is named 'Nope'" in holdfast("next", "Nope", root=root, code=1).err
 

@@ -334,6 +334,18 @@ def test_a_finished_phase_is_not_revived(tool: Tool) -> None:
     assert tool.statuses == DONE
 
 
+def test_an_agent_launched_after_the_end_fills_in_nothing(tool: Tool) -> None:
+    """I000-8: only the agent that completed its phase itself has something to add to it."""
+    hybrid.update_phase_status(tool.id, "phase_0", "completed", root=tool.project.root)
+    again = Agent(tool.project, "phase_0 once more")
+    again.about_to()
+    again.returned("DELIVERABLES: other.py\nCONTEXT_FOR_NEXT: something else")
+
+    first = tool.state["phases"][0]
+    assert (first["deliverables"], first["context_for_next"]) == ([], "")
+    assert tool.statuses == DONE
+
+
 def test_an_agents_own_report_is_not_overwritten(tool: Tool) -> None:
     """I000-8: what the agent wrote at the end of its phase stays; the hook's second completion is none."""
     agent = Agent(tool.project)
@@ -396,6 +408,16 @@ def test_a_launch_whose_pretooluse_never_fired_counts(tool: Tool, end: str) -> N
     play(Agent(tool.project), (end,))
 
     assert tool.statuses == (DONE if end == "returned" else FAILED)
+
+
+def test_a_retry_whose_pretooluse_never_fired_counts_only_for_a_phase_it_names(tool: Tool) -> None:
+    """I000-6, I000-9: a forgotten start is caught up with by the agent's name, a retry of what failed is not."""
+    hybrid.update_phase_status(tool.id, "phase_0", "failed", root=tool.project.root)
+    Agent(tool.project, prompt="Something else.").returned()
+    assert tool.statuses == FAILED
+
+    Agent(tool.project, prompt="Try phase_0 again.", number=2).returned()
+    assert tool.statuses == DONE
 
 
 def test_a_background_launch_whose_pretooluse_never_fired_begins_its_phase(tool: Tool) -> None:

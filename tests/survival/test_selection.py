@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.project import Project
-from holdfast.survival import owners, sessions
+from holdfast.survival import archive, owners, sessions
 from holdfast.survival.selection import select
 from holdfast.workflow import formats
 from holdfast.workflow.model import Found
@@ -49,6 +49,28 @@ def test_a_whole_name_goes_before_a_beginning(project: Project, there: list[Work
 
     assert select(project, "Release", None).title == "Release"
     assert select(project, "release", None).title == "Release"
+
+
+def test_to_change_a_workflow_one_names_it_whole(project: Project, there: list[Workflow]) -> None:
+    """A beginning that happens to fit would move another workflow than the one that was meant."""
+    there += [workflow(project.root, "Release notes"), workflow(project.root, "Other")]
+
+    for name in ("Release notes", there[0].id, there[0].place, str(there[0].path), there[0].ref):
+        assert select(project, name, None, whole=True) is there[0]
+    with pytest.raises(HoldfastError, match=r"no workflow is named 'Release'; \S+ \('Release notes'\) begins so"):
+        select(project, "Release", None, whole=True)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_whole_name_of_a_completed_one_goes_before_a_beginning(
+    project: Project, there: list[Workflow], whole: bool
+) -> None:
+    """Who names what is over is told so, and gets no other."""
+    archive.keep(project, workflow(project.root, "Release", status="completed"), "2026-01-02T03:04:05Z")
+    there += [workflow(project.root, "Release notes")]
+
+    with pytest.raises(HoldfastError, match="'Release' was completed at 2026-01-02"):
+        select(project, "Release", None, whole=whole)
 
 
 def test_a_finished_workflow_can_be_named(project: Project, there: list[Workflow]) -> None:

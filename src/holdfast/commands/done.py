@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.commands import moving, options
 from holdfast.workflow import formats
+
+if TYPE_CHECKING:
+    from holdfast.workflow.model import Step, Workflow
 
 
 @click.command(name="done")
@@ -21,5 +26,13 @@ def command(workflow_id: str | None, note: str, everything: bool, as_json: bool,
     keeper = formats.get(workflow.format)
     due = keeper.step(workflow)
     after = keeper.done(project, workflow, note=note, everything=everything)
-    news = "The workflow is completed." if after.finished or due is None else f'Completed phase "{due.title}".'
-    moving.tell(after, as_json, news)
+    moving.tell(after, as_json, _news(workflow, due, after))
+
+
+def _news(before: Workflow, due: Step | None, after: Workflow) -> str:
+    if after.finished or due is None:
+        gone = "" if after.path.exists() else f" Its file is removed; `holdfast show {after.id}` still shows it."
+        return f"The workflow is completed.{gone}"
+    if (after.current, after.phase_status) == (due.number, "active"):  # it was completed already, and is left now
+        return f'Phase "{before.phase}" was completed before; "{after.phase}" begins.'
+    return f'Completed phase "{due.title}".'

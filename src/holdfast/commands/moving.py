@@ -20,7 +20,7 @@ def find(project: Project, workflow_id: str | None) -> Workflow:
         HoldfastError: there is none, or it could be several.
     """
     settle(project)
-    workflow = selection.select(project, workflow_id, options.session())
+    workflow = selection.select(project, workflow_id, options.session(), whole=True)
     take(project, workflow)
     return workflow
 
@@ -45,7 +45,7 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
     if as_json:
         options.print_json(views.step(workflow, step))
         return
-    lines = [news, views.table((workflow,)), *workflow.warnings]
+    lines = [news, views.table((workflow,)), *(f"warning: {each}" for each in workflow.warnings)]
     if step:
         lines += [
             "",

@@ -146,14 +146,14 @@ def same(one: Any, other: Any) -> bool:
         return False
 
 
-def copy_aside(path: Path, raw: bytes) -> Path:
-    """Write what a broken file holds to `<name>.corrupt-<time>` beside it and return that path; the file stays.
+def copy_aside(path: Path, raw: bytes, why: str = "corrupt") -> Path:
+    """Write what a file holds to `<name>.<why>-<time>` beside it and return that path; the file stays.
 
     Raises StateError.
     """
     mode = stat.S_IMODE(path.lstat().st_mode) if path.exists() else 0o600
     while True:
-        target = _aside(path)
+        target = _aside(path, why)
         with suppress(ChangedError):
             atomic.replace(target, raw, None, mode=mode)
             return target
@@ -173,10 +173,10 @@ def set_aside(path: Path) -> Path:
     return target
 
 
-def _aside(path: Path) -> Path:
+def _aside(path: Path, why: str = "corrupt") -> Path:
     from holdfast.clock import file_stamp
 
-    base = f"{path.name}.corrupt-{file_stamp()}"
+    base = f"{path.name}.{why}-{file_stamp()}"
     target, number = path.with_name(base), 1
     while os.path.lexists(target):
         number += 1

@@ -53,6 +53,14 @@ def latest(project: Project, path: Path) -> bytes | None:
     return bytes(row["content"]) if row else None
 
 
+def holds(project: Project, path: Path, raw: bytes) -> bool:
+    """Tell whether a content is the latest generation of a state file and will outlive this run."""
+    try:
+        return changed_at(project, path, raw) is not None and project.ledger.problem is None
+    except LedgerError:
+        return False
+
+
 def all(project: Project, path: Path) -> list[dict[str, Any]]:
     """Return the generations of a state file, the latest first.
 

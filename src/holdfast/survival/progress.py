@@ -38,8 +38,20 @@ def mine(project: Project, session: str) -> Workflow | None:
     return next((workflow for workflow in found if not workflow.recovered), None)
 
 
-def launch(project: Project, session: str, tool_use_id: str, agent: str, description: str, prompt: str) -> Moved | None:
+def launch(
+    project: Project,
+    session: str,
+    tool_use_id: str,
+    agent: str,
+    description: str,
+    prompt: str,
+    *,
+    begun: bool = False,
+) -> Moved | None:
     """Note the launch of an agent and start the phase it is for (R000-14, I000-6, I000-15).
+
+    A phase that is completed before its agent is launched is not its own, whatever the prompt names: what that agent
+    reports later fills in nothing.
 
     Args:
         project: where.
@@ -48,6 +60,7 @@ def launch(project: Project, session: str, tool_use_id: str, agent: str, descrip
         agent: `subagent_type`; empty is the client's general-purpose agent.
         description: the call's short description.
         prompt: the call's prompt.
+        begun: the agent runs, or has run, already; it may have completed its phase itself (I000-8).
 
     Returns:
         The phase that became active by it, or None when none did.
@@ -56,7 +69,7 @@ def launch(project: Project, session: str, tool_use_id: str, agent: str, descrip
         return None
     workflow = mine(project, session)
     agent = agent or "general-purpose"
-    phase = hybrid.match_phase(workflow, f"{description}\n{prompt}", agent) if workflow else None
+    phase = _meant(workflow, f"{description}\n{prompt}", agent, begun) if workflow else None
     key = workflow.key if workflow and phase else None
     agents.launched(project, session, tool_use_id, agent, key, phase.id if phase else None)
     if workflow is None or phase is None:
@@ -84,6 +97,16 @@ def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
     A hook never undoes a completion; people can (`holdfast hybrid reopen`).
     """
     return [(due.launch, due.words) for due in agents.disputed(project, session)]
+
+
+def _meant(workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
+    """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
+    phase = hybrid.match_phase(workflow, text, agent)
+    if phase and phase.status == "completed" and not begun:
+        return None
+    if phase and phase.status == "failed" and begun:  # a start is caught up with by name, a retry is not (I000-6)
+        return hybrid.match_phase(workflow, text, "")
+    return phase
 
 
 def _apply(project: Project, session: str, due: Due) -> Moved | None:

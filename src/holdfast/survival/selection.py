@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LISTED = 10  # workflows that an error names
 
 
-def select(project: Project, wanted: str | None, session: str | None) -> Workflow:
+def select(project: Project, wanted: str | None, session: str | None, *, whole: bool = False) -> Workflow:
     """Find the workflow that a command names, or the one it must mean.
 
     Args:
@@ -27,17 +27,14 @@ def select(project: Project, wanted: str | None, session: str | None) -> Workflo
         wanted: an id, a title, a path or the unambiguous beginning of an id or title; None is "the current one".
         session: the session that asks, if a model does: its own workflow is the current one, and another live
             session's never is, unless it is named.
+        whole: only a whole id, title or path will do, as for a command that changes the workflow.
 
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
     """
     workflows = formats.all_found(project).workflows
-    if wanted is not None and not named(workflows, wanted) and (over := archived(project, wanted)):
-        raise HoldfastError(
-            f"{over.workflow.title!r} was completed at {over.completed_at}; `holdfast show {over.workflow.id}` shows it"
-        )
     if wanted is not None:
-        return _only(named(workflows, wanted), f"named {wanted!r}", workflows)
+        return _named(project, workflows, wanted, whole)
     own, free = candidates(project, workflows, session)
     if own:
         return own[0]
@@ -45,13 +42,13 @@ def select(project: Project, wanted: str | None, session: str | None) -> Workflo
     return _only(free, "unfinished" + (f" ({taken} belong to other live sessions)" if taken else ""), workflows)
 
 
-def archived(project: Project, wanted: str) -> Archived | None:
+def archived(project: Project, wanted: str, *, whole: bool = False) -> Archived | None:
     """Return the completed workflow that is named, the latest of several, or None, as without a usable ledger."""
     try:
         rows = archive.kept(project)
     except LedgerError:
         return None
-    found = named([each.workflow for each in rows], wanted)
+    found = named([each.workflow for each in rows], wanted, whole=whole)
     return next((each for each in rows if each.workflow in found[:1]), None)
 
 
@@ -71,11 +68,28 @@ def candidates(
     return own, [each for each in unfinished if owner[each.key] not in others]
 
 
-def named(workflows: Sequence[Workflow], wanted: str) -> list[Workflow]:
-    """Return the workflows that an id, title or path names, or else those whose id or title begins so."""
+def named(workflows: Sequence[Workflow], wanted: str, *, whole: bool = False) -> list[Workflow]:
+    """Return the workflows that an id, title or path names, or else, unless `whole`, those whose name begins so."""
     exact = [each for each in workflows if wanted in (each.id, each.title, each.place, str(each.path), each.ref)]
     begins = [each for each in workflows if each.id.startswith(wanted) or each.title.startswith(wanted)]
-    return exact or begins
+    return exact if exact or whole else begins
+
+
+def _named(project: Project, workflows: Sequence[Workflow], wanted: str, whole: bool) -> Workflow:
+    found = named(workflows, wanted, whole=True)
+    over = None if found else archived(project, wanted, whole=True)  # a whole name goes before a beginning
+    found = found or ([] if over else named(workflows, wanted))
+    over = over or (None if found else archived(project, wanted))
+    if over is not None:
+        raise HoldfastError(
+            f"{over.workflow.title!r} was completed at {over.completed_at}; `holdfast show {over.workflow.id}` shows it"
+        )
+    if whole and len(found) == 1 and not named(found, wanted, whole=True):
+        raise HoldfastError(
+            f"no workflow is named {wanted!r}; {found[0].id} ({found[0].title[:60]!r}) begins so: "
+            "to change it, name it whole"
+        )
+    return _only(found, f"named {wanted!r}", workflows)
 
 
 def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow]) -> Workflow:

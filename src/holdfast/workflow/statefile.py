@@ -138,28 +138,43 @@ def write(project: Project, path: Path, data: dict[str, Any], before: StateFile 
     return StateFile(written, present=written.raw)
 
 
-def discard(project: Project, path: Path, *, why: str) -> None:
+def discard(project: Project, path: Path, *, why: str) -> Path | None:
     """Remove a state file and keep as a generation what it held when it went; a broken one is set aside.
 
-    JSON of another kind is another tool's, and stays. Raises StateError.
+    JSON of another kind is another tool's, and stays. Where the ledger keeps nothing, a copy stays, which is
+    returned (`keep_aside`). Raises StateError.
     """
     guard(project.root, path)
     try:
         found = document.load(path)
     except (MissingError, NotOurs):
-        return
+        return None
     except StateError:
-        document.set_aside(path)
-        return
+        return document.set_aside(path)
     generations.keep(project, path, found.raw, why=why)
+    aside = keep_aside(project, path, found.raw)
     last = atomic.take(path)
     if last == found.raw:
-        return
+        return aside
     try:  # saved by somebody in this very moment
         document.parse(path, last, found.mtime)
         generations.keep(project, path, last, why=why)
+        return keep_aside(project, path, last)
     except StateError:
-        document.copy_aside(path, last)
+        return document.copy_aside(path, last)
+
+
+def keep_aside(project: Project, path: Path, raw: bytes) -> Path | None:
+    """Keep what a state file holds that is about to go as `<name>.kept-<time>` beside it, if the ledger does not.
+
+    Returns the copy, None where the ledger has it. Raises StateError.
+    """
+    if generations.holds(project, path, raw):
+        return None
+    aside = document.copy_aside(path, raw, "kept")
+    problem = project.ledger.problem or "the ledger refused it"
+    log.write("warning", f"{path}: what it held was kept as {aside.name}, for {problem}")
+    return aside
 
 
 def set_aside(project: Project, path: Path) -> Path:

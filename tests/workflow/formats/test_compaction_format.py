@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import MissingError, TransitionError
-from holdfast.survival import generations
+from holdfast.survival import generations, history
 from holdfast.workflow import formats
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.model import Changes, Start, Workflow
@@ -199,7 +200,8 @@ def test_a_hand_kept_file_keeps_its_style_and_unknown_keys(project: Project, put
     assert written.startswith('{\r\n\t"zeta"')
     assert "\n" not in written.replace("\r\n", "")
     assert data_of(after)["phase"] == {"current": 2, "total": 3, "name": "Phase 2", "extra": 0, "status": "in_progress"}
-    assert list(data_of(after)) == ["zeta", "workflow", "phase"]
+    assert list(data_of(after)) == ["zeta", "workflow", "phase", "context"]
+    assert data_of(after)["context"] == {"phases": ["A"]}  # the title of a phase that is behind
 
 
 def test_find_gives_one_workflow_a_name_from_its_newest_file(project: Project, put: Put) -> None:
@@ -217,6 +219,69 @@ def test_files_of_one_moment_are_ordered_by_name(project: Project, put: Put) -> 
     for name in ("b", "a"):
         put(f"{FOLDER}/{name}/state-{name}.json", {"workflow": name, "phase": 1})
     assert [each.title for each in compaction.find(project).workflows] == ["a", "b"]
+
+
+def test_of_files_of_one_moment_the_one_named_later_is_the_newest(project: Project, put: Put) -> None:
+    """I001-7, R001-01: after a checkout all files have one time; the name still says which is newer."""
+    for stamp, phase in (("20250102_000000", 2), ("20250103_000000", 3), ("20250101_000000", 1)):
+        path = put(f"{FOLDER}/x/state-x-{stamp}.json", {"workflow": "X", "phase": phase})
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    (workflow,) = compaction.find(project).workflows
+    assert (workflow.current, len(workflow.warnings) > 0) == (3, True)
+
+
+def test_the_title_of_a_phase_outlives_it(project: Project) -> None:
+    """R001-12: what a phase was called, by its start, by an update or by hand, is known after the next one began."""
+    workflow = compaction.start(project, Start(title="X", total=4, phases=(("Design", ""), ("Build", "coder"))))
+    workflow = compaction.update(project, workflow, Changes(phase="Sketch"))
+    for name in ("Build", "Review", "Ship"):
+        workflow = compaction.done(project, workflow)
+        workflow = compaction.update(project, workflow, Changes(phase=name))
+    assert [phase.title for phase in workflow.phases] == ["Sketch", "Build", "Review", "Ship"]
+    assert workflow.phases[1].agent == "coder"
+    assert "phases" not in workflow.context
+
+
+def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Project, put: Put) -> None:
+    """R001-05: the context is free; a title finds no place where somebody keeps something else."""
+    theirs = {"phases": [1, 2], "note": "x"}
+    state = {"workflow": "X", "phase": {"current": 1, "total": 3, "name": "A"}, "context": theirs}
+    put(f"{FOLDER}/x/state-x-20250101_000000.json", state)
+    (workflow,) = compaction.find(project).workflows
+    assert data_of(compaction.done(project, workflow))["context"] == theirs
+
+
+def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Project, put: Put) -> None:
+    """I001-9: from then on the plan's own state has no say."""
+    state = {"workflow": "X", "phase": {"current": 1, "total": 3, "name": "A"}, "required_reading": []}
+    for number, changes in enumerate((Changes(reminders=("r",)), Changes(reading=("a",)), Changes(context={"k": 1}))):
+        derived = state | {"workflow": f"X{number}", "context": {"derived_from": "CLAUDE/Plan/X/PLAN.md"}}
+        put(f"{FOLDER}/x{number}/state-x-20250101_000000.json", derived)
+        (workflow,) = [each for each in compaction.find(project).workflows if each.title == f"X{number}"]
+        assert workflow.origin == "plan"
+        assert compaction.update(project, workflow, changes).origin == "agent"
+
+
+def test_an_error_needs_a_phase_that_is_blocked(project: Project) -> None:
+    """What is given is kept or refused, never dropped."""
+    workflow = started(project)
+    with pytest.raises(TransitionError, match="--status blocked"):
+        compaction.update(project, workflow, Changes(error="no disk"))
+    blocked = compaction.update(project, workflow, Changes(status="blocked", error="no disk"))
+    compaction.update(project, blocked, Changes(error="no tape either"))
+    assert [each.error for each in history.of(project, blocked).phases.values()] == ["no tape either"]
+
+
+def test_without_a_ledger_the_completed_file_stays_under_another_name(project: Project) -> None:
+    """Nothing is lost: what the ledger cannot keep is kept beside it, and said."""
+    workflow = started(project)
+    project.ledger.problem = "the disk is full"
+    after = compaction.done(project, workflow, everything=True)
+    (kept,) = workflow.path.parent.iterdir()
+    assert kept.name.startswith(f"{workflow.path.name}.kept-")
+    assert json.loads(kept.read_bytes())["phase"]["status"] == "completed"
+    assert any(kept.name in warning for warning in after.warnings)
+    assert compaction.find(project).workflows == ()
 
 
 def test_a_broken_newest_file_gives_the_next_one_and_a_problem(project: Project, put: Put) -> None:

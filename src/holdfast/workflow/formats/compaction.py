@@ -157,7 +157,7 @@ def _updated(data: dict[str, Any], now: Workflow, changes: Changes) -> dict[str,
     word = WORDS[changes.status] if changes.status else None
     if any(value is not None for value in (changes.current, changes.total, changes.phase, word)):
         data = _at(data, now, current=changes.current, total=changes.total, name=changes.phase, status=word)
-    data = _noted(data, now, changes.handover or "")
+    data = _noted(_touched(data), now, changes.handover or "")
     for key, new in (
         ("required_reading", tuple(map(values.at, changes.reading))),
         ("key_reminders", changes.reminders),
@@ -176,6 +176,8 @@ def _check(now: Workflow, changes: Changes, *, counted: bool) -> None:
         raise TransitionError(f"phase {current} is not one of the {total} phases of {quoted(now.title)}")
     if changes.status and changes.status not in WORDS:
         raise TransitionError(f"a {NAME} phase cannot be {changes.status}; it can be {', '.join(WORDS)}")
+    if changes.error and (changes.status or now.phase_status) != "blocked":
+        raise TransitionError("an error belongs to a phase that is blocked; give --status blocked with it")
     if changes.deliverables:
         raise TransitionError(f"the {NAME} format keeps no deliverables; use a note or a context value")
 
@@ -189,17 +191,24 @@ def _at(
     name: str | None = None,
     status: str | None = None,
 ) -> dict[str, Any]:
-    """Return the state with its phase changed; a plan's workflow that somebody moves is an agent's from then on."""
+    """Return the state with its phase changed, and the title of the one that was current kept."""
     where = spot(data, [])
     moves = current is not None and current != where.current
-    phase = data.get("phase")
-    context = data.get("context")
-    if isinstance(context, dict) and files.DERIVED in context:
-        data["context"] = {key: value for key, value in context.items() if key != files.DERIVED}
+    data, phase = _touched(data), data.get("phase")
+    if moves:
+        data = files.titled(data, where.current, where.name)
     name = name or (files.title_of(now, current) if moves and current else None)
     status = status or ("in_progress" if moves else None)
     data["phase"] = moved(phase, where, current=current, total=total, name=name, status=status)
     return data
+
+
+def _touched(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the state as an agent's own: a plan's workflow that somebody changes is no longer derived (I001-9)."""
+    context = values.mapping(data.get("context"), "context", [])
+    if files.DERIVED not in context:
+        return data
+    return {**data, "context": {key: value for key, value in context.items() if key != files.DERIVED}}
 
 
 def _noted(data: dict[str, Any], now: Workflow, note: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import log
@@ -32,13 +33,15 @@ def complete(project: Project, entry: Entry) -> Workflow:
     # The tombstone first: killed between the two, the worst is a finished file left over, not a workflow revived.
     _bury(project, workflow)
     entries, _ = files.scan(project)
+    asides = []
     same = {each.workflow.path for each in entries if names.key(each.workflow.title) == names.key(workflow.title)}
     for path in sorted(same | {workflow.path}):
-        statefile.discard(project, path, why="complete")
+        asides.append(statefile.discard(project, path, why="complete"))
         for left_over in path.parent.glob(f".{path.name}.*.tmp"):  # of a writer that was killed; nobody writes now
             left_over.unlink(missing_ok=True)
         _remove_empty(project, path.parent)
-    return workflow
+    warnings = [f"{path.name} stays in {path.parent}, for the ledger has not kept it" for path in asides if path]
+    return replace(workflow, warnings=(*workflow.warnings, *warnings))
 
 
 def _bury(project: Project, workflow: Workflow) -> None:

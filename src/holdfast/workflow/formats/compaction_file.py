@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ TYPES = ("planning", "qa-loop", "implementation", "custom")
 PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # our own keys of the free `context` (R001-05)
 
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}
+_STAMP = re.compile(r"\d{8}_\d{6}")
 _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
 
 
@@ -42,7 +44,10 @@ def folder(project: Project) -> Path:
 
 
 def scan(project: Project) -> tuple[list[Entry], list[Problem]]:
-    """Return every state file that is one, the last changed first (ties by path), and a problem for each other."""
+    """Return every state file that is one, the last changed first, and a problem for each other.
+
+    Of files changed at the same moment, as after a checkout, the one with the later time in its name goes first.
+    """
     entries: list[Entry] = []
     problems: list[Problem] = []
     for path in folder(project).glob("*/state-*.json"):
@@ -56,7 +61,8 @@ def scan(project: Project) -> tuple[list[Entry], list[Problem]]:
         entries.append(entry)
         if entry.file.broken:
             problems.append(Problem(path, f"{entry.file.broken}; its last generation is used"))
-    entries.sort(key=lambda entry: (-entry.file.document.mtime, entry.workflow.path))
+    entries.sort(key=lambda entry: entry.workflow.path)
+    entries.sort(key=lambda entry: (entry.file.document.mtime, _named_at(entry)), reverse=True)
     return entries, sorted(problems, key=lambda problem: problem.path)
 
 
@@ -175,9 +181,29 @@ def new_path(project: Project, name: str) -> Path:
     return path
 
 
+def titled(data: dict[str, Any], number: int, title: str) -> dict[str, Any]:
+    """Return the state with a phase's title among those its context lists, where the current one is not enough.
+
+    A list that is not ours, or a title that stands there already, stays as it is.
+    """
+    context = dict(values.mapping(data.get("context"), "context", []))
+    listed = context.get(PHASES, [])
+    if not title or title == f"Phase {number}" or (listed and not _titles(listed)) or not isinstance(listed, list):
+        return data
+    kept = [*listed, *[""] * (number - len(listed))]
+    old = kept[number - 1]
+    kept[number - 1] = {**old, "title": title} if isinstance(old, dict) else title
+    return data if kept == listed else {**data, "context": {**context, PHASES: kept}}
+
+
 def title_of(workflow: Workflow, number: int) -> str:
     """Return the title of a phase by its number, `Phase N` where none is known."""
     return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
+
+
+def _named_at(entry: Entry) -> str:
+    """Return the time in a state file's name (R001-01), empty where there is none."""
+    return "".join(_STAMP.findall(entry.workflow.path.name)[-1:])
 
 
 def _is_ours(data: Mapping[str, Any]) -> bool:

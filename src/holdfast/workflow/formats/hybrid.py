@@ -79,10 +79,12 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     """Complete the current phase, leave `note` for the next and start it; the last one completes the workflow.
 
     When somebody else completed the phase meanwhile nothing happens. Raises TransitionError when it failed, or when
-    the workflow was completed already.
+    the workflow was completed already or lists no phases.
     """
     if workflow.finished:
         raise TransitionError(f"{workflow.id} is completed; `holdfast hybrid reopen PHASE` makes a phase active again")
+    if not workflow.phases and not everything:
+        raise TransitionError(f"{workflow.place} lists no phases; `holdfast done --all` completes the workflow")
 
     def edit(data: dict[str, Any]) -> None:
         store.expect(data, workflow.id)
@@ -146,6 +148,8 @@ def move(
     def edit(data: dict[str, Any]) -> None:
         index = store.index_of(data, phase_id)
         moves.move(data, index, status, deliverables=deliverables, handover=handover, advance=advance, by=by)
+        if by == "person":
+            moves.check_error(data, index, error)
 
     return store.change(project, edit, why=f"{phase_id} {status or 'noted'}", error=error)
 
@@ -183,3 +187,4 @@ def _apply(data: dict[str, Any], changes: Changes) -> None:
         moves.move(data, index, status, deliverables=changes.deliverables, handover=changes.handover or "")
         if changes.phase:
             data["phases"][index]["title"] = changes.phase
+    moves.check_error(data, index, changes.error)

@@ -58,6 +58,7 @@ def update_phase_status(
         index = store.index_of(data, phase_id)
         given, handover = deliverables or (), context_for_next or ""
         moves.move(data, index, status, deliverables=given, handover=handover, advance=advance)
+        moves.check_error(data, index, error)
 
     workflow, _ = store.change(_project(root), edit, why=f"{phase_id} {status}", error=error)
     state: dict[str, Any] = json.loads(workflow.raw)

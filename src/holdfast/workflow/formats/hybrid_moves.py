@@ -43,6 +43,8 @@ def move(
     phase = _opened(data, index)
     old = files.status(phase["status"]) or "pending"
     refusal = _refusal(data, index, old, status) if status not in (None, old) else ""
+    if by == "person":
+        refusal = refusal or _early(data, index, old, status, noted=bool(deliverables or handover))
     if refusal and by == "person":
         raise TransitionError(refusal)
     if refusal:
@@ -63,6 +65,12 @@ def reopen(data: dict[str, Any], index: int) -> None:
             _opened(data, other)["status"] = "pending"
     phase["status"] = "active"
     _settle(data, index, advance=False)
+
+
+def check_error(data: dict[str, Any], index: int | None, error: str) -> None:
+    """Raise TransitionError over the error text of a phase that did not fail: nobody would ever see it."""
+    if error and (index is None or _statuses(data)[index] != "failed"):
+        raise TransitionError("an error belongs to a phase that failed; give --status failed with it")
 
 
 def due(data: dict[str, Any]) -> int | None:
@@ -125,6 +133,23 @@ def _refusal(data: dict[str, Any], index: int, old: Status, new: Status | None) 
         return f"phase {name} cannot go from {old} to {new}"
     if new == "active":
         return _obstacle(data, index)
+    return ""
+
+
+def _early(data: dict[str, Any], index: int, old: Status, new: Status | None, *, noted: bool) -> str:
+    """Return why a person cannot say yet how a phase ended, or nothing.
+
+    A forgotten start is caught up with (I000-6), but not past another phase that is active or failed; a hook may: the
+    agents of several phases can run side by side, and what they did is done.
+    """
+    name = data["phases"][index]["id"]
+    if old != "pending":
+        return ""
+    if new in ("completed", "failed"):
+        return _obstacle(data, index)
+    if new is None and noted:
+        begin = f"`holdfast hybrid phase {name} --status active`"
+        return f"phase {name} is pending, so it leaves nothing yet; begin it first: {begin}"
     return ""
 
 

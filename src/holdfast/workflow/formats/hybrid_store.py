@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
 from holdfast.state.lock import locked
-from holdfast.survival import history
+from holdfast.survival import generations, history
 from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import hybrid_extra, hybrid_view
 from holdfast.workflow.formats import hybrid_file as files
@@ -93,10 +94,16 @@ def _created(project: Project, start: Start) -> Workflow:
     before = _replaceable(project)
     if before is not None:  # it may have been completed by hand, and its file gives way now
         history.observe(project, view(project, before))
+        generations.keep(project, before.path, before.document.raw, why="before start")
+    aside = statefile.keep_aside(project, before.path, before.document.raw) if before else None
     id_ = _new_id(before)
     hybrid_extra.begin(project, id_, start)  # first: killed between the two, it is nobody's, and nothing is lost
     data = files.fresh(id_, start.title, start.phases)
-    return _noted(project, statefile.write(project, files.path(project), data, before, why="start"))
+    workflow = _noted(project, statefile.write(project, files.path(project), data, before, why="start"))
+    if aside is None:
+        return workflow
+    warning = f"the workflow before is kept as {aside.name} beside {workflow.place}: the ledger could not keep it"
+    return replace(workflow, warnings=(*workflow.warnings, warning))
 
 
 def _noted(project: Project, file: StateFile, error: str = "") -> Workflow:
