@@ -42,6 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     (folder / "run").mkdir(mode=0o700)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setattr(log, "_lowest", "info")
+    monkeypatch.setattr(log, "_root", "")
     return folder
 
 

@@ -29,6 +29,25 @@ def test_one_line_with_time_level_and_fields(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
+def test_a_line_names_its_project_and_is_found_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All projects share the log: the one that is open, else the one a hook runs for; what names none is everyone's."""
+    here, there = tmp_path / "here", tmp_path / "over there's"
+    log.write("error", "nobody's")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(there))
+    log.write("error", "of a hook")
+    log.set_project(here)
+    log.write("error", "x" * 9_000)
+    log.write("error", "of here", project="/forged")
+
+    assert log.tail(1)[0].endswith(f" error of here project=/forged project={here}")
+    assert [line.split()[2] for line in log.tail(9, project=here)] == ["nobody's", "x" * 8_192 + "…", "of"]
+    assert [line.split(" ", 2)[2] for line in log.tail(9, project=there)] == [
+        "nobody's",
+        f'of a hook project="{there}"',
+    ]
+    assert len(log.tail(2, project=here)) == 2
+
+
 def test_the_log_is_private() -> None:
     """Only the user may read the log."""
     log.write("info", "x")

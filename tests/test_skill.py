@@ -78,6 +78,17 @@ def test_every_call_it_names_is_one(call: str) -> None:
     assert {word for word in words if word.startswith("--")} <= options
 
 
+@pytest.mark.parametrize("call", [call for call in CALLS if call in TEXTS["skill"] and "--protocol" not in call])
+def test_every_command_it_names_takes_json(call: str) -> None:
+    """It says so."""
+    assert "Every command named here takes `--json`." in TEXTS["skill"]
+    words = shlex.split(call)[1:]
+    command: click.Command = import_module(f"holdfast.commands.{words[0]}").command
+    if isinstance(command, click.Group):
+        command = command.commands[words[1]]
+    assert "--json" in {option for parameter in command.params for option in parameter.opts}
+
+
 def test_enough_calls_were_found() -> None:
     """The pattern above finds what the texts name."""
     assert len(CALLS) > 15

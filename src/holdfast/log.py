@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
@@ -19,7 +20,9 @@ LIMIT = 1024 * 1024  # bytes; then the file is rotated to `.1`
 _LONGEST = 8 * 1024  # characters of one line
 _READ = 64 * 1024  # characters of a message that are looked at
 _RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
+_OF_PROJECT = re.compile(r""" project=(?:\S+|'.*'|".*")$""")
 _lowest: Level = "info"
+_root = ""
 
 
 def set_level(level: Level) -> None:
@@ -28,9 +31,16 @@ def set_level(level: Level) -> None:
     _lowest = level
 
 
+def set_project(root: Path) -> None:
+    """Name the project at `root` in every line from now on in this process: all projects share the log."""
+    global _root
+    _root = str(root)
+
+
 def write(level: Level, message: str, **fields: object) -> None:
     """Append one line: UTC time, level, message and `name=value` fields, secrets redacted, control characters escaped.
 
+    The last field is the project, where one is known: the one that was set, or the one a hook runs for.
     Never raises and never prints: a log that cannot be written must not cost the event.
     """
     if _RANKS.get(level, 3) < _RANKS[_lowest]:
@@ -38,11 +48,16 @@ def write(level: Level, message: str, **fields: object) -> None:
     with suppress(Exception):
         from holdfast.paths import log_file
 
-        _append(log_file(), f"{stamp()} {level} {_line(message, fields)}\n".encode())
+        root = _root or os.environ.get("CLAUDE_PROJECT_DIR", "")
+        about = f" {_about(root)}" if root else ""
+        _append(log_file(), f"{stamp()} {level} {_line(message, fields)}{about}\n".encode())
 
 
-def tail(count: int) -> list[str]:
-    """Return the last `count` lines, oldest first; fewer or none if there are no more."""
+def tail(count: int, *, project: Path | None = None) -> list[str]:
+    """Return the last `count` lines, oldest first; fewer or none if there are no more.
+
+    With `project`, a root, only those about it, and those that name no project.
+    """
     from holdfast.paths import log_file
 
     file, lines = log_file(), list[str]()
@@ -50,7 +65,16 @@ def tail(count: int) -> list[str]:
         if len(lines) < count:
             with suppress(OSError):
                 lines = place.read_text("utf-8", "replace").splitlines() + lines
+        if project is not None:
+            about = f" {_about(str(project))}"
+            lines = [line for line in lines if line.endswith(about) or not _OF_PROJECT.search(line)]
     return lines[-count:] if count > 0 else []
+
+
+def _about(root: str) -> str:
+    from holdfast.state.redact import redact
+
+    return _escape(_field("project", redact(os.path.realpath(root))))
 
 
 def _line(message: str, fields: dict[str, object]) -> str:
@@ -58,10 +82,13 @@ def _line(message: str, fields: dict[str, object]) -> str:
 
     parts = [redact(_text(message))]
     for name, value in fields.items():
-        text = MASK if secret_name(name) else redact(_text(value))
-        parts.append(f"{name}={text}" if text and " " not in text else f"{name}={text!r}")
+        parts.append(_field(name, MASK if secret_name(name) else redact(_text(value))))
     line = " ".join(parts)
     return _escape(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…")
+
+
+def _field(name: str, text: str) -> str:
+    return f"{name}={text}" if text and " " not in text else f"{name}={text!r}"
 
 
 def _text(value: object) -> str:

@@ -34,6 +34,7 @@ class Project:
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
         log.set_level(loaded.config.log_level)
+        log.set_project(real)
         for problem in loaded.problems:
             log.write("warning", problem)
         for key in loaded.ignored:

@@ -6,7 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.cells import cell_len
 
+from holdfast.project import Project
+from holdfast.project import Project
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -18,6 +21,20 @@ def root(tmp_path: Path) -> Path:
     """A project of the test's own."""
     (tmp_path / "project" / ".claude").mkdir(parents=True)
     return tmp_path / "project"
+
+
+def test_an_archive_that_cannot_be_read_is_not_empty(root: Path) -> None:
+    """Nobody is told that nothing was completed when that is not known."""
+    file = Project.open(root).ledger.file
+    assert file is not None
+    for each in file.parent.glob(f"{file.name}*"):
+        each.unlink()
+    file.mkdir()
+
+    said = holdfast("list", "--archive", root=root)
+    assert said.out == ""
+    assert "warning: " in said.err and str(file) in said.err
+    assert holdfast("list", "--archive", "--json", root=root).json == []
 
 
 def test_the_archive_lists_what_was_completed(root: Path) -> None:
@@ -100,12 +117,96 @@ def test_a_template_that_cannot_be_used_is_named(root: Path) -> None:
     (root / ".claude" / "templates").mkdir()
     (root / ".claude" / "templates" / "bad.toml").write_text("phases = 1")
     said = holdfast("list", "--templates", root=root)
-    assert "bad.toml: key 'phases'" in said.err
+    assert "bad.toml: phases: write a list of one or more titles" in said.err
     assert "planning" in said.out
-    assert "bad.toml: key 'phases'" in holdfast("start", "T", "--template", "bad", root=root, code=1).err
+    assert "bad.toml: phases: write a list" in holdfast("start", "T", "--template", "bad", root=root, code=1).err
     assert not list(root.glob("untracked/**/*.json"))
 
 
 def test_two_lists_at_once_are_a_wrong_call(root: Path) -> None:
     """Not one of them silently."""
     assert "two different lists" in holdfast("list", "--archive", "--templates", root=root, code=2).err
+
+
+ODD = "[bold]x[/bold] \x1b[31mred\x1b[0m \x1b]0;t\x07 \u202e中文 😀 :smile:\nend"
+HARMLESS = "[bold]x[/bold] [31mred[0m ]0;t 中文 😀 :smile: end"
+
+
+def rows_of(root: Path, *more: str) -> list[str]:
+    """Return the lines of a list."""
+    return holdfast("list", *more, root=root).out.splitlines()
+
+
+def test_a_list_has_columns(root: Path) -> None:
+    """Status, position, title and phase, and what names it; each starts where the one above does."""
+    holdfast("start", "Pages", "--phase", "A", root=root)
+    holdfast("start", "Ship", "--format", "hybrid", *(["--phase", "A"] * 12), root=root)
+    holdfast("done", "--all", "Ship", root=root)
+
+    said = {line.split()[2]: line for line in rows_of(root)}
+    assert said["Ship"].startswith("completed  12/12  Ship  (hybrid wf_")
+    assert said["Pages"].startswith("active     1/1    Pages · A  (compaction state-pages-")
+
+
+@pytest.mark.parametrize("more", [(), ("--archive",)])
+def test_titles_are_shown_harmlessly(root: Path, more: tuple[str, ...]) -> None:
+    """Markup, colours, titles of terminals, directions and line breaks in a title are text, or gone."""
+    holdfast("start", ODD, "--phase", "A", root=root)
+    if more:
+        holdfast("done", root=root)
+
+    (line,) = rows_of(root, *more)
+    assert HARMLESS in line
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_on_a_terminal_long_titles_go_on_under_their_beginning(
+    root: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """No line is wider than the terminal, but for a long name: it is never divided, so that it can be copied."""
+    holdfast("start", "中文 title " * 30, "--phase", "phase " * 20, root=root)
+    holdfast("start", "Short", "--phase", "A", root=root)
+    monkeypatch.setenv("COLUMNS", str(width))
+
+    lines = rows_of(root)
+    names = [row["id"] for row in holdfast("list", "--json", root=root).json]
+    assert (f"active  1/1  Short · A  (compaction {names[0]})" in lines) is (width == 80)
+    assert (f"  (compaction {names[0]})" in lines) is (width == 40)
+    assert f"  (compaction {names[1]})" in lines
+    assert all(cell_len(line) <= width or line.startswith("  (") for line in lines)
+    beginnings = [line for line in lines if line.startswith("active  1/1  ")]
+    assert len(beginnings) == 2
+    assert all(line.startswith((" " * 13, "  (")) for line in lines if line not in beginnings)
+
+
+def test_wide_characters_count_as_wide_as_they_are(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that has no more characters than the terminal has columns may still be too wide for it."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    holdfast("start", "中文中文", "--phase", "A", root=root)
+    (line,) = rows_of(root)
+    monkeypatch.setenv("COLUMNS", str(len(line)))
+    assert len(rows_of(root)) == 2
+    monkeypatch.setenv("COLUMNS", str(cell_len(line)))
+    assert rows_of(root) == [line]
+
+
+def test_elsewhere_a_workflow_is_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For programs that search lines."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    holdfast("start", "title " * 40, "--phase", "phase " * 20, root=root)
+
+    (line,) = rows_of(root)
+    assert len(line) > 300
+
+
+def test_the_archive_says_which_is_another_worktrees(root: Path) -> None:
+    """It is shared by all checkouts of a repository."""
+    holdfast("start", "Pages", "--phase", "A", root=root)
+    holdfast("done", root=root)
+    assert ", in " not in rows_of(root, "--archive")[0]
+
+    project = Project.open(root)
+    project.ledger.run("UPDATE archive SET worktree = '/elsewhere'")
+    project.close()
+    assert rows_of(root, "--archive")[0].endswith(", in /elsewhere)")

@@ -164,6 +164,32 @@ def test_status_shows_what_failed(compacted: HoldfastProject) -> None:
     assert "Not read" in text
 
 
+def test_status_shows_what_is_completed_as_that(tmp_path: Path) -> None:
+    """In either format where its file stays: all of its phases, and not none."""
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "One", "--phase", "Two", root=tmp_path)
+    assert "Tool: pending, 0/2 (hybrid)" in holdfast("status", root=tmp_path).out
+    holdfast("done", "--all", root=tmp_path)
+
+    assert "Tool: completed, 2/2 (hybrid)" in holdfast("status", root=tmp_path).out
+    assert holdfast("status", "--json", root=tmp_path).json["workflows"][0]["position"] == "2/2"
+
+
+def test_status_shows_no_other_projects_warnings(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """All projects share the log; what names none concerns all."""
+    there = holdfast_project({".claude/holdfast.toml": "tood = 1\n"})
+    there.fire("Stop", "Stop")
+    assert any("tood" in line for line in holdfast("status", "--json", root=there.root).json["log"])
+    here = there.root.parent / "another project"
+    here.mkdir()
+
+    said = holdfast("status", "--json", root=here).json
+    assert said["log"] == []
+    (here / ".claude").mkdir()
+    (here / ".claude" / "holdfast.toml").write_text("fromat = 1\n")
+    (line,) = holdfast("status", "--json", root=here).json["log"]
+    assert "fromat" in line
+
+
 def test_status_of_an_empty_project_is_short(tmp_path: Path) -> None:
     """Where it looks and where its ledger lies, and no empty headings."""
     said = holdfast("status", root=tmp_path).out

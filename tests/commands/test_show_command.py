@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,6 +15,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.text import Text
 
 from holdfast import recorded
 from holdfast.commands import moments, page, sheet
@@ -399,13 +401,80 @@ def test_it_needs_a_name_where_there_are_several(project: HoldfastProject) -> No
     assert holdfast("show", "--json", "Book", root=project.root).json["title"] == "Book"
 
 
-@pytest.mark.parametrize("name", [(), ("Nothing",)])
-def test_there_may_be_none(project: HoldfastProject, name: tuple[str, ...]) -> None:
-    """A sentence, and how to begin; the archive is asked only for a name."""
+def test_where_none_is_in_progress_the_last_completed_one_is_shown(
+    project: HoldfastProject, at: Callable[..., None]
+) -> None:
+    """With a line that says so and when it was completed, whether its file is still there or not."""
+    assert "there is no workflow in" in (said := holdfast("show", root=project.root, code=1).err)
+    assert "`holdfast start TITLE` begins one" in said
+    holdfast("start", "Book", "--phase", "Draft", root=project.root)
+    at("10:05:00")
+    holdfast("done", root=project.root)
+    at("10:10:00")
+
+    assert shown(project).startswith(
+        page_of("""
+        No workflow is in progress here. The last one is completed:
+
+        Book
+        completed, 1/1, 100%, took 5m 00s
+        completed 5 min ago (2026-03-01 10:05:00 UTC), kept in the archive
+        """)
+    )
+    assert holdfast("show", "--json", root=project.root).json["title"] == "Book"
+    assert shown(project, "Book").startswith("Book\ncompleted, "), "whoever names it knows"
+
+    hybrid(project)
+    state = project.root / ".claude" / "state" / "workflow.json"
+    state.write_text(state.read_text().replace('"pending"', '"completed"'))
+    at("10:20:00")
+    assert "The last one is completed:\n\nCreate calculator.py\n" in (said := shown(project))
+    assert "\ncompleted 10 min ago (2026-03-01 10:10:00 UTC)\n" in said, "by hand, in its file"
+    archived = holdfast("list", "--archive", "--json", root=project.root).json
+    assert {row["title"] for row in archived} == {"Book", "Create calculator.py"}, "what is shown was seen"
+
+    holdfast("start", "Next", "--phase", "One", root=project.root)
+    assert shown(project).startswith("Next\nactive, ")
+
+
+def test_a_name_nothing_has_is_an_error(project: HoldfastProject) -> None:
+    """A sentence, and how to begin; the last one is not shown for it."""
     holdfast("start", "Book", "--phase", "Draft", root=project.root)
     holdfast("done", root=project.root)
 
-    assert "holdfast start TITLE" in holdfast("show", *name, root=project.root, code=1).err
+    assert "holdfast start TITLE" in holdfast("show", "Nothing", root=project.root, code=1).err
+
+
+def test_what_keeps_the_last_one_from_being_shown_is_said(project: HoldfastProject) -> None:
+    """A file that cannot be read, a ledger that cannot be used: then nobody knows that none was completed."""
+    project.write({".claude/state/workflow.json": "{"})
+    said = holdfast("show", root=project.root, code=1).err
+    assert ".claude/state/workflow.json cannot be read: " in said
+    assert "none was completed" not in said
+
+    (project.root / ".claude" / "state" / "workflow.json").unlink()
+    folder = project.root.parent / "home" / "state"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "holdfast").write_text("in the way")
+    said = holdfast("show", root=project.root, code=1).err
+    assert "cannot be used" in said
+    assert "none was completed" not in said
+
+
+def test_agents_of_a_workflow_nobody_owns(project: HoldfastProject, at: Callable[..., None]) -> None:
+    """A person started it; a session's agents work meanwhile, and the page says whose they are."""
+    holdfast("start", "Book", "--phase", "Draft", root=project.root)
+    project.fire("SessionStart", "SessionStart-startup")
+    at("10:01:00")
+    project.fire("PreToolUse", "PreToolUse-Agent", tool_input=BUILD)
+    at("10:03:00")
+
+    assert shown(project).split("Agents in flight\n")[1].split("\n\n")[0] == (
+        "  general-purpose\n"
+        f"    in the foreground for 2m 00s (since 10:01:00 UTC), session {ME[:8]}, which\n"
+        "    owns no workflow"
+    )
 
 
 def test_what_is_shown_was_seen(project: HoldfastProject, at: Callable[..., None]) -> None:
@@ -470,6 +539,16 @@ def test_long_titles_hang(tmp_path: Path) -> None:
     assert lines[1].startswith("  ")
     start = next(number for number, line in enumerate(lines) if line.startswith("  [!]  2. A title"))
     assert all(line.startswith(" " * 10) and line[10] != " " for line in lines[start + 1 : start + 4])
+
+
+@pytest.mark.parametrize("word", ["a" * 20, "中" * 10])
+def test_a_line_never_begins_with_the_space_it_was_divided_at(word: str) -> None:
+    """Where a word fills lines to their end; a text's own indents stay."""
+    lines = sheet.Sheet(12)
+    lines.put(Text(f"{word} xy\n  in\n\nlast"), "- ")
+
+    half = word[: len(word) // 2]
+    assert [line.plain for line in lines.lines] == [f"- {half}", f"  {half}", "  xy", "    in", "", "  last"]
 
 
 def test_a_wide_terminal_gets_no_endless_lines(tmp_path: Path) -> None:

@@ -67,6 +67,40 @@ def test_the_hybrid_format_names_an_agent_for_each_phase(tmp_path: Path) -> None
     assert state(tmp_path)["status"] == "pending"
 
 
+def test_a_phase_of_any_format_may_name_its_agent(tmp_path: Path) -> None:
+    """Kept with its title; where none is named there is none, and a title is a text as it always was."""
+    holdfast("start", "Book", "--phase", "Draft @writer", "--phase", "Review", root=tmp_path)
+
+    assert state(tmp_path)["context"]["phases"] == [{"title": "Draft", "agent": "writer"}, "Review"]
+    assert state(tmp_path)["phase"]["name"] == "Draft"
+    assert [(phase.title, phase.agent) for phase in only(tmp_path).phases] == [("Draft", "writer"), ("Review", "")]
+
+
+@pytest.mark.parametrize("kind", formats.NAMES)
+def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, kind: str) -> None:
+    """It may be meant as one; a mail address and a version are not, and programs get JSON alone on stdout."""
+    titles = ("Build@developer", "Test @tester", "Mail bob@example.org", "Go to react@18", "Ask@plug:in @critic", "@x")
+    phases = [argument for title in titles for argument in ("--phase", title)]
+    said = holdfast("start", "Tool", "--format", kind, "--json", *phases, root=tmp_path)
+
+    assert said.json["total"] == 6
+    assert said.err == (
+        'Note: the title of a phase is "Build@developer"; '
+        'an agent has a space before its @, as in "Build @developer".\n'
+    )
+    assert [phase.title for phase in only(tmp_path).phases] == [
+        *("Build@developer", "Test", "Mail bob@example.org", "Go to react@18", "Ask@plug:in", "@x")
+    ]
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_template_without_a_name_is_an_error(tmp_path: Path, name: str) -> None:
+    """And not a workflow without one."""
+    assert "a template needs a name" in holdfast("start", "T", "--template", name, root=tmp_path, code=1).err
+
+    assert formats.all_found(Project.open(tmp_path)).workflows == ()
+
+
 def test_the_configuration_names_the_format(tmp_path: Path) -> None:
     """`format` in holdfast.toml; the option goes before it."""
     (tmp_path / ".claude").mkdir()

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import LedgerError
+from holdfast.errors import LedgerError, StateError
 from holdfast.project import Project
+from holdfast.state import document
 from holdfast.survival import agents, generations, history, owners, seals, sessions, todolists
 from holdfast.survival.history import History
 from holdfast.survival.overview import Restore, Save, Session, Told, as_json, gather
-from holdfast.workflow import todos, views
+from holdfast.workflow import statefile, todos, views
 from holdfast.workflow.model import Found, Phase, Problem
 from tests.handmade import ME, OTHER, THIRD, workflow
 
@@ -153,6 +154,28 @@ def test_the_last_restore_is_the_newest_seal_that_was_claimed(project: Project, 
     assert seen(project, release).last_restore == Restore(when, ME, "2026-03-01T10:00:00.000000Z")
 
 
+def test_what_a_write_that_failed_found_is_no_save(
+    project: Project, at: Any, release: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is kept in the ledger before the write, in case; only what was written counts."""
+    written = statefile.write(project, release.path, {"workflow": "Release"}, None, why="start")
+    at("10:05:00")
+    release.path.write_text('{"workflow": "Release", "by": "hand"}')
+
+    def full(*_: object, **__: object) -> None:
+        raise StateError(release.path, "no space is left")
+
+    monkeypatch.setattr(document, "replace", full)
+    with pytest.raises(StateError):
+        statefile.write(project, release.path, {"workflow": "X"}, statefile.read(project, release.path), why="update")
+
+    assert [each["why"] for each in generations.all(project, release.path)] == ["before update", "start"]
+    expected = Save("2026-03-01T10:00:00.000000Z", why="start")
+    by_hand = replace(release, raw=release.path.read_bytes())
+    assert seen(project, by_hand).last_save == replace(expected, current=False)
+    assert seen(project, replace(release, raw=written.document.raw)).last_save == expected
+
+
 def test_a_restore_without_a_precompact_is_no_save(project: Project, release: Workflow) -> None:
     """Where PreCompact never fired, the spent seal says that something was restored, and no more."""
     compact(project, release, why="none")
@@ -177,6 +200,29 @@ def test_agents_of_every_session_are_in_flight(project: Project, at: Any, releas
     assert runs(overview) == ["mine", "theirs", "my-helper"]
     assert overview.agents[0] == agents.Flight(ME, "builder", "mine", "phase_2", "2026-03-01T10:00:00.000000Z", True)
     assert overview.agents[2].phase is None
+
+
+def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
+    project: Project, at: Any, release: Workflow
+) -> None:
+    """For no phase in particular: of live sessions of this worktree, unless they own another unfinished workflow."""
+    other, over = workflow(project.root, "Other"), workflow(project.root, "Over", status="completed")
+    found = Found((release, other, over))
+    for session in (ME, OTHER, THIRD, "never seen", "elsewhere"):
+        launch(project, session, None, run=f"of {session}", session=session)
+        if session != "never seen":
+            sessions.seen(project, session)
+    owners.own(project, over, ME)
+    owners.own(project, other, OTHER)
+    sessions.ended(project, THIRD)
+    project.ledger.run("UPDATE sessions SET worktree = '/elsewhere' WHERE id = 'elsewhere'")
+
+    assert runs(gather(project, release, found)) == [f"of {ME}"]
+    assert runs(gather(project, other, found)) == [f"of {OTHER}"], "its owner's, nobody else's"
+    assert runs(gather(project, over, found)) == [], "nobody works on what is finished"
+
+    at("11:01:00")
+    assert runs(gather(project, release, found)) == [], "a session that has said nothing for an hour is not live"
 
 
 def test_an_agent_that_ended_is_not_in_flight(project: Project, release: Workflow) -> None:

@@ -11,7 +11,17 @@ import pytest
 
 from holdfast.project import Project
 
-DATA = Path(__file__).parent / "data" / "seeds"
+_DOCUMENTS = Path(__file__).parents[1] / "requirements" / "data"  # kept once, for all tests
+_EXAMPLES = {
+    "compaction-feature-start.json": "document_001/example-1-start.json",
+    "compaction-feature-update.json": "document_001/example-1-update.json",
+    "compaction-migration.json": "document_001/example-3.json",
+    "compaction-qa-loop.json": "document_001/example-2.json",
+    "compaction-required-fields.json": "document_001/required-fields.json",
+    "hybrid-minimal-schema.json": "document_000/minimal-schema.json",
+    "hybrid-view-template.md": "document_000/view-template.md",
+    "memory.md": "document_001/memory-file.md",
+}
 
 
 class Put(Protocol):
@@ -51,4 +61,4 @@ def put(project: Project) -> Put:
 @pytest.fixture
 def seed() -> Seed:
     """Read an example of the documents."""
-    return lambda name: (DATA / name).read_text(encoding="utf-8")
+    return lambda name: (_DOCUMENTS / _EXAMPLES[name]).read_text(encoding="utf-8")

@@ -31,9 +31,12 @@ ticket = 42
 """
 
 
+TITLES = 'write a list of one or more titles, such as ["Build it", "Review it @code-reviewer"]'
+
+
 def put(folder: Path, name: str, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.toml").write_text(text)
+    (folder / f"{name}.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def test_a_file_says_all_that_start_takes(project: Project) -> None:
@@ -103,22 +106,43 @@ def test_a_name_is_no_path(project: Project, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("phases = 1", "key 'phases'"),
-        ("", "key 'phases': field required"),
-        ("phases = []", "key 'phases'"),
-        ('phases = [" "]', "a phase has no title"),
-        ('phases = ["A"]\nsteps = 2', "key 'steps'"),
-        ('phases = ["A"]\nformat = "wfs2"', "no 'wfs2'; known are"),
-        ('phases = ["A"]\ntotal = 0', "key 'total'"),
-        ("phases = [", "is no template"),
+        ("phases = 1", f"phases: {TITLES}"),
+        ("phases = [1]", f"phases: {TITLES}"),
+        ('[phases]\nfirst = "A"', f"phases: {TITLES}"),
+        ("phases = []", f"phases: {TITLES}"),
+        ("", f"phases: is missing; {TITLES}"),
+        ('phases = ["A", " "]', "phases: phase 2 has no title; give it one"),
+        (
+            'phases = ["A"]\nsteps = 2',
+            "steps: is no key of a template; use format, type, phases, total, read, remind, set",
+        ),
+        ('phases = ["A"]\nformat = "wfs2"', 'format: there is no \'wfs2\'; write "hybrid" or "compaction"'),
+        ('phases = ["A"]\nformat = 1', 'format: write "hybrid" or "compaction"'),
+        ('phases = ["A"]\ntype = 1', 'type: write a text, such as "implementation"'),
+        ('phases = ["A"]\ntotal = 0', "total: write a whole number, 1 or more"),
+        ('phases = ["A"]\ntotal = "3"', "total: write a whole number, 1 or more"),
+        ('phases = ["A", "B"]\ntotal = 1', "total: is 1, but 2 phases are named; leave it out or make it more"),
+        ('phases = ["A"]\nread = "a.md"', 'read: write a list of texts, such as ["docs/style.md"]'),
+        ('phases = ["A"]\nremind = [["a"]]', 'remind: write a list of texts, such as ["Small commits"]'),
+        ('phases = ["A"]\nset = 3', 'set: write a table, such as { ticket = "none yet" }'),
+        *(
+            (
+                f'phases = ["A"]\nset = {{ k = {value} }}',
+                "set: k is of a kind that no state file can hold; write it as a text",
+            )
+            for value in ("1979-05-27", "[07:32:00]", "nan")
+        ),
+        ('phases = ["A"]\ntotal = 0\nx = 1', "total: write a whole number, 1 or more; x: is no key"),
+        ("phases = [", "is no TOML; correct this: Invalid value (at end of document)"),
+        ('phases = ["\udcff"]', "is no UTF-8 text; save it as UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(project: Project, text: str, said: str) -> None:
     """Named with its key, by `start` as an error and by the list beside the ones that can."""
     put(paths.project_templates(project.root), "bad", text)
-    with pytest.raises(ConfigError, match=r"bad\.toml") as raised:
+    with pytest.raises(ConfigError) as raised:
         templates.get(project, "bad")
-    assert said in str(raised.value)
+    assert str(raised.value).startswith(f"{paths.project_templates(project.root) / 'bad.toml'}: {said}")
     found, problems = templates.from_files(project)
     assert [each.name for each in found] == ["implementation", "planning", "qa-loop"]
     assert problems == [str(raised.value)]

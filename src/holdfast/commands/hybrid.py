@@ -75,7 +75,7 @@ def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
 @options.json_option
 @options.project_option
 def todos(as_json: bool, project_dir: str | None) -> None:
-    """Print the to-do list the workflow stands for (R000-31)."""
+    """Print the to-do list the workflow stands for."""
     project = options.open_project(project_dir)
     moving.settle(project)
     workflow = _only(project)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
+from rich.cells import cell_len
+from rich.text import Text
 
-from holdfast.commands import options
+from holdfast.commands import options, sheet
 from holdfast.survival import archive
 from holdfast.workflow import formats, templates, views
+from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
 
 
 @click.command(name="list")
-@click.option("--archive", "archived", is_flag=True, help="List the completed workflows whose files have given way.")
+@click.option("--archive", "archived", is_flag=True, help="List what was completed, also what has no file any more.")
 @click.option("--templates", "patterns", is_flag=True, help="List what start --template takes.")
 @options.json_option
 @options.project_option
@@ -39,19 +46,25 @@ def _present(project: Project, as_json: bool) -> None:
     if as_json:
         options.print_json([views.row(workflow) for workflow in found.workflows])
     elif found.workflows:
-        options.say(views.table(found.workflows))
+        _put([((each.status, each.position), _told(each)) for each in found.workflows])
     else:
         click.echo(f"No workflows in {project.root}. `holdfast start TITLE` starts one.")
 
 
 def _archive(project: Project, as_json: bool) -> None:
     kept = archive.kept(project)
+    if project.ledger.problem:
+        click.echo(f"warning: {project.ledger.problem}; what it keeps may be missing here", err=True)
     if as_json:
         rows = [{"completed_at": each.completed_at, "worktree": each.worktree} for each in kept]
         options.print_json([views.row(each.workflow) | row for each, row in zip(kept, rows, strict=True)])
     elif kept:
-        options.say("\n".join(f"{each.completed_at[:16]}Z  {views.table((each.workflow,))}" for each in kept))
-    else:
+        here = project.worktree
+        places = ["" if each.worktree == here else f", in {each.worktree}" for each in kept]
+        cells = [(f"{each.completed_at[:16]}Z", each.workflow.position) for each in kept]
+        told = [_told(each.workflow, place) for each, place in zip(kept, places, strict=True)]
+        _put(list(zip(cells, told, strict=True)))
+    elif not project.ledger.problem:
         click.echo(f"No workflow of {project.root} has been completed yet.")
 
 
@@ -62,5 +75,32 @@ def _templates(project: Project, as_json: bool) -> None:
     if as_json:
         options.print_json([templates.row(template) for template in found])
     else:
-        options.say("\n".join(f"{each.name:<16} {' → '.join(templates.row(each)['phases'])}" for each in found))
+        told = [" → ".join(map(one_line, templates.row(each)["phases"])) for each in found]
+        _put([((one_line(each.name),), (text, "")) for each, text in zip(found, told, strict=True)])
         click.echo("Every workflow is one too: name its id or title. Your own are files: see the README.")
+
+
+def _told(workflow: Workflow, place: str = "") -> tuple[str, str]:
+    phase = f" · {one_line(workflow.phase)}" if workflow.phase else ""
+    return f"{one_line(workflow.title)}{phase}", one_line(f"({workflow.format} {workflow.id}{place})", limit=1_000)
+
+
+def _put(rows: Sequence[tuple[tuple[str, ...], tuple[str, str]]]) -> None:
+    """Print rows: cells in columns, a text, and what names the row, which is never divided, for people to copy.
+
+    Where a terminal is too narrow, the text goes on under its beginning and the name stands below. What is no terminal
+    and has no width gets each row on one line, for programs that search lines.
+    """
+    console = sheet.console()
+    page = sheet.Sheet(console.width)
+    narrow = console.is_terminal or "COLUMNS" in os.environ
+    widths = [max(map(cell_len, column)) for column in zip(*(cells for cells, _ in rows), strict=True)]
+    for cells, (told, name) in rows:
+        lead = "".join(f"{cell}{' ' * (width - cell_len(cell))}  " for cell, width in zip(cells, widths, strict=True))
+        line = f"{lead}{told}  {name}".rstrip()
+        if narrow and cell_len(line) > console.width:
+            page.put(Text(told), lead)
+            page.lines += [Text(f"  {name}")] if name else []
+        else:
+            page.lines.append(Text(line))
+    sheet.put(console, page.lines)

@@ -41,9 +41,16 @@ class _Fold:
 _FOLDS = tuple(_Fold(*[True] * left_out) for left_out in range(len(fields(_Fold)) + 1))
 
 
-def whole(overview: Overview, now: datetime, width: int) -> list[Text]:
-    """Return all there is to see of a workflow, as lines of at most `width` columns."""
-    return _page(overview, (), now, width, _FOLDS[0])
+def whole(overview: Overview, now: datetime, width: int, *, over: bool = False) -> list[Text]:
+    """Return all there is to see of a workflow, as lines of at most `width` columns.
+
+    `over` is for one that nobody named and that is completed: above it is said that none is in progress.
+    """
+    sheet = Sheet(width)
+    if over:
+        sheet.put(Text("No workflow is in progress here. The last one is completed:"))
+        sheet.lines.append(Text())
+    return sheet.lines + _page(overview, (), now, width, _FOLDS[0])
 
 
 def watched(sight: Sight, now: datetime, width: int, height: int | None = None) -> list[Text]:

@@ -49,8 +49,9 @@ def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> Non
     if brief:
         return
     changed = f"changed {when(workflow.updated_at, now)}"
-    if overview.archived:
-        changed = f"completed {when(seen.ended_at or workflow.updated_at, now)}, kept in the archive"
+    if workflow.finished:
+        kept = ", kept in the archive" if overview.archived else ""
+        changed = f"completed {when(seen.ended_at or workflow.updated_at, now)}{kept}"
     sheet.put(Text(changed, "dim"), hang=2)
     kind = f" ({_line(workflow.kind)})" if workflow.kind else ""
     known = [f"{workflow.format}{kind}", *([_line(workflow.id)] if workflow.id != workflow.path.stem else [])]
@@ -100,14 +101,17 @@ def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
         since = clock.parse(each.since)
         day = "" if since and since.date() == now.date() else "%Y-%m-%d "
         exactly = f" (since {since:{day}%H:%M:%S} UTC)" if since else ""
-        sheet.put(Text(f"{_flight(each, now)}{exactly}, session {_short(each.session)}"), "    ")
+        whose = f"session {_short(each.session)}{', which owns no workflow' if _free(overview, each) else ''}"
+        sheet.put(Text(f"{_flight(each, now)}{exactly}, {whose}"), "    ")
 
 
 def agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
     """Show the agents in flight in a line each."""
     for each in overview.agents:
         name = Text(_line(each.agent_type), "bold")
-        sheet.fact("Agent", name.append(f"{_for_phase(overview.workflow, each)}, {_flight(each, now)}", "not bold"))
+        whose = f" of session {_short(each.session)}" if _free(overview, each) else ""
+        said = f"{whose}{_for_phase(overview.workflow, each)}, {_flight(each, now)}"
+        sheet.fact("Agent", name.append(said, "not bold"))
     if not overview.agents and not overview.workflow.finished:
         sheet.fact("Agents", Text("none in flight"))
 
@@ -249,6 +253,11 @@ def _spent(overview: Overview, seconds: float, ended_at: str | None, now: dateti
 def _for_phase(workflow: Workflow, flight: Flight) -> str:
     number = next((phase.number for phase in workflow.phases if phase.id == flight.phase), None)
     return f"  for phase {number}" if number else ""
+
+
+def _free(overview: Overview, flight: Flight) -> bool:
+    """Tell whether an agent counts although neither it nor its session belongs to the workflow."""
+    return overview.owner is None and flight.phase is None
 
 
 def _flight(flight: Flight, now: datetime) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 WIDEST = 100  # columns; longer lines are hard to follow
 _NARROWEST = 10  # columns that text gets, whatever stands before it
@@ -31,7 +31,7 @@ class Sheet:
         indent = cell_len(lead.plain) + hang
         room = max(self._width - indent, _NARROWEST)
         fits = "\n" not in text.plain and cell_len(text.plain) <= room  # wrapping is slow, and most texts fit
-        for number, part in enumerate([text] if fits else text.wrap(_PLAIN, room, overflow="fold")):
+        for number, part in enumerate([text] if fits else _wrapped(text, room)):
             line = Text.assemble(lead if number == 0 else " " * indent, part)
             line.rstrip()
             self.lines.append(line)
@@ -50,6 +50,13 @@ class Sheet:
             if number == 0:
                 self.heading(words)
             self.put(text, f"  {bullet}", 0 if bullet else 2)
+
+
+def _wrapped(text: Text, room: int) -> Iterator[Text]:
+    """Return a text's lines, each divided where there is no room; no part begins with the space it was divided at."""
+    for line in text.split("\n", allow_blank=True):
+        for number, part in enumerate(line.wrap(_PLAIN, room, overflow="fold")):
+            yield part[len(part.plain) - len(part.plain.lstrip(" ")) :] if number and part.plain.strip() else part
 
 
 class _Console(Console):

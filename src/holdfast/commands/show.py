@@ -9,7 +9,7 @@ import click
 from holdfast import clock
 from holdfast.commands import options, page, sheet
 from holdfast.errors import HoldfastError
-from holdfast.survival import history, overview, selection
+from holdfast.survival import ended, history, overview, selection
 from holdfast.workflow import formats
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 @options.json_option
 @options.project_option
 def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Show one workflow, of the archive too: phases, agents, to-do list, last save and restore, reading, context."""
+    """Show the current workflow, or WORKFLOW, of the archive too: phases, agents, to-do list, saves and restores.
+
+    When no workflow is in progress, the one that was completed last is shown.
+    """
     project = options.open_project(project_dir)
     workflow = _find(project, workflow_id)
     seen = overview.gather(project, workflow, formats.all_found(project))
@@ -30,11 +33,14 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
         options.print_json(overview.as_json(seen))
     else:
         console = sheet.console()
-        sheet.put(console, page.whole(seen, clock.now(), console.width))
+        over = workflow_id is None and workflow.finished
+        sheet.put(console, page.whole(seen, clock.now(), console.width, over=over))
 
 
 def _find(project: Project, wanted: str | None) -> Workflow:
     """Return the workflow that is meant; a name that nothing here has may be one of the archive's."""
+    if wanted is None and not any(not each.finished for each in formats.all_found(project).workflows):
+        return _last(project)
     try:
         workflow = selection.select(project, wanted, options.session())
     except HoldfastError:
@@ -43,4 +49,18 @@ def _find(project: Project, wanted: str | None) -> Workflow:
             raise
         return archived.workflow
     history.observe(project, workflow)  # somebody may have moved it by hand
+    return workflow
+
+
+def _last(project: Project) -> Workflow:
+    """Return the workflow that was completed last, where none is in progress. Raises HoldfastError without one."""
+    found = formats.all_found(project)
+    for each in found.workflows:
+        history.observe(project, each)  # somebody may have completed it by hand
+    workflow = ended.last(project, found.workflows)
+    if workflow is None:
+        troubles = [f"{each.path} cannot be read: {each.reason}" for each in found.problems]
+        troubles += [project.ledger.problem] if project.ledger.problem else []
+        known = ", and none was completed here" if not troubles else "".join(f"; {each}" for each in troubles)
+        raise HoldfastError(f"there is no workflow in {project.root}{known}; `holdfast start TITLE` begins one")
     return workflow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from holdfast.commands import moving, options
@@ -9,14 +11,20 @@ from holdfast.survival import owners
 from holdfast.workflow import formats, templates
 from holdfast.workflow.formats.hybrid_functions import DEFAULT_AGENT
 from holdfast.workflow.model import Start
+from holdfast.workflow.wording import quoted
+
+# What may be meant as an agent but stands in the title; no mail address, no version.
+_STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL)
 
 
 @click.command(name="start")
 @click.argument("title")
-@click.option("--format", "format_name", type=click.Choice(formats.NAMES), help="How it is kept; see the README.")
+@click.option("--format", "format_name", type=click.Choice(formats.NAMES), help="How it is kept; see above.")
 @click.option("--type", "kind", default="", metavar="T", help="planning, qa-loop, implementation, custom or your own.")
 @click.option("--phase", "phases", multiple=True, metavar="'TITLE [@AGENT]'", help="A phase, in order; repeat it.")
-@click.option("--total", type=click.IntRange(min=1), help="How many phases there are, if not all are named yet.")
+@click.option(
+    "--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are, if not all are named."
+)
 @click.option(
     "--template", "pattern", metavar="NAME", help="Take phases and more from a template; see list --templates."
 )
@@ -38,19 +46,23 @@ def command(
 ) -> None:
     """Start a workflow called TITLE and say what its first step is.
 
-    The hybrid format names an agent for each phase: --phase "Write tests @test-writer". What is given beside a template
-    is added to it; phases replace its phases.
+    A phase may name the agent that works on it, behind its title and a space: --phase "Write tests @test-writer".
+
+    With --format hybrid it is kept in .claude/state/workflow.json with a Markdown view, phases move when their agents
+    end, and one that names no agent gets general-purpose. With --format compaction it is kept in a file of its own
+    under untracked/workflow-state/. Without --format the template decides, or the configuration, or it is compaction.
+
+    What is given beside a template is added to it; phases replace its phases.
     """
     project = options.open_project(project_dir)
-    template = templates.get(project, pattern) if pattern else templates.EMPTY
+    template = templates.EMPTY if pattern is None else templates.get(project, pattern)
     keeper = formats.get(format_name or template.format or project.config.format)
-    agents = keeper.NAME == "hybrid"
-    given = tuple(templates.phase(phase) if agents else (phase, "") for phase in phases) or template.phases
+    given = tuple(map(templates.phase, phases)) or template.phases
     session = options.session()
     start = Start(
         title=title,
         kind=kind or template.kind,
-        phases=tuple((name, agent or DEFAULT_AGENT) for name, agent in given) if agents else given,
+        phases=tuple((name, agent or DEFAULT_AGENT) for name, agent in given) if keeper.NAME == "hybrid" else given,
         total=total or (None if phases else template.total),
         reading=options.as_reading((*template.reading, *reading)),
         reminders=(*template.reminders, *reminders),
@@ -61,3 +73,12 @@ def command(
     if session:
         owners.own(project, workflow, session)
     moving.tell(workflow, as_json, f"Started in {workflow.place}.")
+    for name, agent in given:
+        if not agent and (stuck := _STUCK.fullmatch(name)):
+            click.echo(_hint(stuck["title"], stuck["agent"], name), err=True)
+
+
+def _hint(title: str, agent: str, name: str) -> str:
+    """Say of a title that holds an `@` how it would name an agent: it may be meant so."""
+    meant = quoted(f"{title} @{agent}")
+    return f"Note: the title of a phase is {quoted(name)}; an agent has a space before its @, as in {meant}."

@@ -13,6 +13,7 @@ from holdfast.workflow import formats, views
 
 if TYPE_CHECKING:
     from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
 
 COMPACTIONS = 5
 LOG_LINES = 5
@@ -42,13 +43,23 @@ def _status(project: Project) -> dict[str, Any]:
         "root": str(project.root),
         "identity": project.identity,
         "ledger": project.ledger.problem or str(project.ledger.file),
-        "workflows": [views.row(each) | {"owner": owners.owner(project, each)} for each in found.workflows],
+        "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": sessions.all_of(project),
         "compactions": [_seal(seal) for seal in seals.recent(project, COMPACTIONS)],
         "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
-        "log": [line for line in log.tail(500) if " error " in line or " warning " in line][-LOG_LINES:],
+        "log": _troubles(project),
     }
+
+
+def _troubles(project: Project) -> list[str]:
+    """Return the last warnings and errors of this project, and those of no project in particular."""
+    lines = log.tail(500, project=project.root)
+    return [line for line in lines if line.split(" ", 2)[1:2] in (["error"], ["warning"])][-LOG_LINES:]
+
+
+def _row(project: Project, workflow: Workflow) -> dict[str, Any]:
+    return views.row(workflow) | {"position": workflow.position, "owner": owners.owner(project, workflow)}
 
 
 def _seal(seal: seals.Seal) -> dict[str, Any]:
@@ -65,7 +76,7 @@ def _seal(seal: seals.Seal) -> dict[str, Any]:
 def _workflow(row: dict[str, Any]) -> str:
     owner = f", owned by session {row['owner'][:8]}" if row["owner"] else ""
     phase = f" {row['phase']}" if row["phase"] else ""
-    return f"{row['title']}: {row['status']}, {row['current'] or 0}/{row['total']}{phase} ({row['format']}{owner})"
+    return f"{row['title']}: {row['status']}, {row['position']}{phase} ({row['format']}{owner})"
 
 
 def _compaction(row: dict[str, Any]) -> str:

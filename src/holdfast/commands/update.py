@@ -21,7 +21,7 @@ STATUSES = ("pending", "active", "completed", "failed", "blocked")
 @click.command(name="update")
 @options.workflow_argument
 @click.option("--phase", metavar="N|NAME", help="The current phase's number, or its new name.")
-@click.option("--total", type=click.IntRange(min=1), help="How many phases there are.")
+@click.option("--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are.")
 @click.option("--status", type=click.Choice(STATUSES), help="The current phase's status.")
 @click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="A deliverable of the current phase.")
 @click.option("--context", "handover", metavar="TEXT", help="What the current phase leaves for the next.")

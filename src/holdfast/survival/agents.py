@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from holdfast.project import Project
 
@@ -208,7 +208,7 @@ def running(project: Project, session: str) -> list[Launch]:
     return [_launch(row) for row in rows]
 
 
-def in_flight(project: Project, workflow: str, owner: str | None) -> list[Flight]:
+def in_flight(project: Project, workflow: str, free: Callable[[str], bool]) -> list[Flight]:
     """Return the agents of all sessions of this worktree that work for a workflow, the first launched first.
 
     A launch that names its run before it has ended runs in the background: the client names a foreground agent only
@@ -217,7 +217,7 @@ def in_flight(project: Project, workflow: str, owner: str | None) -> list[Flight
     Args:
         project: where.
         workflow: the workflow's key.
-        owner: the session that owns it, whose agents for no phase in particular count too.
+        free: whether a session's agents for no workflow in particular count too.
     """
     ensure(project)
     rows = project.ledger.rows(
@@ -225,10 +225,11 @@ def in_flight(project: Project, workflow: str, owner: str | None) -> list[Flight
         " AND runs.session = launches.session AND runs.agent_id = launches.agent_id"
         " WHERE launches.project = ? AND launches.worktree = ? AND launches.verdict IS NULL"
         " AND (runs.state IS NULL OR runs.state = 'running')"
-        " AND (launches.workflow = ? OR (launches.workflow IS NULL AND launches.session = ?))"
+        " AND (launches.workflow = ? OR launches.workflow IS NULL)"
         " ORDER BY launches.launched_at, launches.tool_use_id",
-        *(project.key, project.worktree, workflow, owner),
+        *(project.key, project.worktree, workflow),
     )
+    rows = [row for row in rows if row["workflow"] or free(row["session"])]
     waited_for = [_whose(row) for row in rows if row["agent_id"] is None]
     return [
         Flight(

@@ -13,12 +13,15 @@ from holdfast.survival.history import History
 from holdfast.workflow import facts, todos, views
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from holdfast.project import Project
     from holdfast.survival.agents import Flight
     from holdfast.workflow.model import Found, Problem, Workflow
+
+
+_BEFORE = "before "  # how the reason of a generation begins that a write found (`statefile.write`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ class Overview:
     Attributes:
         workflow: as its file says.
         history: when its phases ran.
-        agents: its agents in flight, of all sessions that may still run.
+        agents: its agents in flight, of all sessions that may still run. Those for no phase in particular are the
+            owner's or, where nobody owns it, those of live sessions that own no other unfinished workflow.
         todos: the to-do list it stands for.
         told: the sessions that know a list of it, the last told first.
         last_save: when its content was last kept, None if never.
@@ -136,7 +140,7 @@ def gather(project: Project, workflow: Workflow, found: Found) -> Overview:
         workflow: one of those found, or one of the archive.
         found: what the project holds.
     """
-    known = _known(project, workflow)
+    known = _known(project, workflow, found)
     return Overview(
         workflow=workflow,
         history=known.history,
@@ -178,13 +182,13 @@ def as_json(overview: Overview) -> dict[str, Any]:
     }
 
 
-def _known(project: Project, workflow: Workflow) -> _Known:
+def _known(project: Project, workflow: Workflow, found: Found) -> _Known:
     try:
         owner = owners.owner(project, workflow)
         listed = {str(row["id"]): row for row in sessions.all_of(project)}
         live, gone = sessions.live_others(project, ""), sessions.gone(project)
         sealed = seals.naming(project, workflow.key)
-        flying = agents.in_flight(project, workflow.key, None if workflow.finished else owner)
+        flying = agents.in_flight(project, workflow.key, _free(project, workflow, owner, live, found))
         return _Known(
             history=history.of(project, workflow),
             agents=tuple(each for each in flying if each.session not in gone),
@@ -196,6 +200,18 @@ def _known(project: Project, workflow: Workflow) -> _Known:
         )
     except LedgerError as error:
         return _Known(problem=str(error))
+
+
+def _free(
+    project: Project, workflow: Workflow, owner: str | None, live: set[str], found: Found
+) -> Callable[[str], bool]:
+    """Return which sessions' agents count that were launched for no workflow in particular."""
+    if workflow.finished:
+        return lambda session: False
+    if owner:
+        return lambda session: session == owner
+    busy = {owners.owner(project, each) for each in found.workflows if not each.finished}
+    return lambda session: session in live and session not in busy
 
 
 def _told(project: Project, workflow: Workflow) -> tuple[Told, ...]:
@@ -212,7 +228,8 @@ def _last_save(project: Project, workflow: Workflow, sealed: list[seals.Seal]) -
         for each in seal.workflows
         if each.key == workflow.key and seal.why != "none"  # a restore whose PreCompact never fired
     ]
-    kept = generations.all(project, workflow.path)
+    # What a write found before it, it may not have come to replace: only what was written is a save.
+    kept = [each for each in generations.all(project, workflow.path) if not each["why"].startswith(_BEFORE)]
     # A path may be used again: what has this very content is this workflow's, whatever was kept of the path since.
     same = next((each for each in kept if each["digest"] == present), None)
     if last := same or next(iter(kept), None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).parent
 LIMIT = 1024 * 1024  # bytes of one template
 
+# What to write at a key of a template file; the keys are those of `_File`.
+_KEYS = {
+    "format": " or ".join(f'"{name}"' for name in formats.NAMES),
+    "type": 'a text, such as "implementation"',
+    "phases": 'a list of one or more titles, such as ["Build it", "Review it @code-reviewer"]',
+    "total": "a whole number, 1 or more",
+    "read": 'a list of texts, such as ["docs/style.md"]',
+    "remind": 'a list of texts, such as ["Small commits"]',
+    "set": 'a table, such as { ticket = "none yet" }',
+}
 _AGENT = re.compile(r"(?P<title>.*\S)\s+@(?P<agent>[\w:.-]+)", re.DOTALL)
 
 
@@ -82,6 +93,8 @@ def get(project: Project, name: str) -> Template:
     A workflow gives its phases, agents, type, reading and reminders, but not its context: that was its own.
     Raises ConfigError for a file that cannot be used, HoldfastError when there is no such template.
     """
+    if not name.strip():
+        raise HoldfastError("a template needs a name; `holdfast list --templates` shows what there is")
     if Path(name).name == name:
         for folder in folders(project):
             try:
@@ -141,15 +154,17 @@ def _from_file(file: Path) -> Template:
     except MissingError:
         raise
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{file}: key {key!r}: {first['msg'][0].lower()}{first['msg'][1:]}") from error
-    except (StateError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{file}: is no template: {error}") from error
-    if said.format and said.format not in formats.NAMES:
-        raise ConfigError(f"{file}: key 'format': there is no {said.format!r}; known are {', '.join(formats.NAMES)}")
-    if not all(text.strip() for text in said.phases):
-        raise ConfigError(f"{file}: key 'phases': a phase has no title")
+        raise ConfigError(f"{file}: {_faults(error)}") from error
+    except StateError as error:
+        raise ConfigError(f"{file}: {error.reason}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: is no UTF-8 text; save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: is no TOML; correct this: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{file}: is nested too deeply; write it flatter") from error
+    if fault := _contradiction(said):
+        raise ConfigError(f"{file}: {fault}")
     return Template(
         name=file.stem,
         source=str(file),
@@ -161,6 +176,34 @@ def _from_file(file: Path) -> Template:
         reminders=tuple(said.remind),
         context=dict(said.context),
     )
+
+
+def _faults(error: ValidationError) -> str:
+    """Say of each key that is wrong what to do about it."""
+    said: dict[str, str] = {}
+    for each in error.errors(include_url=False):
+        key = str(each["loc"][0])
+        missing = "is missing; " if each["type"] == "missing" else ""
+        known = f"{missing}write {_KEYS[key]}" if key in _KEYS else f"is no key of a template; use {', '.join(_KEYS)}"
+        said[key] = f"{key}: {known}"
+    return "; ".join(said.values())
+
+
+def _contradiction(said: _File) -> str:
+    """Say what is wrong with values that are each of the right kind, and what to do about it; empty if nothing is."""
+    if said.format and said.format not in formats.NAMES:
+        return f"format: there is no {said.format!r}; write {_KEYS['format']}"
+    for number, text in enumerate(said.phases, 1):
+        if not text.strip():
+            return f"phases: phase {number} has no title; give it one"
+    if said.total is not None and said.total < len(said.phases):
+        return f"total: is {said.total}, but {len(said.phases)} phases are named; leave it out or make it more"
+    for name, value in said.context.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            return f"set: {name} is of a kind that no state file can hold; write it as a text, in quotes"
+    return ""
 
 
 def _from_workflow(workflow: Workflow) -> Template:

@@ -1,0 +1,53 @@
+"""Every command's `--help` speaks to people."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from holdfast import cli
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Numbers of requirements, names and marks that only the source has.
+INTERNAL = re.compile(r"\b[RID]\d{3}-\d|\b(?:Args|Raises|Returns):|``|\bNone\b|\b_\w|\w_\w+\(|[a-z]+\.[a-z]+\(")
+
+
+def commands() -> Iterator[tuple[str, ...]]:
+    """Return the words of every command there is."""
+    yield ()
+    for name in cli.COMMANDS:
+        yield (name,)
+        command = import_module(f"holdfast.commands.{name}").command
+        if isinstance(command, click.Group):
+            yield from ((name, verb) for verb in command.commands)
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_the_help_of_a_command_is_for_people(words: tuple[str, ...]) -> None:
+    """No number of a requirement, no name of the source, no line too long; every option says what it is for."""
+    said = holdfast(*words, "--help").out
+
+    assert not INTERNAL.search(said), INTERNAL.search(said)
+    assert max(map(len, said.split("Options:")[0].splitlines())) <= 80
+    for name in cli.COMMANDS if not words else ():
+        assert re.search(rf"^  {name} +[A-Z].*\.$", said, re.MULTILINE)
+
+
+@pytest.mark.parametrize("words", [words for words in commands() if words], ids=" ".join)
+def test_every_option_says_what_it_is_for(words: tuple[str, ...]) -> None:
+    """In a sentence."""
+    command: click.Command = import_module(f"holdfast.commands.{words[0]}").command
+    if isinstance(command, click.Group) and words[1:]:
+        command = command.commands[words[1]]
+
+    assert command.help
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert re.fullmatch(r".+\.", option.help or ""), option.name
