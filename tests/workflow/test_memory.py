@@ -104,6 +104,7 @@ def test_prose_and_half_markers_are_no_workflow(text: str) -> None:
         ("SEO Generation (4/10)", (4, 10, "SEO Generation")),
         ("SEO - (phase 4 of 10)", (4, 10, "SEO")),
         ("SEO (draft)", (None, None, "SEO (draft)")),
+        ("2 of 3 (Print)", (2, 3, "Print")),
         ("", (None, None, None)),
     ],
 )
@@ -125,6 +126,18 @@ def test_reminders_context_status_and_type_are_taken_over() -> None:
     assert extract.reading == ("@docs/a.md", "@docs/b.md")
     assert extract.reminders == ("Run tests", "Fix types")
     assert extract.context == {"iteration": 3, "page": "home", "ready": True}
+
+
+@pytest.mark.parametrize(
+    ("status", "place"),
+    [("In Progress (phase 2/5)", (2, 5)), ("In Progress (phase 3/5)", (2, None)), ("Done", (2, None))],
+)
+def test_a_total_is_taken_from_the_status_where_it_speaks_of_the_same_phase(
+    status: str, place: tuple[int, int | None]
+) -> None:
+    """R001-21: the `Phase:` line gives the number; another phase's total may be an old one."""
+    extract = parsed(f"# Workflow State\nWorkflow: X\nPhase: 2\nStatus: {status}\n")
+    assert (extract.current, extract.total) == place
 
 
 def test_lists_under_a_label_line_are_read_too() -> None:
@@ -178,6 +191,80 @@ def test_the_reason_says_which_marker_was_found(project: Project, put: Put, seed
     put("CLAUDE.local.md", "hello")
     assert memory.look(path)[0].reasons == ('has no line "Workflow: NAME"',)
     assert memory.look(project.root / "nothing")[0].reasons == ("does not exist",)
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("Phase: 7/5", "phase 7 is beyond the total of 5; 5 is taken instead"),
+        ("Phase: 2/0", "phase 2 is beyond the total of 0; 1 is taken instead"),
+        ("Phase: 0/5", "phase 0 is before the first; 1 is taken instead"),
+        ("Phase: 1/2\n\n# Workflow State\nWorkflow: Y", 'also names the workflow "Y", which is not used: the first'),
+        ("Phase: 1/2\n\n# Workflow State\nWorkflow: X", 'again names the workflow "X", which is not used'),
+        ("Phase: 1/2\n\n# Workflow State\nWorkflow: Y\nStatus: Done", '"Y", which is not used: it is over'),
+        ("Phase: 1/2\n\n# Workflow State\nPhase: 1/2", 'another heading "Workflow State" names no workflow'),
+        ("Phase: 1/2\n\n# Git\nWorkflow: run `a`\nPhase: b", "which is not used: it reads like an instruction"),
+        ("Status: Dropped\n\n# Workflow State\nWorkflow: Y\nStatus: Done", '"Y", which is not used: it is over'),
+    ],
+)
+def test_what_is_odd_or_left_aside_in_the_file_is_a_warning(put: Put, text: str, warning: str) -> None:
+    """R001-27, I001-17: a phase beyond the total, and every other block, with the reason why it is not used."""
+    candidate, _ = memory.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\n{text}\n"))
+    [said] = candidate.warnings
+    assert warning in said
+
+
+def test_what_comes_before_the_block_that_is_used_is_mentioned_too(put: Put) -> None:
+    """R001-27: a workflow without a heading gives way to one under a heading."""
+    path = put("CLAUDE.local.md", "Workflow: X\nPhase: 1/2\n\n# Workflow State\nWorkflow: Y\n")
+    candidate, extract = memory.look(path)
+    assert extract is not None
+    assert extract.name == "Y"
+    assert candidate.warnings == (
+        'also names the workflow "X", which is not used: one under a heading "Workflow State" comes first',
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["Phase: 5/5", "Phase: 1/2\n\n## Workflow state notes\n\nMore.", "Phase: 1/2\n\n# Other\n\nText."]
+)
+def test_a_file_with_one_sound_block_has_no_warning(put: Put, text: str) -> None:
+    """R001-27: nothing is called odd that is not."""
+    candidate, extract = memory.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\n{text}\n"))
+    assert extract is not None
+    assert candidate.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "Workflow: X\nPhase: n/a\n",
+            'no heading "Workflow State" above it, and the "Phase:" line says "n/a", which names',
+        ),
+        ("Workflow: X\nPhase:\n", 'no heading "Workflow State" above it, and the "Phase:" line is empty, which names'),
+        ("Workflow: X\n", 'neither a heading "Workflow State" above it nor a "Phase:" line in its section'),
+        ("# A\nWorkflow: X\n# B\nPhase: 1/2\n", 'nor a "Phase:" line in its section'),
+        ("Workflow: run `make deploy`\nPhase: beta\n", "which reads like an instruction"),
+        ("# Workflow State\nWorkflow: rebase, then merge\n", "which reads like an instruction"),
+    ],
+)
+def test_the_reason_why_there_is_no_workflow_is_true(text: str, reason: str) -> None:
+    """R001-27: what is missing is said to be missing, and what stands there is not."""
+    found = memory.parse(text, Path("m"), 1.0)
+    assert isinstance(found, str)
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    "name", ["run tests", "Run `make deploy`", "make the harbour → larger", "test-suite, then docs"]
+)
+def test_a_name_is_no_instruction_for_one_word(name: str) -> None:
+    """I001-2: where heading and phase stand beside it any name is one; without, a command with steps is none."""
+    assert parsed(f"# Workflow State\nWorkflow: {name}\nPhase: 1/2\n").name == name
+    assert isinstance(memory.parse(f"Workflow: {name}\nPhase: 1/2\n", Path("m"), 1.0), Extract) is (
+        name in ("run tests", "Run `make deploy`")
+    )
 
 
 def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Project, put: Put) -> None:

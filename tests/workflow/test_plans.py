@@ -59,6 +59,7 @@ def test_the_odd_samples_are_as_odd_as_their_names_say() -> None:
     """No editor and no checkout put their bytes right."""
     raw = {sample.name: sample.raw for sample in [*samples.of("plans"), *samples.of("memory")]}
     assert b"\r\n" in raw["bytes-crlf"]
+    assert b"\r\n| Status" in raw["bytes-crlf-table"]
     assert b"\n" not in raw["bytes-cr-only"]
     assert raw["bytes-bom"][:3] == raw["bytes-bom-crlf"][:3] == b"\xef\xbb\xbf"
     assert raw["bytes-utf16-le-bom"][:2] == b"\xff\xfe"

@@ -32,6 +32,8 @@ def test_every_status_of_a_plan_is_its_own() -> None:
     for word in each("tracking, update, report"):
         assert going(f"## Status {word}\n\nIn Progress"), word
     assert not going("## Status quo\n\nIn Progress")
+    assert going("**Status**\n\n**In Progress**")
+    assert not going("**Status quo**\n\nIn Progress")
 
 
 def test_every_kind_of_part_has_a_status_of_its_own() -> None:

@@ -82,6 +82,30 @@ def test_an_impossible_phase_line_says_nothing(line: str) -> None:
     assert (extract.current, extract.total, extract.phase) == (1, 1, "In Progress")
 
 
+HEADINGS = "\n## Phase 1: A\n{}\n## Phase 2: B\n{}\n## Phase 3: C\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "second", "place"),
+    [
+        ("Status: Phase 2 in progress", "", "", (2, 3, "B")),
+        ("Status: In Progress\nPhase: 2 of 3", "", "", (2, 3, "B")),
+        ("Status: In Progress (Phase 2/5)", "", "", (2, 5, "B")),
+        ("Status: In Progress (Phase 4/5)", "", "", (4, 5, "Phase 4")),
+        ("Status: Phase 9 in progress", "", "", (1, 3, "A")),
+        ("Status: Phase 1 in progress", "- [x] a", "", (2, 3, "B")),
+        ("Status: Phase 3 in progress", "", "Status: In Progress", (2, 3, "B")),
+        ("Status: Phase 3/2 in progress", "", "", (1, 3, "A")),
+    ],
+)
+def test_what_is_said_of_the_phase_goes_before_what_is_guessed(
+    said: str, first: str, second: str, place: tuple[int, int, str]
+) -> None:
+    """I001-15: number and total as they are said, unless a phase's own mark or boxes contradict."""
+    extract = parsed(f"# P\n{said}\n{HEADINGS.format(first, second)}")
+    assert (extract.current, extract.total, extract.phase) == place
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

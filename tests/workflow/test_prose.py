@@ -114,7 +114,7 @@ def test_comments_are_left_out(text: str, left: list[str]) -> None:
         ("For example:\n\n    a\n\n    b\nc", ["For example:", "", "", "c"]),
         ("It looks like this:\n> a\nb", ["It looks like this:", "b"]),
         ("**Format:**\n\ta", ["**Format:**"]),
-        ("Now:\n    a", ["Now:", "    a"]),
+        ("Now:\n    a", ["Now:", "    a"]),  # a paragraph goes on
         ("For example\n    a", ["For example", "    a"]),
         ("For example:\na", ["For example:", "a"]),
     ],
@@ -160,11 +160,48 @@ def test_comments_with_one_value_are_metadata() -> None:
         ("| A: b | C: d |", ["| A: b | C: d |"]),
         ("A: b", ["A: b"]),
         ("At 10:30 | B: c", ["At 10:30", "B: c"]),
+        ("A: b | c | D: e", ["A: b | c", "D: e"]),
+        ("**A:** b  **C:** d", ["**A:** b", "**C:** d"]),
+        ("**A:** b **C**: d", ["**A:** b", "**C**: d"]),
+        ("**A:** b, **C:** d; __E:__ f", ["**A:** b", "**C:** d", "__E:__ f"]),
+        ("> - **A:** b — **C:** d", ["> - **A:** b", "**C:** d"]),
+        ("A: b.  C: d", ["A: b.  C: d"]),
+        ("**A:** set **C:** d", ["**A:** set **C:** d"]),
+        ("**A:** b (see **C:** d)", ["**A:** b (see **C:** d)"]),
+        ("b **C:** d: e", ["b **C:** d: e"]),
     ],
 )
 def test_labels_side_by_side_are_parted(line: str, parts: list[str]) -> None:
-    """Only where everything on the line is a label with a value."""
+    """Only where the line begins with a label, and no other one is merely spoken of."""
     assert prose.parts(line) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a\n\n    code\n    code\n\n    code\nb", ["a", "", "", "b"]),
+        ("a\n\n\tcode\nb", ["a", "", "b"]),
+        ("a\n\n  \tcode", ["a", ""]),
+        ("a\n    b", ["a", "    b"]),
+        ("a\n\n   b", ["a", "", "   b"]),
+        ("- a\n\n    b\n\n  c", ["- a", "", "    b", "", "  c"]),
+        ("- a\n\n      code", ["- a", ""]),
+        ("1. a\n\n    b\n\n       code", ["1. a", "", "    b", ""]),
+        ("10. a\n\n       b", ["10. a", "", "       b"]),
+        ("- a\n  - b\n\n      c\n\n    d", ["- a", "  - b", "", "      c", "", "    d"]),
+        ("-\ta\n\n\tb", ["-\ta", "", "\tb"]),
+        ("- a\n\n        - b", ["- a", "", "        - b"]),
+        ("- a\n\nb\n\n    code", ["- a", "", "b", ""]),
+        ("- a\n# b\n\n    code", ["- a", "# b", ""]),
+        ("- a\nb\n\n    c", ["- a", "b", "", "    c"]),
+        ("[^1]: a\n\n    b", ["[^1]: a", "", "    b"]),
+        ("!!! note\n\n    b", ["!!! note", "", "    b"]),
+        ("    a\n\n    b\n\n\tc", ["    a", "", "    b", "", "\tc"]),
+    ],
+)
+def test_indented_code_is_left_out(text: str, left: list[str]) -> None:
+    """I001-2, I001-14: as Markdown has it; what goes on in a list, and a text that is indented as a whole, is none."""
+    assert prose.lines(text) == left
 
 
 @pytest.mark.parametrize(
@@ -208,6 +245,10 @@ def test_a_rule_across_the_page_is_told(line: str, found: bool) -> None:
         ("## 2. Workflow: X", "X"),
         ("**Workflow:**X", "X"),
         ("Workflow：X", "X"),
+        ("**Workflow / 工作流:** X", "X"),
+        ("工作流 / Workflow: X", "X"),
+        ("Workflow (工作流): X", "X"),
+        ("Workflow / Phase: X", None),
         ("*Workflow: X*", "X"),
         ("Workflow: -rf *", "-rf *"),
         ("Ä Workflow: X", None),

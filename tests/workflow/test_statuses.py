@@ -21,6 +21,18 @@ from holdfast.workflow import statuses
         "in-progress",
         "InProgress",
         "In\u00a0Progress",
+        "In\u2011Progress",
+        "In\u2013Progress",
+        "In\u00adProgress",
+        "_In Progress_ — 60% (Phase 3/5)",
+        "__In Progress__",
+        "Almost complete, still in progress",
+        "Not complete yet, still in progress",
+        "Review, now in progress",
+        "In Progress? Yes.",
+        "In Progress: nothing blocks it",
+        "进行中 (In Progress)",
+        "WIP (In Progress)",
         "`in progress`",
         "[In Progress]",
         "(in progress)",
@@ -97,6 +109,13 @@ def test_a_plan_is_in_progress(status: str) -> None:
         "In-progress tasks are listed below",
         "Done, was in progress (phase 2)",
         "🔄 Pending review",
+        "In Progress? No.",
+        "**In progress?** Not yet",
+        "In Progress: no",
+        "Complete, still in progress",
+        "Blocked, still in progress",
+        "Blocked (In Progress)",
+        "Fine so far, dinner (In Progress)",
     ],
 )
 def test_a_plan_is_not_in_progress(status: str) -> None:
@@ -244,11 +263,56 @@ def test_no_more_than_the_beginning_of_a_status_is_read() -> None:
         ("Get it done", ("Get it done", None)),
         ("Read-only review", ("Read-only review", None)),
         ("A — B", ("A — B", None)),
+        ("Move *(in progress)*", ("Move", "in_progress")),
+        ("Move — **In Progress**", ("Move", "in_progress")),
     ],
 )
 def test_a_titles_status_mark_is_parted_from_it(title: str, parted: tuple[str, str | None]) -> None:
     """Marks stand behind a title, seldom before it; what only looks like one stays."""
     assert statuses.marked(title) == parted
+
+
+@pytest.mark.parametrize(
+    ("status", "number", "total"),
+    [
+        ("Phase 2 in progress", 2, None),
+        ("_In Progress_ — 60% (Phase 3/5)", 3, 5),
+        ("In Progress - phase 2 of 5", 2, 5),
+        ("Phase 2/5: In Progress", 2, 5),
+        ("Phase 1 complete, phase 2 in progress", 2, None),
+        ("Done (phase 1), In Progress (phase 2)", 2, None),
+        ("Phase 1 ✅, Phase 2 🔄", 2, None),
+        ("✅ Phase 1, 🔄 Phase 2", 2, None),
+        ("Phase 1 ✅, Phase 2", 2, None),
+        ("Phase 1 → Phase 2", 1, None),
+        ("Phase 1 done → Phase 2 in progress", 2, None),
+        ("Blocked in phase 3", 3, None),
+        ("~~Phase 1~~ Phase 2", 2, None),
+        ("Phase 2.1 in progress", 2, None),
+        ("Phase #2 in progress", 2, None),
+    ],
+)
+def test_the_phase_a_status_is_at_is_the_one_it_says(status: str, number: int, total: int | None) -> None:
+    """R001-21, I001-15: number and total as they stand there, of several the one that is not over."""
+    assert statuses.phase(status) == (number, total)
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        "In Progress",
+        "In Progress (Phases 3-7 landed; Phase 2 deferred)",
+        "Phase 1 done",
+        "In Progress, phase 3 next",
+        "",
+        "Waiting before phase 2",
+        "2 phases in progress",
+        "In Progress, not phase 2",
+    ],
+)
+def test_a_status_that_names_no_phase_it_is_at_says_none(status: str) -> None:
+    """I001-15: nothing is made up of what is over or still to come."""
+    assert statuses.phase(status) is None
 
 
 @given(st.text(alphabet=st.sampled_from("in progres🔄✅|/,()[]*~→ -.x\n"), max_size=500))
@@ -258,3 +322,4 @@ def test_any_text_is_read(text: str) -> None:
     assert (statuses.pure(text) is None) or statuses.opening(text) == statuses.pure(text)
     statuses.word(text)
     statuses.marked(text)
+    statuses.phase(text)

@@ -65,7 +65,10 @@ def test_every_question_has_its_answer(project: Project, put: Put, seed: Seed) -
         f"{FOLDER}/done/state-done-1.json",
     }
     assert [each["path"].rsplit("/", 1)[-1] for each in told["problems"]] == ["state-broken-1.json"]
-    assert told["would_restore"] == [f"compaction:{FOLDER}/qa-loop/state-qa-loop-2.json"]
+    assert told["would_restore"] == [
+        f"compaction:{told['would_save']['path']}",
+        f"compaction:{FOLDER}/qa-loop/state-qa-loop-2.json",
+    ]
     json.dumps(told)
 
 
@@ -80,7 +83,11 @@ def test_the_text_says_the_same_for_people(project: Project, put: Put, seed: See
         "the next PreCompact would create",
         "created 2025-12-09T15:00:00Z, changed 2023-11-14T",
         '"Ship" (hybrid): phase 0/1',
-        "hybrid:.claude/state/workflow.json: in full",
+        "hybrid:.claude/state/workflow.json: in a line, beside",
+        "page-orchestration-case-studies",
+        ": in full, as PreCompact saves it before",
+        "qa-loop/state-qa-loop-1.json: in a line; too old: it last changed at 2023-11-14T22:13:20.000000Z, more than 7 "
+        "days ago",
     ):
         assert piece in text
 
@@ -103,26 +110,72 @@ def test_each_candidate_has_its_reason_in_words(project: Project, put: Put) -> N
         assert line in text.splitlines()
 
 
-@pytest.mark.parametrize("plans", [19, 20, 500])
-def test_of_very_many_plans_the_text_names_those_that_matter(project: Project, put: Put, plans: int) -> None:
-    """R001-27: the accepted one and what one may be surprised at by name, the rest by number; all of it as JSON."""
+def looked_at(project: Project, *, everything: bool = False) -> list[str]:
+    """Return the lines about candidates."""
+    text = explain.text(explain.explain(project), everything=everything)
+    return text.split("\n\n")[1].splitlines()[1:]
+
+
+@pytest.mark.parametrize(("plans", "everything"), [(1, False), (50, False), (51, True), (300, True)])
+def test_up_to_fifty_plans_and_with_all_any_number_have_a_line_each(
+    project: Project, put: Put, plans: int, everything: bool
+) -> None:
+    """R001-27: why each candidate counts or not."""
     for number in range(plans):
-        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", "# X\nStatus: Done\nphase\n", age=number)
-    put("CLAUDE/Plan/005-x/PLAN.md", "# X\nStatus: In Progress\n", age=5)
-    put("CLAUDE/Plan/018-x/PLAN.md", "# Found\nStatus: In Progress\nphase\n", age=18)
-    told = explain.explain(project)
-    assert len(told["candidates"]) == plans + 1
-    assert [each["notable"] for each in told["candidates"][1:]].count(True) == 1
-    looked_at = explain.text(told).split("\n\n")[1].splitlines()[1:]
-    assert sum("/005-x/" in line for line in looked_at) == 1
-    assert sum("✓" in line and "/018-x/" in line for line in looked_at) == 1
-    if plans == 19:
-        assert len(looked_at) == 20
-    else:
-        assert len(looked_at) == 4
-        assert looked_at[-1] == (
-            f"  ✗ {plans - 2} more plans do not count; `holdfast explain --json` gives the reason of each"
-        )
+        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", f"# X\nStatus: Done, number {number}\nphase\n", age=number)
+    lines = looked_at(project, everything=everything)
+    assert lines[1:] == [
+        f'  ✗ CLAUDE/Plan/{number:03}-x/PLAN.md: its status is "Done, number {number}", which is not "In Progress"'
+        for number in range(plans)
+    ]
+
+
+def test_of_very_many_plans_the_text_names_those_that_matter_and_counts_the_rest_by_reason(
+    project: Project, put: Put
+) -> None:
+    """R001-27: the one that counts, the newest, those that come near; every other by its kind of reason."""
+    for number in range(500):
+        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", f"# X\nStatus: Done {number}\nphase\n", age=number)
+    for number in range(100, 130):
+        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", "# X\nphase\n", age=number)
+    put("CLAUDE/Plan/200-x/PLAN.md", "# X\nStatus: In Progress\n", age=200)
+    put("CLAUDE/Plan/201-x/PLAN.md", "# X\nStatus: Blocked\nphase\n", age=201)
+    put("CLAUDE/Plan/300-x/PLAN.md", "# Found\nStatus: In Progress\nphase\n", age=300)
+    put("CLAUDE/Plan/400-x/PLAN.md", "# Older\nStatus: In Progress\nphase\n", age=400)
+
+    lines = looked_at(project)
+
+    named = [line.partition("CLAUDE/Plan/")[2][:3] for line in lines[:-3]]
+    assert named == ["", "000", "001", "002", "200", "201", "300", "400"]
+    assert lines[-3:] == [
+        "  ✗ 463 more: the status says completed, such as CLAUDE/Plan/003-x/PLAN.md",
+        '  ✗ 30 more: no status line and no "🔄 In Progress", such as CLAUDE/Plan/100-x/PLAN.md',
+        "  `holdfast explain --all` gives the reason of each",
+    ]
+    told = explain.explain(project)["candidates"]
+    assert len(told) == 501
+    assert all(each["reasons"] for each in told), "for programs nothing is left out"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Status: Done", "the status says completed"),
+        ("Status: Dropped", "the status says given up"),
+        ("Status: Paused", "the status says blocked"),
+        ("Status: Draft", "the status says not started"),
+        ("Status: In Progress → Review", "the status says that it is not in progress"),
+        ("Status: WIP", "some other status"),
+        ("Status: Open | Done", "the status line picks none of what it offers"),
+        ("It is in progress.", 'no status line, and "in progress" only in prose or a legend'),
+        ("## Phase 1\nStatus: Done", "no status line, and nothing is marked as in progress"),
+        ("Text", 'no status line and no "🔄 In Progress"'),
+    ],
+)
+def test_plans_are_counted_by_what_they_say(project: Project, put: Put, text: str, kind: str) -> None:
+    """R001-27: the group names the reason that all in it share."""
+    put("CLAUDE/Plan/001-x/PLAN.md", f"# X\n{text}\n")
+    assert explain.explain(project)["candidates"][1]["kind"] == kind
 
 
 @pytest.mark.parametrize(
@@ -151,13 +204,46 @@ def test_a_path_that_is_no_text_is_told_all_the_same(project: Project) -> None:
     assert "CLAUDE/Plan/\ufffd/PLAN.md: is in progress" in explain.text(told)
 
 
-def test_of_very_many_surprises_a_part_is_named(project: Project, put: Put) -> None:
-    """A page stays a page."""
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Status: In Progress\n", "in progress, but no formal workflow"),
+        ("Status: Blocked\n", "the status says blocked"),
+    ],
+)
+def test_of_very_many_that_come_near_a_part_is_named(project: Project, put: Put, text: str, kind: str) -> None:
+    """A page stays a page: ten of a kind, the others counted."""
     for number in range(60):
-        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", "# X\nStatus: In Progress\n", age=number)
-    looked_at = explain.text(explain.explain(project)).split("\n\n")[1].splitlines()[1:]
-    assert len(looked_at) == 21
-    assert "41 more plans" in looked_at[-1]
+        put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", f"# X\n{text}", age=number)
+    lines = looked_at(project)
+    assert len(lines) == 13
+    assert lines[-2] == f"  ✗ 50 more: {kind}, such as CLAUDE/Plan/010-x/PLAN.md"
+
+
+def test_what_cannot_be_read_is_of_one_kind(project: Project) -> None:
+    """R001-27: folders where plans should be are named, ten of them, and counted."""
+    for number in range(60):
+        (project.root / f"CLAUDE/Plan/{number:03}-x/PLAN.md").mkdir(parents=True)
+    assert "  ✗ 50 more: cannot be read, such as" in "\n".join(looked_at(project))
+
+
+def test_warnings_are_told_as_such(project: Project, put: Put) -> None:
+    """R001-27: of the memory file, of state files, of what cannot be read, of what is in the way."""
+    put("CLAUDE.local.md", "# Workflow State\nWorkflow: X\nPhase: 7/5\n\n# Workflow State\nWorkflow: Y\n")
+    put(f"{FOLDER}/a/state-a-1.json", {"workflow": "A", "phase": {"current": 7, "total": 5}})
+    put(f"{FOLDER}/b/state-b-1.json", "{")
+    put(".claude/state/workflow.json", {"name": "CI", "jobs": {}})
+    text = explain.text(explain.explain(project))
+    marked = [line.strip() for line in text.splitlines() if line.strip().startswith("warning: ")]
+    for words in (
+        "phase 7 is beyond the total of 5; 5 is taken instead",
+        'also names the workflow "Y", which is not used: the first that is not over counts',
+        "state-b-1.json",
+        ".claude/state/workflow.json",
+        '"required_reading" is missing',
+    ):
+        assert [line for line in marked if words in line], words
+    assert "beyond" not in "\n".join(line for line in text.splitlines() if "warning:" not in line)
 
 
 def test_files_of_others_are_named_with_what_they_mean(project: Project, put: Put) -> None:
@@ -176,10 +262,11 @@ def test_files_of_others_are_named_with_what_they_mean(project: Project, put: Pu
     sections = dict(section.split("\n", 1) for section in explain.text(told).split("\n\n")[1:])
     assert sections["Problems"] == "  nothing", "it is said once"
     alone = sections["Left alone"].splitlines()
-    assert alone[0].startswith("  .claude/state/workflow.json: is no hybrid workflow")
+    assert alone[0].startswith("  warning: .claude/state/workflow.json: is no hybrid workflow")
     assert "so no workflow of the hybrid format can be kept here" in alone[0]
     assert 'it does not begin with "# Workflow Status:"' in alone[1]
     assert "Rename it to get one" in alone[1]
+    assert [line.startswith("  warning: ") for line in alone] == [True, True, False, False]
     assert "Holdfast neither reads nor writes it" in alone[2]
     assert "Holdfast neither reads nor writes it" in alone[3]
     assert (project.root / ".claude/workflow_state_system.md").read_text() == "# My own notes\n"

@@ -11,15 +11,16 @@ from holdfast.workflow.explain import explain, text
 
 @click.command(name="explain")
 @click.option("--protocol", is_flag=True, help="Print how a model keeps a workflow, as a section for a CLAUDE.md.")
+@click.option("--all", "everything", is_flag=True, help="Name every plan with its reason, however many there are.")
 @options.json_option
 @options.project_option
-def command(protocol: bool, as_json: bool, project_dir: str | None) -> None:
-    """Say which workflow is detected and by which marker, which state files exist and which pile up (R001-27)."""
+def command(protocol: bool, everything: bool, as_json: bool, project_dir: str | None) -> None:
+    """Say which workflow is detected and by which marker, which state files exist and which pile up."""
     if protocol:
         click.echo(skillcopy.protocol(), nl=False)
         return
-    explanation = explain(options.open_project(project_dir))
+    explanation = explain(options.open_project(project_dir), options.session())
     if as_json:
         options.print_json(explanation)
     else:
-        options.say(text(explanation))
+        options.say(text(explanation, everything=everything))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from holdfast import clock
 from holdfast.errors import StateError
-from holdfast.survival import owners
-from holdfast.workflow import foreign, formats, guidance, memory, plans
+from holdfast.state.document import Document
+from holdfast.workflow import foreign, formats, guidance, memory, plans, planstatus, restoring
 from holdfast.workflow.detect import detect
 from holdfast.workflow.formats import compaction, compaction_file
+from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import clean, quoted
 
 if TYPE_CHECKING:
@@ -16,9 +19,13 @@ if TYPE_CHECKING:
 
     from holdfast.project import Project
     from holdfast.workflow.extract import Candidate, Extract
+    from holdfast.workflow.formats.compaction_save import Intent
     from holdfast.workflow.model import Workflow
 
-_MANY = 20  # candidates the text names one by one
+_MANY = 50  # plans the text names one by one
+_NEWEST = 3  # plans it names whatever they say, when there are more
+_ALIKE = 10  # of them, for each kind of reason
+_FAR = (planstatus.COMPLETED, planstatus.DROPPED, planstatus.SILENT)
 _CONTENT = {"reading": "to read", "reminders": "to remember", "context": "as context"}
 _MEANINGS = {
     "created": "the next PreCompact would create",
@@ -29,37 +36,49 @@ _MEANINGS = {
 }
 
 
-def explain(project: Project) -> dict[str, Any]:
+def explain(project: Project, session: str | None = None) -> dict[str, Any]:
     """Return everything that decides about saving and restoring in a project; nothing is written.
 
-    Keys: root; candidates (files looked at, with reasons; `notable` where one may be surprised that it does not count);
-    detected (the extract or None); state_files (every one, with created, updated, phase and status); problems;
-    left_alone (files of other programs); accumulating (older files of a workflow, finished ones); would_save (action,
-    path); would_restore (refs, the newest first).
+    Keys: root; candidates (files looked at, with reasons and warnings; `notable` where one may be surprised that it
+    does not count; `kind` is what those refused for much the same reason share); detected (the extract or None);
+    state_files (every one, with created, updated, phase and status); problems; left_alone (files of other programs, and
+    whether they are in the way); accumulating (older files of a workflow, finished ones); would_save (action, path);
+    prospects (what each unfinished workflow gets at the next compaction, of `session` if it is known, and why);
+    would_restore (the refs of those the model gets to see then, that in full first).
     """
     detection, found = detect(project, everything=True), formats.all_found(project)
     every = _every(project, found.workflows)
+    intent = _intent(project, detection.extract)
+    saved = None if isinstance(intent, str) else _saved(project, intent)
+    prospects = restoring.foresee(project, found.workflows, session, saved)
     return {
         "root": str(project.root),
         "candidates": [_candidate(candidate) for candidate in detection.candidates],
         "detected": _extract(detection.extract),
         "state_files": [_state_file(workflow) for workflow in every],
         "problems": [{"path": str(problem.path), "reason": problem.reason} for problem in found.problems],
-        "left_alone": [{"path": str(path), "why": why} for path, why in foreign.files(project)],
+        "left_alone": [
+            {"path": str(path), "why": why, "in_the_way": in_the_way}
+            for path, why, in_the_way in foreign.files(project)
+        ],
         "accumulating": _accumulating(every, found.workflows),
-        "would_save": _would_save(project, detection.extract),
-        "would_restore": [workflow.ref for workflow in owners.ranked(found.workflows) if not workflow.finished],
+        "would_save": _would_save(project, intent),
+        "prospects": [{"ref": each.ref, "how": each.how, "why": each.why} for each in prospects],
+        "would_restore": [each.ref for each in prospects if each.how != "no"],
     }
 
 
-def text(explanation: Mapping[str, Any]) -> str:
-    """Return an explanation as plain text for people, paths as seen from the project's root."""
+def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
+    """Return an explanation as plain text for people, paths as seen from the project's root.
+
+    Up to fifty candidates have a line each; of more, with `everything` too, and else those that matter, with the others
+    counted by reason.
+    """
     root = f"{explanation['root']}/"
     save = explanation["would_save"]
-    restored = explanation["would_restore"]
     alone = {each["path"] for each in explanation["left_alone"]}
     sections = {
-        "Looked at": _looked_at(explanation["candidates"], root),
+        "Looked at": _looked_at(explanation["candidates"], root, everything=everything),
         "Detected": _detected(explanation["detected"], root),
         "Would be saved": [" ".join(filter(None, (_MEANINGS.get(save["action"], save["action"]), save["path"])))],
         "State files": [
@@ -68,16 +87,16 @@ def text(explanation: Mapping[str, Any]) -> str:
             for each in explanation["state_files"]
         ],
         "Problems": [
-            f"{each['path'].removeprefix(root)}: {each['reason']}"
+            f"warning: {each['path'].removeprefix(root)}: {each['reason']}"
             for each in explanation["problems"]
             if each["path"] not in alone
         ],
-        "Left alone": [f"{each['path'].removeprefix(root)}: {each['why']}" for each in explanation["left_alone"]],
-        "Piling up": [f"{each['path']}: {each['why']}" for each in explanation["accumulating"]],
-        "Would be restored": [
-            f"{ref}: {'in full, if it belongs to the session' if not number else 'in a line'}"
-            for number, ref in enumerate(restored)
+        "Left alone": [
+            f"{'warning: ' if each['in_the_way'] else ''}{each['path'].removeprefix(root)}: {each['why']}"
+            for each in explanation["left_alone"]
         ],
+        "Piling up": [f"{each['path']}: {each['why']}" for each in explanation["accumulating"]],
+        "Would be restored": [f"{each['ref']}: {each['why']}" for each in explanation["prospects"]],
     }
     lines = [explanation["root"]]
     for heading, entries in sections.items():
@@ -85,22 +104,42 @@ def text(explanation: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _looked_at(candidates: list[dict[str, Any]], root: str) -> list[str]:
-    """Return a line for each candidate, of very many for those that count or may be expected to."""
-    told = candidates
-    if len(candidates) > _MANY:
-        chosen = [each for each in candidates if each["accepted"] or each["method"] == memory.FILE]
-        notable = [each for each in candidates if each["notable"] and each not in chosen]
-        told = [*chosen, *notable[: _MANY - len(chosen)]]
-    lines = [
-        f"{'✓' if each['accepted'] else '✗'} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}"
-        for each in told
-    ]
-    if all(each["method"] != "plan" for each in candidates):
+def _looked_at(candidates: list[dict[str, Any]], root: str, *, everything: bool) -> list[str]:
+    """Return a line for each candidate; of very many for those that matter, and one for each reason of the others."""
+    planned = [each for each in candidates if each["method"] != memory.FILE]
+    told = candidates if everything or len(planned) <= _MANY else _chosen(candidates, planned)
+    lines = []
+    for each in told:
+        lines.append(
+            f"{'✓' if each['accepted'] else '✗'} {each['path'].removeprefix(root)}: {'; '.join(each['reasons'])}"
+        )
+        lines += [f"    warning: {warning}" for warning in each["warnings"]]
+    if not planned:
         lines.append(f"✗ {plans.FOLDER}/*/{plans.FILE}: there is no plan at such a place")
-    if rest := len(candidates) - len(told):
-        lines.append(f"✗ {rest:,} more plans do not count; `holdfast explain --json` gives the reason of each")
+    if len(told) < len(candidates):
+        named = {each["path"] for each in told}
+        lines += _grouped([each for each in candidates if each["path"] not in named], root)
     return lines
+
+
+def _chosen(candidates: list[dict[str, Any]], planned: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the candidates to be named: what counts, the newest, and as many as there is room for that come near."""
+    first = [each for each in candidates if each["accepted"] or each["method"] == memory.FILE] + planned[:_NEWEST]
+    kinds = {each["kind"]: None for each in sorted(planned, key=lambda each: not each["notable"])}
+    near = [[each for each in planned if each["kind"] == kind][:_ALIKE] for kind in kinds if kind not in _FAR]
+    named = set(list(dict.fromkeys(each["path"] for each in [*first, *chain(*near)]))[:_MANY])
+    return [each for each in candidates if each["path"] in named]
+
+
+def _grouped(candidates: list[dict[str, Any]], root: str) -> list[str]:
+    kinds: dict[str, list[str]] = {}
+    for each in candidates:
+        kinds.setdefault(each["kind"], []).append(each["path"].removeprefix(root))
+    lines = [
+        f"✗ {len(paths):,} more: {kind}, such as {paths[0]}"
+        for kind, paths in sorted(kinds.items(), key=lambda group: -len(group[1]))
+    ]
+    return [*lines, "`holdfast explain --all` gives the reason of each"]
 
 
 def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
@@ -132,6 +171,8 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
         "accepted": candidate.accepted,
         "reasons": [clean(reason) for reason in candidate.reasons],
         "notable": candidate.notable,
+        "kind": candidate.kind,
+        "warnings": [clean(warning) for warning in candidate.warnings],
     }
 
 
@@ -168,10 +209,24 @@ def _accumulating(every: Iterable[Workflow], newest: Iterable[Workflow]) -> list
     return [{"path": workflow.place, "why": why} for workflow, why in reasons]
 
 
-def _would_save(project: Project, extract: Extract | None) -> dict[str, Any]:
+def _intent(project: Project, extract: Extract | None) -> Intent | str:
+    """Return what the next PreCompact would do, or why it could do nothing."""
     try:
-        intent = compaction.intend(project, extract)
+        return compaction.intend(project, extract)
     except StateError as error:
-        return {"action": f"impossible: {error}", "path": None}
+        return str(error)
+
+
+def _would_save(project: Project, intent: Intent | str) -> dict[str, Any]:
+    if isinstance(intent, str):
+        return {"action": f"warning: impossible: {intent}", "path": None}
     path = intent.path.relative_to(project.root).as_posix() if intent.path else None
     return {"action": intent.action, "path": path}
+
+
+def _saved(project: Project, intent: Intent) -> Workflow | None:
+    """Return the workflow that PreCompact would write, as it is then; None where it writes none."""
+    if intent.action not in ("created", "updated") or intent.path is None or intent.data is None:
+        return None
+    written = Document(intent.path, dict(intent.data), b"", clock.now().timestamp())
+    return compaction_file.view(project, StateFile(written))

@@ -72,7 +72,10 @@ class Extract:
 class Candidate:
     """A file that was looked at, whether it names an active workflow, and why or why not (R001-27).
 
-    `notable` marks a refused file that its owner may well expect to count: in progress but not taken, or unreadable.
+    Attributes:
+        kind: what files refused for much the same reason have in common, in words; may be empty.
+        notable: marks a refused file that its owner may well expect to count: in progress but not taken, or unreadable.
+        warnings: what is odd in what the file says, or is left out of what is taken from it.
     """
 
     path: Path
@@ -81,6 +84,8 @@ class Candidate:
     reasons: tuple[str, ...]
     mtime: float
     notable: bool = False
+    kind: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ _OTHERS = {
 }
 
 
-def files(project: Project) -> Iterator[tuple[Path, str]]:
-    """Yield every file that is left as it is, with what that means for this project (I000-20, R000-37)."""
+def files(project: Project) -> Iterator[tuple[Path, str, bool]]:
+    """Yield every file that is left as it is, what that means here, and whether it is in the way (I000-20, R000-37)."""
     try:
         hybrid_file.load(project)
     except NotOurs as error:
@@ -30,15 +30,16 @@ def files(project: Project) -> Iterator[tuple[Path, str]]:
             error.path,
             f"{error.reason}, so no workflow of the hybrid format can be kept here while it is there. Move it away, or "
             "start workflows with `--format compaction`",
+            True,
         )
     except StateError:
         pass  # missing or broken, but not somebody else's
     view = project.root / hybrid_view.FILE
     if why := _view(project, view):
-        yield view, f"{why}; it is left alone, so a hybrid workflow has no view here. Rename it to get one"
+        yield view, f"{why}; it is left alone, so a hybrid workflow has no view here. Rename it to get one", True
     for place, what in _OTHERS.items():
         if (project.root / place).exists():
-            yield project.root / place, f"is {what}; Holdfast neither reads nor writes it"
+            yield project.root / place, f"is {what}; Holdfast neither reads nor writes it", False
 
 
 def _view(project: Project, path: Path) -> str:

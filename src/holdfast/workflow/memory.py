@@ -12,7 +12,7 @@ from holdfast.workflow.memoryphases import position
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from holdfast.workflow.memoryblocks import Block, Line
@@ -22,6 +22,10 @@ __all__ = ["FILE", "look", "parse", "position", "state"]
 FILE = "CLAUDE.local.md"
 
 _BARE_PATH = re.compile(r"[\w.~/-]*[./][\w./-]*\w")
+_IN_QUOTES = re.compile(r"@?([\"'])(?P<path>[^\"'@]*[./][^\"'@]*)\1")
+_REMARK = re.compile(r"\s+(?:[(–—]|-\s).*")
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,7}")
+_WORDS = 8  # of a path with spaces in it
 _PAIR = re.compile(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
 
 
@@ -33,15 +37,17 @@ def look(path: Path) -> tuple[Candidate, Extract | None]:
         return _candidate(path, f"cannot be read: {error.strerror or error}", notable=True), None
     if found is None:
         return _candidate(path, "does not exist"), None
-    block = memoryblocks.find(found.text)
+    block, others = memoryblocks.find(found.text)
     extract = block if isinstance(block, str) else _extract(block, path, found.mtime)
+    unused = () if isinstance(block, str) else tuple(_unused(other, block) for other in others)
     if isinstance(block, str) or isinstance(extract, str):
         cut = "" if found.whole else f" (its first {prose.LIMIT // 1024} KB were read)"
-        return _candidate(path, f"{extract}{cut}", found.mtime), None
+        return _candidate(path, f"{extract}{cut}", found.mtime, warnings=unused), None
     marks = ['a heading "Workflow State"'] if block.marked else []
     marks += ['a "Phase:" line'] if memoryphases.is_said(block.texts) else []
     reason = f"names the workflow {quoted(extract.name)} and has {' and '.join(marks)}"
-    return _candidate(path, reason, found.mtime, accepted=True), extract
+    warnings = (*_beyond(extract), *unused)
+    return _candidate(path, reason, found.mtime, accepted=True, warnings=warnings), extract
 
 
 def parse(text: str, path: Path, mtime: float) -> Extract | str:
@@ -50,7 +56,7 @@ def parse(text: str, path: Path, mtime: float) -> Extract | str:
     A `Workflow:` line with a value is required, and beside it a heading "Workflow State" above or a `Phase:` line in
     the same section (I001-2).
     """
-    block = memoryblocks.find(text)
+    block, _ = memoryblocks.find(text)
     return block if isinstance(block, str) else _extract(block, path, mtime)
 
 
@@ -62,7 +68,7 @@ def state(text: str) -> str | None:
 def _extract(block: Block, path: Path, mtime: float) -> Extract | str:
     if statuses.opening(block.status) == "dropped":
         return f"names the workflow {quoted(block.name)}, but its status is {quoted(block.status)}"
-    place = memoryphases.place(block.texts)
+    place = memoryphases.place(block.texts, block.status)
     name, over = memoryphases.unmarked(block.name)
     word = state(block.status) or over or place.word
     whole = over or prose.first(memoryblocks.WHOLE_STATUS, block.texts)
@@ -82,6 +88,32 @@ def _extract(block: Block, path: Path, mtime: float) -> Extract | str:
     )
 
 
+def _beyond(extract: Extract) -> Iterator[str]:
+    """Yield what is wrong with where the workflow is said to be (I001-17)."""
+    current, total = extract.current, extract.total
+    if current is not None and total is not None and current > total:
+        taken = max(total, 1)
+        yield f'phase {current} is beyond the total of {total}; {taken} is taken instead. Correct its "Phase:" line'
+    elif current == 0:
+        yield 'phase 0 is before the first; 1 is taken instead. Correct its "Phase:" line'
+
+
+def _unused(other: Block, used: Block) -> str:
+    """Return why another block of the file is not the workflow (I001-2)."""
+    if not other.name:
+        return 'another heading "Workflow State" names no workflow; what stands below it is not used'
+    words = (
+        f"{'again' if other.name == used.name else 'also'} names the workflow {quoted(other.name)}, which is not used"
+    )
+    if memoryblocks.instructs(other):
+        return f"{words}: it reads like an instruction"
+    if memoryblocks.is_over(other):
+        return f"{words}: it is over by what stands there"
+    if other.at < used.at:
+        return f'{words}: one under a heading "Workflow State" comes first'
+    return f"{words}: the first that is not over counts"
+
+
 def _items(lines: Iterable[Line], topic: str) -> list[str]:
     """Return the list items of a topic, and what stands on the line that names it."""
     found = []
@@ -99,8 +131,28 @@ def _readings(lines: Iterable[Line]) -> tuple[str, ...]:
     for line in lines:
         bare = prose.plain(prose.item(line.text) or "") if line.topic == "reading" else ""
         named = prose.entries(line.text) or ([f"@{bare}"] if _BARE_PATH.fullmatch(bare[:500]) else [])
+        whole = _spaced(prose.plain(prose.item(line.text) or line.text)[:500], unmarked=line.topic == "reading")
+        named = [whole] if whole else named
         found.update(dict.fromkeys(named))
     return tuple(found)
+
+
+def _spaced(text: str, *, unmarked: bool) -> str | None:
+    """Return the entry that is all of a line though its path has spaces in it, or None.
+
+    With `unmarked` it may lack its `@`. Quotes may stand around the path, backslashes before its spaces, and a remark
+    behind it.
+    """
+    if match := _IN_QUOTES.fullmatch(text):
+        return f"@{match['path'].strip()}" if unmarked or text[0] == "@" else None
+    path = _REMARK.sub("", text).replace("\\ ", " ")
+    first, *others = path.removeprefix("@").split(" ")
+    if not others or len(others) >= _WORDS or not (path[0] == "@" or (unmarked and "/" in first)):
+        return None
+    if first[-1:] in ("", "/") or re.search(r"[@,;:()\[\]`]", path[1:]) or not all(others):
+        return None
+    ended = [_ENDING.search(word[-9:]) is not None and not word.endswith("/") for word in (first, *others)]
+    return f"@{path.removeprefix('@')}" if ended[-1] and not any(ended[:-1]) else None
 
 
 def _pair(text: str) -> tuple[str, Any] | None:
@@ -116,6 +168,12 @@ def _scalar(text: str) -> Any:
 
 
 def _candidate(
-    path: Path, reason: str, mtime: float = 0.0, *, accepted: bool = False, notable: bool = False
+    path: Path,
+    reason: str,
+    mtime: float = 0.0,
+    *,
+    accepted: bool = False,
+    notable: bool = False,
+    warnings: tuple[str, ...] = (),
 ) -> Candidate:
-    return Candidate(path, "CLAUDE.local.md", accepted, (reason,), mtime, notable)
+    return Candidate(path, "CLAUDE.local.md", accepted, (reason,), mtime, notable, warnings=warnings)

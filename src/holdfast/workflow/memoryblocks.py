@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.workflow import memoryphases, prose, statuses
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,6 +31,12 @@ _COUNT_IN_NAME = re.compile(
     r"(?P<name>.*[^\s(\[–—:,-])[\s(\[–—:,-]+phase\s+(?P<phase>\d{1,9}\s*(?:/|of)\s*\d{1,9}[^()\[\]]{0,80}?)[)\]]?",
     re.IGNORECASE,
 )
+_COMMAND = re.compile(
+    r"(?:please |first,? |always |never |then |just |we )?(?:run|use|do|call|type|execute|make|push|pull|commit|open"
+    r"|create|branch|rebase|merge|fork|clone|checkout|install|build|test|lint|format|start|write|edit|read|follow|check|ask|squash"
+    r"|git|npm|pnpm|yarn|pip|uv|cargo|go|docker|kubectl)\b"
+)  # in small letters: "Test `parse`" may well be a name
+_STEPS = re.compile(r"`[^`]+`|\s(?:->|→|=>|&&)\s|,\s*(?:then|and|never|not|next)\b|\bthen\b|[;.](?:\s|$)")
 _TOPICS = (
     ("reading", re.compile(r"\bread(?:ing|s)?\b", re.IGNORECASE)),
     ("reminders", re.compile(r"\breminders?\b", re.IGNORECASE)),
@@ -52,11 +59,16 @@ class Line(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The lines that are a workflow's, its name, and whether they stand under a heading "Workflow State"."""
+    """The lines that are a workflow's, its name, and whether they stand under a heading "Workflow State".
+
+    `at` is where in the file its name stands, `first` where its lines begin; a block without a name is only a heading.
+    """
 
     name: str
     marked: bool
     lines: list[Line]
+    at: int
+    first: int
 
     @property
     def texts(self) -> list[str]:
@@ -69,19 +81,28 @@ class Block(NamedTuple):
         return prose.first(WHOLE_STATUS, self.texts) or prose.first(STATUS, self.texts) or ""
 
 
-def find(text: str) -> Block | str:
-    """Return the lines of the workflow a text names, or the reason why it names none.
+def find(text: str) -> tuple[Block | str, list[Block]]:
+    """Return the lines of the workflow a text names, or the reason why it names none, and the other blocks in it.
 
-    A name counts under a heading "Workflow State", or where a phase is named in the same section. Of several workflows
-    the first that is not over counts.
+    A name counts under a heading "Workflow State", or where a phase is named in the same section; one that reads like
+    an instruction needs both. Of several workflows the first that is not over counts.
     """
     everything = list(_shown(prose.lines(text)))
-    blocks = [*islice(_marked(everything), _BLOCKS), *islice(_unheaded(everything), _BLOCKS)]
-    going = (block for block in blocks if not _is_over(block))
-    return next(going, blocks[0] if blocks else None) or _nothing(everything)
+    found = [*islice(_marked(everything), _BLOCKS), *islice(_unheaded(everything), _BLOCKS)]
+    named = [block for block in found if block.name and not instructs(block)]
+    going = (block for block in named if not is_over(block))
+    chosen = next(going, named[0] if named else None)
+    if chosen is None:
+        return next(map(_instruction, filter(instructs, found)), "") or _nothing(everything), []
+    inside = range(chosen.first, chosen.first + len(chosen.lines))
+    others = {
+        block.at: block for block in reversed(found) if block.at != chosen.at and (block.name or block.at not in inside)
+    }
+    return chosen, [others[at] for at in sorted(others)]
 
 
-def _is_over(block: Block) -> bool:
+def is_over(block: Block) -> bool:
+    """Tell whether a block says that its workflow is completed or given up."""
     if word := statuses.word(block.status):
         return word in ("dropped", "completed") and not statuses.in_progress(block.status)
     return "completed" in (memoryphases.unmarked(block.name)[1], memoryphases.place(block.texts).word)
@@ -91,10 +112,14 @@ def _nothing(everything: list[str]) -> str:
     """Return why there is no workflow."""
     values = [value for line in everything if (value := prose.value(_WORKFLOW, line)) is not None]
     if name := next((value for value in values if not memoryphases.is_empty(value)), ""):
-        return (
-            f'has a line "Workflow: {name[:80]}", but neither a heading "Workflow State" above it nor a "Phase:" line '
-            "in its section"
-        )
+        line = f'has a line "Workflow: {name[:80]}"'
+        phase = memoryphases.unnamed(everything)
+        if phase is not None:
+            shown = f"says {quoted(phase)}" if phase else "is empty"
+            return (
+                f'{line}, but no heading "Workflow State" above it, and the "Phase:" line {shown}, which names no phase'
+            )
+        return f'{line}, but neither a heading "Workflow State" above it nor a "Phase:" line in its section'
     if given := next(filter(None, values), ""):
         return f'has a line "Workflow: {given[:80]}", which names no workflow'
     return 'has no name in its line "Workflow:"' if values else 'has no line "Workflow: NAME"'
@@ -137,11 +162,10 @@ def _marked(everything: list[str]) -> Iterator[Block]:
         level = title[0] if title else 6
         lines = list(_topical(everything[index + 1 : index + 1 + _LINES], level))
         texts = [line.text for line in lines]
-        name = _named(texts)
+        at, name = _named(enumerate(texts, index + 1))
         if not name and memoryphases.is_said(texts):
-            name = _named(_around(everything[:index], level))
-        if name:
-            yield Block(name, True, lines)
+            at, name = _named(_around(everything[:index], level))
+        yield Block(name, True, lines, at if name else index, index + 1)
 
 
 def _is_marker(line: str) -> bool:
@@ -167,24 +191,25 @@ def _unheaded(everything: list[str]) -> Iterator[Block]:
             lines = list(_topical(everything[first : first + _LINES], level))
             lines = lines if title else [each for each in lines if not _is_road_map(each.text)]
             if memoryphases.is_said([each.text for each in lines]):
-                yield Block(label, False, lines)
+                yield Block(label, False, lines, index, first)
 
 
 def _is_road_map(line: str) -> bool:
     return prose.heading(line) is not None and memoryphases.LISTED.fullmatch(line[:1000]) is not None
 
 
-def _around(before: list[str], level: int) -> list[str]:
+def _around(before: list[str], level: int) -> list[tuple[int, str]]:
     """Return what stands directly in the sections around a heading of this level that follows, the nearest first."""
-    found: list[str] = []
-    section: list[str] = []
-    for line in reversed(before):
+    found: list[tuple[int, str]] = []
+    section: list[tuple[int, str]] = []
+    for at in reversed(range(len(before))):
+        line = before[at]
         title = prose.heading(line)
         if title is None:
-            section.append(line)
+            section.append((at, line))
             continue
         if title[0] < level:
-            found += [*section, line]
+            found += [*section, (at, line)]
             level = title[0]
         section = []
     return found + section
@@ -216,6 +241,24 @@ def _is_label(line: str) -> bool:
     return any(pattern.match(line) for pattern in _LABELS) or memoryphases.LISTED.fullmatch(line[:1000]) is not None
 
 
-def _named(lines: Iterable[str]) -> str:
-    values = (prose.value(_WORKFLOW, line) for line in lines)
-    return next((value for value in values if value and not memoryphases.is_empty(value)), "")
+def _named(lines: Iterable[tuple[int, str]]) -> tuple[int, str]:
+    """Return where the first line stands that names a workflow, and the name; an empty one where none does."""
+    values = ((at, prose.value(_WORKFLOW, line)) for at, line in lines)
+    return next(((at, value) for at, value in values if value and not memoryphases.is_empty(value)), (0, ""))
+
+
+def instructs(block: Block) -> bool:
+    """Tell whether a name says what to do instead of naming a workflow, as "run `make deploy`" does.
+
+    Under a heading "Workflow State" and with a phase it is a name whatever it says.
+    """
+    if not _COMMAND.match(block.name) or not _STEPS.search(block.name):
+        return False
+    return not (block.marked and memoryphases.is_said(block.texts))
+
+
+def _instruction(block: Block) -> str:
+    return (
+        f'has a line "Workflow: {block.name[:80]}", which reads like an instruction: as a name it would need a heading '
+        '"Workflow State" above it and a "Phase:" line'
+    )

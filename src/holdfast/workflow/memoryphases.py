@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PHASE = prose.label(
     r"(?:current|active)\s+phase(?:\s+#?(?P<alone>\d{1,9}(?:\s*(?:/|of)\s*\d{1,9})?))?"
-    r"|phase(?:\s+#?(?P<count>\d{1,9}\s*(?:/|of)\s*\d{1,9}))?"
+    r"|current(?=[*_`:\s]{1,5}phase\s+#?\d)|phase(?:\s+#?(?P<count>\d{1,9}\s*(?:/|of)\s*\d{1,9}))?"
 )
 TOTAL = prose.label(r"(?:total\s+phases|phases(?:\s+in)?\s+total|phases)")
 NAME = prose.label(r"(?:current\s+)?phase\s+(?:name|title)")
@@ -36,6 +36,9 @@ _PLACEHOLDER = re.compile(
     r"|\[(?:[^\[\]]*\b(?i:name|title|your|insert|fill|workflow|phase|tbd|todo|none)\b[^\[\]]*|[\s.…]*)\])[*_`\"'\s]*"
 )
 _HOLE = re.compile(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(?:/|of\b)")
+_POINTED = re.compile(
+    r"\s*(?:←|⬅\ufe0f?|👈|<-+)[\s*_]*(?:(?:we|you)\s+are\s+)?(?:current|here|now|in progress)?\W*$", re.IGNORECASE
+)
 _MARK = re.compile(
     r"\s*(?:[✅✔🔄]\ufe0f?\s*(?P<sign>[A-Za-z _-]{0,20})"
     r"|[(\[]\s*[✅✔🔄]?\ufe0f?\s*(?P<word>in[\s_-]*progress|completed?|done|finished)\s*[)\]])$",
@@ -74,17 +77,23 @@ def position(text: str) -> tuple[int | None, int | None, str | None]:
     match = _COUNT.fullmatch(text)
     if not match:
         return None, None, text or None
-    return int(match[1]), int(match[2]) if match[2] else None, prose.plain(match[3]) or None
+    title = prose.plain(match[3])
+    title = title[1:-1].strip() if title[:1] == "(" and title.find(")") == len(title) - 1 else title
+    return int(match[1]), int(match[2]) if match[2] else None, title or None
 
 
-def place(lines: list[str]) -> Place:
-    """Return where the workflow of these lines stands: what its `Phase:` line says, else a list of phases."""
-    listed, said = _listed(lines), _said(lines)
+def place(lines: list[str], status: str = "") -> Place:
+    """Return where the workflow of these lines stands: by its `Phase:` line, its `status`, or a list of phases."""
+    listed, said, told = _listed(lines), _said(lines), statuses.phase(status)
     number = total = title = word = None
     if said is not None:
         number, total, title = position(said)
+        total = told[1] if told and total is None and number == told[0] else total
+    elif told:
+        number, total = told
+    if number is not None:
         title = title or next((phase.title for phase in listed if phase.number == number), None)
-    elif listed:
+    elif listed and said is None:
         number, title, word = _running(listed)
         whole = {phase.number for phase in listed} == set(range(1, len(listed) + 1))
         total = len(listed) if whole and len(listed) > 1 else None
@@ -94,6 +103,13 @@ def place(lines: list[str]) -> Place:
     return Place(number, total, title or None, mark or word or WORDS.get(statuses.pure(title) or ""))
 
 
+def unnamed(lines: list[str]) -> str | None:
+    """Return what stands in a `Phase:` line where none names a phase, such as `n/a`; None where that is not so."""
+    if _said(lines) is not None:
+        return None
+    return next((prose.plain(match["value"]) for line in lines if (match := PHASE.match(line))), None)
+
+
 def is_said(lines: list[str]) -> bool:
     """Tell whether lines name a phase (I001-2)."""
     return _said(lines) is not None or bool(_listed(lines))
@@ -101,6 +117,8 @@ def is_said(lines: list[str]) -> bool:
 
 def unmarked(text: str) -> tuple[str, str | None]:
     """Return a name without a status mark behind it, such as `✅ Done` or `(in progress)`, and the mark's word."""
+    if (pointed := _POINTED.search(text[-60:])) and len(pointed[0]) < len(text):
+        return text[: len(text) - len(pointed[0])], "in_progress"
     match = _MARK.search(text[-60:])
     before = text[: len(text) - len(match[0])].rstrip(" -–—:") if match else ""
     if not match or not before:

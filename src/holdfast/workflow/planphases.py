@@ -16,7 +16,7 @@ _PHASE = re.compile(rf"\W*phase\s+#?{_NUMBER}(?![\w.]\d|\w)\W*(?P<title>.*)", re
 _LISTED = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)(?:\[(?P<box>[^\[\]])\]\s+)?(?P<text>.*)")
 _BOX = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[(?P<box>[^\[\]])\]|(?P<sign>[✅❌⬜🔄⏳🚫⏸]))")
 _STATUS = prose.label(r"(?:phase\s+)?status")
-_CURRENT = prose.label(r"(?:(?:current|active)\s+)?phase")
+_CURRENT = prose.label(r"(?:(?:current|active)\s+)?phase|current(?=[*_`:\s]{1,5}phase\s+#?\d)")
 _COLUMN = re.compile(r"\W*phase\W*", re.IGNORECASE)
 _DONE = ("completed", "dropped")
 
@@ -45,28 +45,50 @@ class _Section:
         return self.mark in _DONE or (bool(self.boxes) and all(self.boxes))
 
 
-def place(lines: list[str]) -> Place:
+def place(lines: list[str], status: str = "") -> Place:
     """Return where a plan stands.
 
     Phases are its headings `Phase N`, else the rows of a table of phases, else the items of a list. The current one is
-    marked as in progress, else it is the first that is not done. A plan without any is at what its line
-    `Current phase:` says, or at 1/1.
+    marked as in progress, else what the line `Current phase:` or the plan's `status` says, unless that one is done,
+    else the first that is not done. A plan without any phases is at what is said, or at 1/1.
     """
     phases = _headed(lines) or _tabled(lines) or _listed(lines)
+    said = _said(lines) or _told(status)
     if not phases:
-        return _said(lines)
-    going = (number for number, phase in enumerate(phases) if phase.mark == "in_progress")
+        return said or Place(1, 1, "In Progress")
+    going = next((number for number, phase in enumerate(phases) if phase.mark == "in_progress"), None)
+    if going is None and said and (there := _there(phases, said)):
+        return there
     open_ = (number for number, phase in enumerate(phases) if not phase.done)
-    current = next(going, next(open_, len(phases) - 1))
+    current = next(open_, len(phases) - 1) if going is None else going
     return Place(current + 1, len(phases), phases[current].title)
 
 
-def _said(lines: list[str]) -> Place:
-    text = next((found for line in lines if (found := prose.value(_CURRENT, line[:500]))), "")
+def _said(lines: list[str]) -> Place | None:
+    """Return what the line `Current phase:` says, None where it says nothing that can be (I001-17)."""
+    near = (line[:500] for line in lines if "hase" in line or "HASE" in line)
+    text = next((found for line in near if (found := prose.value(_CURRENT, line))), "")
     current, total, title = memoryphases.position(text)
     if current is None or current < 1 or (total is not None and total < current):
-        return Place(1, 1, "In Progress")
+        return None
     return Place(current, total, statuses.marked(title or "")[0] or f"Phase {current}")
+
+
+def _told(status: str) -> Place | None:
+    current, total = statuses.phase(status) or (0, None)
+    if current < 1 or (total is not None and total < current):
+        return None
+    return Place(current, total, f"Phase {current}")
+
+
+def _there(phases: list[_Section], said: Place) -> Place | None:
+    """Return the place that is said with what the phases tell of it; None where they tell that it is done."""
+    at = next((at for at, phase in enumerate(phases) if phase.number == str(said.current)), None)
+    if at is not None and said.total in (None, len(phases)):
+        return None if phases[at].done else Place(at + 1, len(phases), phases[at].title)
+    if said.total is None:
+        return None
+    return Place(said.current, said.total, said.title if at is None else phases[at].title)
 
 
 def _headed(lines: Iterable[str]) -> list[_Section]:

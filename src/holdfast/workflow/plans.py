@@ -50,7 +50,8 @@ def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
         candidate, extract = _examine(root, path, mtime)
         if extract and chosen:
             reason = f"is in progress too ({quoted(extract.name)}), but {chosen} changed later; the last changed counts"
-            candidate = replace(candidate, accepted=False, reasons=(reason,), notable=True)
+            kind = "in progress too, but changed earlier"
+            candidate = replace(candidate, accepted=False, reasons=(reason,), notable=True, kind=kind)
         elif extract:
             chosen = path.relative_to(root).as_posix()
         looked.append((candidate, extract))
@@ -85,8 +86,12 @@ def _examine(root: Path, path: Path, mtime: float) -> tuple[Candidate, Extract |
     reading = plantext.parse(found.text, path, root, mtime)
     cut = "" if found.whole or reading.extract else f" (its first {prose.LIMIT // 1024} KB were read)"
     accepted = reading.extract is not None
-    return Candidate(path, "plan", accepted, (f"{reading.reason}{cut}",), mtime, reading.notable), reading.extract
+    return Candidate(
+        path, "plan", accepted, (f"{reading.reason}{cut}",), mtime, reading.notable, reading.kind
+    ), reading.extract
 
 
 def _unreadable(path: Path, error: OSError, mtime: float) -> Candidate:
-    return Candidate(path, "plan", False, (f"cannot be read: {error.strerror or error}",), mtime, notable=True)
+    return Candidate(
+        path, "plan", False, (f"cannot be read: {error.strerror or error}",), mtime, True, "cannot be read"
+    )

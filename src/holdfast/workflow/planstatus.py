@@ -22,6 +22,7 @@ _UNSIGNED = (
 _STATED = re.compile(r"status|state\b", re.IGNORECASE)
 _CELL = re.compile(rf"\W*{_OF}status\W*", re.IGNORECASE)
 _HEADING = re.compile(rf"\W*{_OF}status\b(?:\s+(?:tracking|update|report))?(?P<rest>.*)", re.IGNORECASE)
+_BOLD = re.compile(r"\s*(?:\*\*|__)[^*:：]{1,40}(?:\*\*|__)\s*")  # a line that serves as a heading
 _UNIT = re.compile(
     r"\W*(?:phase|step|task|stage|milestone|sprint|wave|batch|part|iteration|epic|story|ticket|item|work ?stream|track"
     r"|section|zone|module|feature|requirement|deliverable)s?\b|\W*\d+(?:\.\d+)*[.)]?\s+(?!.*\b(?:overview|status"
@@ -54,11 +55,28 @@ _NONE = re.compile(r"[\W_]*(?:none|nothing|n/a|no\b.*|empty|tbd)?[\W_]*", re.IGN
 
 
 class Standing(NamedTuple):
-    """Whether a plan is in progress, why, and whether its owner might well expect it to be."""
+    """Whether a plan is in progress, why, and whether its owner might well expect it to be.
+
+    `status` is what says so, in the plan's own words; `kind` is what plans that are not for much the same reason share.
+    """
 
     going: bool
     why: str
     notable: bool = False
+    status: str = ""
+    kind: str = ""
+
+
+COMPLETED = "the status says completed"
+DROPPED = "the status says given up"
+SILENT = 'no status line and no "🔄 In Progress"'
+_KINDS = {
+    "completed": COMPLETED,
+    "dropped": DROPPED,
+    "blocked": "the status says blocked",
+    "not_started": "the status says not started",
+    "in_progress": "the status says that it is not in progress",
+}
 
 
 class _Part(NamedTuple):
@@ -89,25 +107,29 @@ def standing(lines: list[str], comments: list[str]) -> Standing:
     if part := next((part for part in parts if statuses.in_progress(part.status)), None):
         return Standing(True, f"it has no status of its own, but {quoted(part.title, 60)} in it is in progress")
     if said := next(_said(lines), ""):
-        return Standing(True, f"it has no status line, but says {quoted(said)}")
+        return Standing(True, f"it has no status line, but says {quoted(said)}", status=said)
     return _silent(lines, parts, offered)
 
 
 def _by(value: str, words: str) -> Standing:
     if statuses.in_progress(value):
-        return Standing(True, f"{words} {quoted(value)}")
-    return Standing(False, f'{words} {quoted(value)}, which is not "In Progress"')
+        return Standing(True, f"{words} {quoted(value)}", status=value)
+    kind = _KINDS.get(statuses.opening(value) or statuses.word(value) or "", "some other status")
+    return Standing(False, f'{words} {quoted(value)}, which is not "In Progress"', kind=kind)
 
 
 def _silent(lines: list[str], parts: list[_Part], offered: str) -> Standing:
     """Return why a plan that says nothing of its status is not in progress."""
     if offered:
-        return Standing(False, f"its status line offers {quoted(offered)} and picks none", notable=True)
-    if any("progress" in line.lower() and re.search(r"in[\s_-]*progress", line, re.IGNORECASE) for line in lines):
-        return Standing(False, 'has no status line, and "in progress" stands only in its prose or a legend')
+        kind = "the status line picks none of what it offers"
+        return Standing(False, f"its status line offers {quoted(offered)} and picks none", notable=True, kind=kind)
+    if any("progress" in line.lower() and re.search(statuses.IN_PROGRESS, line, re.IGNORECASE) for line in lines):
+        why = 'has no status line, and "in progress" stands only in its prose or a legend'
+        return Standing(False, why, kind='no status line, and "in progress" only in prose or a legend')
     if any(part.status for part in parts):
-        return Standing(False, "has no status line, and no phase or task in it is marked as in progress")
-    return Standing(False, 'has no status line and no "🔄 In Progress"')
+        why = "has no status line, and no phase or task in it is marked as in progress"
+        return Standing(False, why, kind="no status line, and nothing is marked as in progress")
+    return Standing(False, 'has no status line and no "🔄 In Progress"', kind=SILENT)
 
 
 def _statements(lines: list[str], parts: list[_Part]) -> Iterator[tuple[str, bool]]:
@@ -159,6 +181,14 @@ def _labelled(line: str, below: list[str], title: tuple[int, str] | None) -> Ite
         if match:
             value = prose.plain(match["value"]) or _below(below)
             if value and (match.re is not _STATE or statuses.opening(value)):
+                yield match["of"] or "", value
+        elif (
+            not title
+            and _BOLD.fullmatch(part)
+            and (match := _HEADING.fullmatch(part[:200]))
+            and not match["rest"].strip("* ")
+        ):
+            if value := _below(below):
                 yield match["of"] or "", value
         elif title and (match := _HEADING.fullmatch(title[1][:200])):
             rest = match["rest"].strip(" -–—:*_`")

@@ -26,6 +26,7 @@ class Reading(NamedTuple):
     extract: Extract | None
     reason: str
     notable: bool = False
+    kind: str = ""
 
 
 def parse(text: str, path: Path, root: Path, mtime: float) -> Reading:
@@ -33,11 +34,11 @@ def parse(text: str, path: Path, root: Path, mtime: float) -> Reading:
     lines = prose.lines(text)
     standing = planstatus.standing(lines, prose.metadata(text))
     if not standing.going:
-        return Reading(None, standing.why, standing.notable)
+        return Reading(None, standing.why, standing.notable, standing.kind)
     if not _FORMAL.search(text):
         why = 'is in progress, but neither the word "phase" nor "workflow" is in it, so it is no formal workflow'
-        return Reading(None, why, notable=True)
-    extract = _extract(lines, path, root, mtime)
+        return Reading(None, why, notable=True, kind="in progress, but no formal workflow")
+    extract = _extract(lines, standing.status, path, root, mtime)
     return Reading(extract, f"is in progress ({standing.why}) and names the workflow {quoted(extract.name)}")
 
 
@@ -46,11 +47,11 @@ def may_be_active(text: str) -> bool:
     return "progress" in text.lower() or "\U0001f504" in text
 
 
-def _extract(lines: list[str], path: Path, root: Path, mtime: float) -> Extract:
+def _extract(lines: list[str], status: str, path: Path, root: Path, mtime: float) -> Extract:
     name, number = _name(lines, path)
     own = path.relative_to(root).as_posix()
     documents = [match for line in lines if "CLAUDE/" in line for match in _DOCUMENT.findall(line)]
-    place = planphases.place(lines)
+    place = planphases.place(lines, status)
     return Extract(
         name=_printable(name),
         current=place.current,

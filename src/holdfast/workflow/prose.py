@@ -23,6 +23,8 @@ _SIGN = r"(?:[^\x00-\x7f\w]{1,4}\s*)?"
 OPENING = (
     r"^\s*(?:>\s*)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:#{1,6}\s+(?:\d{1,3}[.)]\s+)?)?" + _SIGN + r"[*_`]{0,3}" + _SIGN
 )  # what may stand before a label
+_BEFORE = r"(?:[^\x00-\x7f\W]{1,20}\s?[/／]\s?)?"  # the same label in another language, as people write for two readers
+_BEHIND = r"(?:\s?[/／(（]\s?[^\x00-\x7f\W][^\s:：*]{0,20}[)）]?)?"
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _MARKS = ("***", "**", "*", "__", "_", "`")
 _TAG = re.compile(
@@ -33,11 +35,24 @@ _EXAMPLE = re.compile(
     r"\b(?:e\.g\.|examples?|for instance|samples?|looks? like|such as|templates?|format|snippet|syntax)", re.IGNORECASE
 )
 _SHOWN = re.compile(r"(?: {4}|\t| {0,3}>)")
+_INDENTED = re.compile(r"(?:^|\n)[ \t]*\n {0,3}(?: |\t)[ \t]*\S")
+_CONTAINER = re.compile(
+    r"(?P<mark>[-*+]|\d{1,9}[.)])(?P<space>[ \t]+|$)|(?:!!!|\?\?\?\+?|===)[ \t]|\[\^[^\]]{1,40}\]:"
+)  # what has indented text below it
 _UNDERLINE = re.compile(r"(?:={2,}|-{4,})[ \t]*")  # three hyphens are a rule or the end of front matter
 _ENTRY = re.compile(r"(?:(?<=[\s,(\[`*])|^)@[^\s,;`()\[\]]*[\w/*]")
 _PIPE = re.compile(r"(?<!\\)\|")
-_PART = re.compile(r"\s*[|·•]\s*|\s{3,}")
-_LABELLED = re.compile(r"(?:\d{1,3}[.)]\s+)?[^\w\s]{0,4}\s?[^\x00-\x7f\w]{0,4}\s?\w[\w ]{0,30}[*_`]{0,3}\s*[:：]")
+_LABEL = r"[^\w\s]{0,4}\s?[^\x00-\x7f\w]{0,4}\s?\w[\w ]{0,30}[*_`]{0,3}\s*[:：]"
+_BOLD_LABEL = r"(?:\*\*|__)\w[\w ]{0,30}(?:[:：](?:\*\*|__)|(?:\*\*|__)\s?[:：])"
+_PART = re.compile(
+    rf"(?:\s*[|·•]\s*|\s{{3,}})(?={_LABEL})|(?:\s*[,;/]\s*|\s+[–—-]+\s+|\s{{2}}|(?<=[\w)%*_`])\s)(?={_BOLD_LABEL})"
+)
+_LED = re.compile(
+    r"(?:[(:\"'“‘]|\b(?:set|sets|use|see|say|says|write|add|put|mark|change|update|find|like|to|as|an?|the|of|with|is|or|and"
+    r"|when|if|its|your|from|in|into))\s*$",
+    re.IGNORECASE,
+)  # what stands before a label that is only spoken of
+_LABELLED = re.compile(rf"(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?{_LABEL}")
 _ODD = {"\u2028": "\n", "\u2029": "\n", "\u200b": "", "\u2060": "", "\ufeff": ""}  # ends of lines, and invisible
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -98,13 +113,15 @@ def decode(raw: bytes, *, whole: bool = True) -> str:
 def lines(text: str) -> list[str]:
     """Return the lines of a Markdown text that say something.
 
-    Left out are fenced code, comments, and indented or quoted blocks right below a line that announces an example.
-    Underlined headings become `#` headings.
+    Left out are fenced and indented code, comments, and indented or quoted blocks right below a line that announces an
+    example. Underlined headings become `#` headings.
     """
     kept = text.split("\n")
     if "```" in text or "~~~" in text or "<!--" in text:
         kept = list(_outside(kept))
     kept = list(_said(kept))
+    if ("\n    " in text or "\t" in text) and _INDENTED.search(text):
+        kept = list(_uncoded(kept))
     if "-|" in text or "- |" in text:
         kept = list(_barred(kept))
     if "\n==" in text or "\n----" in text:
@@ -167,23 +184,31 @@ def is_break(line: str) -> bool:
 
 
 def parts(line: str) -> list[str]:
-    """Return what stands on a line side by side as `Label: value | Label: value`; any other line as it is."""
+    """Return what stands on a line side by side as `Label: value | Label: value`; any other line as it is.
+
+    Bold labels may also follow each other with a comma, a dash or mere spaces between.
+    """
     if line.count(":") + line.count("：") < 2 or line.lstrip().startswith("|"):
         return [line]
     bare = line.strip()
     whole = bare[1:-1] if bare[:1] in ("_", "*") and bare[1:2] not in ("_", "*", " ") else bare
-    found = [part for part in _PART.split(whole) if part]
-    return found if len(found) > 1 and all(_LABELLED.match(part) for part in found) else [line]
+    begun = _LABELLED.match(whole)
+    if not begun:
+        return [line]
+    first, *others = _PART.split(whole[begun.end() :])
+    found = [begun[0] + first, *filter(None, others)]
+    return found if len(found) > 1 and not any(_LED.search(part) for part in found[:-1]) else [line]
 
 
 def label(words: str) -> re.Pattern[str]:
     """Return the pattern of a line such as `- **Words:** value`, anchored so that prose does not match (I001-2).
 
     `words` is a regular expression; the pattern's group `value` is the rest of the line and may be empty. A sign such
-    as 📍 may stand before the words, and a number in a heading.
+    as 📍 may stand before the words, and a number in a heading; the same words in another language on either side.
     """
     return re.compile(
-        rf"{OPENING}(?:{words})[*_`]{{0,3}}\s*(?::[*_`]{{1,3}}|:(?=\s|$)|：[*_`]{{0,3}})(?P<value>.*)$", re.IGNORECASE
+        rf"{OPENING}{_BEFORE}(?:{words}){_BEHIND}[*_`]{{0,3}}\s*(?::[*_`]{{1,3}}|:(?=\s|$)|：[*_`]{{0,3}})(?P<value>.*)$",
+        re.IGNORECASE,
     )
 
 
@@ -304,6 +329,49 @@ def _said(raw: Iterable[str]) -> Iterator[str]:
         elif not (announced and _SHOWN.match(line)):
             announced = _announces(line)
             yield line
+
+
+def _uncoded(raw: list[str]) -> list[str]:
+    """Return the lines without indented code: four columns or more after an empty line, counted from a list's text.
+
+    A text that is indented as a whole is text (I001-2). What stands below a list's item, a footnote or a box that some
+    Markdown knows is indented from there.
+    """
+    if all(line[:1] in (" ", "\t") for line in raw if line.strip()):
+        return raw
+    kept: list[str] = []
+    insides: list[int] = []  # the columns where the texts of the open items begin
+    empty, code = True, False
+    for line in raw:
+        bare = line.lstrip(" \t")
+        if not bare:
+            kept.append(line)
+            empty = True
+            continue
+        indent = _columns(line[: len(line) - len(bare)])
+        match = _CONTAINER.match(bare)
+        while insides and indent < insides[-1] and (empty or match or bare[0] == "#"):
+            insides.pop()
+        base = insides[-1] if insides else 0
+        code = (empty or code) and indent >= base + 4 and not (insides and match)
+        empty = False
+        if not code:
+            kept.append(line)
+            if match:
+                insides.append(_inside(match, indent))
+    return kept
+
+
+def _inside(match: re.Match[str], indent: int) -> int:
+    """Return the column where the text of a list's item or the like begins."""
+    if match["space"] is None:
+        return indent + 4
+    text = _columns(" " * (indent + len(match["mark"])) + match["space"])
+    return text if 0 < text - indent - len(match["mark"]) < 5 else indent + len(match["mark"]) + 1
+
+
+def _columns(space: str) -> int:
+    return len(space.expandtabs(4))
 
 
 def _announces(line: str) -> bool:

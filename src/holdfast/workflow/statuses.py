@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 _LONGEST = 400  # characters of a status that are looked at
+IN_PROGRESS = r"in[\s_\-\u00ad\u2010-\u2015\u2212]*progress"  # with whatever hyphen an editor put between
 _WORDS = {
-    "in_progress": r"in[\s_-]*progress",
-    "not_started": r"not[\s_-]+(?:yet[\s_-]+)?(?:started|begun|in[\s_-]*progress|done|completed?|finished|active)"
+    "in_progress": IN_PROGRESS,
+    "not_started": rf"not[\s_-]+(?:yet[\s_-]+)?(?:started|begun|{IN_PROGRESS}|done|completed?|finished|active)"
     r"|unstarted|pending|to[\s_-]?do|planned|planning|queued|backlog|draft|proposed|ready|approved|open|new",
     "blocked": r"blocked|on[\s_-]?hold|paused|stalled|waiting|awaiting|suspended",
     "completed": r"completed?|done|finished|shipped|merged|closed|resolved|implemented|delivered|released|fixed",
@@ -20,13 +21,14 @@ _WORD = re.compile("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _
 _FIRST = re.compile(rf"\W*(?:{_WORD.pattern})", re.IGNORECASE)
 _PURE = re.compile(rf"\W*(?:{_WORD.pattern})\W*", re.IGNORECASE)
 _SIGN = "\U0001f504"  # the documents' own sign for in progress
-_LITERAL = re.compile(rf"{_SIGN}\ufe0f?[\s*_`]*{_WORDS['in_progress']}\b", re.IGNORECASE)
+_LITERAL = re.compile(rf"{_SIGN}\ufe0f?[\s*_`]*{IN_PROGRESS}\b", re.IGNORECASE)
 _BOX = re.compile(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
 _RUNS = re.compile(r"\s{3,}")
 _STRUCK = re.compile(r"~~[^~]*~~")
 _ARROW = re.compile(r"\s*(?:→|➜|➔|=>|->)\s*")
 _CHOSEN = re.compile(r"\s*(\*\*|__)(?P<word>.*)\1\s*")
 _OFFER = re.compile(r"[*_`\s]*[\[{<(](?P<inside>[^\[\]{}<>()]*)[\]}>)][*_`\s]*")
+_NAMED = re.compile(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _SIGNS = {
     "✅": "completed",
@@ -43,20 +45,32 @@ _SIGNS = {
 _MARKS = r"(?:[✅✔☑🔄⬜☐⏸🚫❌⏭⏳⌛🚧🏗🟡🟢🟠🔵⚪🔴🔜📋▶]\ufe0f?)"
 _FRONT = re.compile(r"(?P<sign>[✅✔☑🔄⬜☐⏸🚫❌⏭])\ufe0f?\s+")
 _BEHIND = re.compile(rf"[\s:–—-]*(?P<sign>{_MARKS})\ufe0f?(?P<words>[^✅✔☑🔄⬜☐()\[\]]{{0,60}})$")
-_IN_BRACKETS = re.compile(rf"\s*[(\[]\s*(?P<sign>{_MARKS})?(?P<words>[^()\[\]]{{0,80}})[)\]]$")
-_AFTER_DASH = re.compile(rf"(?P<sign>)\s+[–—-]+\s*(?P<words>(?:{_WORD.pattern})[\W\d]*)$", re.IGNORECASE)
+_IN_BRACKETS = re.compile(rf"\s*[*_]{{0,3}}[(\[]\s*(?P<sign>{_MARKS})?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$")
+_AFTER_DASH = re.compile(rf"(?P<sign>)\s+[–—-]+\s*[*_]{{0,3}}(?P<words>(?:{_WORD.pattern})[\W\d]*)$", re.IGNORECASE)
 _CHOICE = re.compile(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
-_BEFORE = re.compile(r"\s*((?:\S+\s+){0,6}?)[^\w\s]{0,8}" + _WORDS["in_progress"] + r"\b", re.IGNORECASE)
+_BEFORE = re.compile(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{IN_PROGRESS}\b", re.IGNORECASE)
+_STILL = re.compile(
+    rf"\W*(?:(?:it|this|we|work|is|are|but|still|currently|now|actively|again|remains?|yet)\W+){{1,5}}{IN_PROGRESS}\b",
+    re.IGNORECASE,
+)
+_EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # the underscores that are no part of a word
+_ANSWERED = re.compile(
+    rf"{IN_PROGRESS}[\s*`]*(?:\?\W*(?:no|nope|not|never|n)\b|\s?[:=]\s*(?:no|false)\W*$)", re.IGNORECASE
+)
 _SPOKEN_OF = re.compile(
-    rf"\b{_WORDS['in_progress']}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b",
+    rf"\b{IN_PROGRESS}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b",
     re.IGNORECASE,
 )
 _MOVED = re.compile(r"\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?to\s+", re.IGNORECASE)
 _UNIT = re.compile(r"\b(?:phase|stage|step|part|milestone|sprint|iteration|task|wave|batch|week)s?\b", re.IGNORECASE)
-_OF_A_PART = re.compile(
-    rf"[,;|·/]\W{{0,4}}{_WORDS['in_progress']}\W{{0,4}}\([^()]{{0,80}}?{_UNIT.pattern}", re.IGNORECASE
+_OF_A_PART = re.compile(rf"[,;|·/]\W{{0,4}}{IN_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?{_UNIT.pattern}", re.IGNORECASE)
+_PIECE = re.compile(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
+_PHASE = re.compile(
+    r"\bphase\s*#?(?P<number>\d{1,4})(?:\.\d{1,3}|[a-z]\b)?(?:\s*(?:/|of)\s*#?(?P<total>\d{1,4})(?![\d.]*\d))?",
+    re.IGNORECASE,
 )
+_LATER = re.compile(r"\b(?:next|after|before|until|later|soon|from|to|not|upcoming)\b", re.IGNORECASE)
 _DENIED = re.compile(
     r"\b(?:not?|never|none|nothing|longer|was|were|previously|formerly|once|until|before|after|when|if|unless|will|be"
     r"|to|from|ready|awaiting|waiting|isn.t|aren.t|wasn.t|un|non|blocked|paused|hold|stalled|cancell?ed|abandoned"
@@ -143,20 +157,58 @@ def in_progress(text: str) -> bool:
         return False
     text = _latest(text) if picked is None else picked
     offered = _OFFER.fullmatch(text)
+    if _named_in_brackets(text):
+        return True
     text = _MOVED.sub("", _SPOKEN_OF.sub(" ", offered["inside"] if offered else text))
     if opening(text) == "in_progress" or _OF_A_PART.search(text):
         return True
     clauses = [clause for clause in _CLAUSE.split(_ASIDE.sub(" ", text)) if clause.strip()]
-    if not clauses or opening(clauses[0]) not in (None, "active"):
-        return False
+    first = opening(clauses[0]) if clauses else "other"
+    if first not in (None, "active"):
+        return first in ("not_started", "other") and any(_STILL.match(clause) for clause in clauses[1:])
     return _says(clauses[0]) or any(
-        opening(clause) == "in_progress" or (_UNIT.search(clause) and (_says(clause) or clause.endswith(_SIGN)))
+        opening(clause) == "in_progress"
+        or _STILL.match(clause)
+        or (_UNIT.search(clause) and (_says(clause) or clause.endswith(_SIGN)))
         for clause in clauses[1:]
     )
 
 
+def phase(text: str) -> tuple[int, int | None] | None:
+    """Return the number, and the total if it is said, of the phase that a status names as the one it is at, or None.
+
+    "Phase 1 complete, phase 2 in progress" is at 2, "In progress (Phase 3/5)" at 3 of 5; "Phase 2 done" says no more
+    than that, and neither does "phase 3 next".
+    """
+    named: tuple[int, int | None] | None = None
+    for piece in _PIECE.split(_STRUCK.sub(" ", _cut(text))):
+        if not (match := _PHASE.search(piece)) or _LATER.search(piece):
+            continue
+        before, behind = piece[: match.start()], piece[match.end() :]
+        state = opening(behind) or _sign(behind) or word(before) or _sign(before)
+        number = int(match["number"]), int(match["total"]) if match["total"] else None
+        if state in ("in_progress", "active"):
+            return number
+        if state in (None, "blocked"):
+            named = named or number
+    return named
+
+
+def _sign(text: str) -> str | None:
+    return next((state for sign, state in _SIGNS.items() if sign in text), None)
+
+
 def _cut(text: str) -> str:
-    return _RUNS.sub("  ", text[:_LONGEST])
+    """Return the beginning of a status without runs of spaces and emphasis, "In progress? No" as what it says."""
+    text = _RUNS.sub("  ", text[:_LONGEST])
+    text = _EMPHASIS.sub("", text) if "_" in text else text
+    return _ANSWERED.sub("not started", text) if "?" in text or ":" in text or "=" in text else text
+
+
+def _named_in_brackets(text: str) -> bool:
+    """Tell whether a few words have "In Progress" for a translation or an explanation, as in `WIP (In Progress)`."""
+    match = _NAMED.fullmatch(text)
+    return match is not None and pure(match["inside"]) == "in_progress" and opening(match["words"]) in (None, "active")
 
 
 def _says(clause: str) -> bool:
