@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.environments import ROOT, build_wheel, fresh_environment, install_wheel, run
+
 SHIPPED = sorted(path.stem for path in (ROOT / "handlers").glob("*.py"))
-
-
-def run(command: list[str], home: Path) -> str:
-    """Run a program with an empty home; return what it printed."""
-    environ = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PIP_NO_INPUT": "1"}
-    done = subprocess.run(command, cwd=home, env=environ, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def fresh_environment(folder: Path) -> Path:
-    """Make a virtual environment that has our dependencies but not us; return its bin folder."""
-    run([sys.executable, "-m", "venv", str(folder / "venv")], folder)
-    bin_folder = folder / "venv" / "bin"
-    site = Path(
-        run(
-            [str(bin_folder / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder
-        ).strip()
-    )
-    # The .pth of the editable checkout stays behind: a plain path line runs no other .pth files.
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return bin_folder
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built as `pip install .` builds it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(folder)]
-    run([*command, str(ROOT)], folder)
-    (built,) = folder.glob("holdfast-*.whl")
-    return built
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 def test_the_wheel_carries_handlers_hooks_and_skills(wheel: Path) -> None:
@@ -71,7 +42,7 @@ def works(bin_folder: Path, home: Path, place: str) -> None:
 def test_the_wheel_works_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
     """`pip install` of the wheel gives a working `holdfast` with its shipped handlers."""
     bin_folder = fresh_environment(tmp_path)
-    run([str(bin_folder / "python"), "-m", "pip", "install", "--no-deps", "-q", str(wheel)], tmp_path)
+    install_wheel(bin_folder, wheel, tmp_path)
     works(bin_folder, tmp_path, "_shipped")
 
 

@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.client import table
 from tests.client.model import Model, serve
 from tests.client.runner import Client
 from tests.client.world import World
@@ -38,6 +40,7 @@ def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
             yield world
         finally:
             client.close()
+            request.node.user_properties.append(("events", _events(world)))
             _keep(world, request.node.name)
 
 
@@ -46,6 +49,34 @@ def world(bare: World) -> World:
     """A world in which Holdfast is installed for the user, who lets the model call it."""
     bare.holdfast("install", "--scope", "user", "--allow-cli")
     return bare
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the mark means that names a test's scenario."""
+    config.addinivalue_line("markers", "scenario(number): the row of the README's table that a test on a client is for")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let every report know its scenario and client; a test without a scenario would be missing in the table."""
+    for item in items:
+        mark = item.get_closest_marker("scenario")
+        if mark is None:
+            raise pytest.UsageError(f"{item.nodeid} names no scenario")
+        item.user_properties.append(("scenario", mark.args[0]))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print what was seen on the real clients: scenario, client version, events, result."""
+    kinds = ("", "passed", "failed", "skipped", "error")  # "" is what was set up and torn down well
+    reports = [each for kind in kinds for each in terminalreporter.stats.get(kind, [])]
+    terminalreporter.section("the real client")
+    for line in table.lines(reports):
+        terminalreporter.write_line(line)
+
+
+def _events(world: World) -> dict[str, int]:
+    seen = Counter(answer["hook_event"] for session in world.client.sessions for answer in world.hooks(session))
+    return dict(seen)  # what a test process sends to its master must be plain
 
 
 def _keep(world: World, name: str) -> None:

@@ -89,12 +89,14 @@ class Client:
         """Make the folders, and answer beforehand what the client asks a new user."""
         for folder in (self.config, self.project, self.home / "tmp"):
             folder.mkdir(parents=True, exist_ok=True)
+        file = self.config / ".claude.json"
+        known = json.loads(file.read_text())["projects"] if file.exists() else {}
         state = {
             "hasCompletedOnboarding": True,
             "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
-            "projects": {str(self.project): {"hasTrustDialogAccepted": True, "allowedTools": []}},
+            "projects": {**known, str(self.project): {"hasTrustDialogAccepted": True, "allowedTools": []}},
         }
-        (self.config / ".claude.json").write_text(json.dumps(state))
+        file.write_text(json.dumps(state))
 
     @property
     def environ(self) -> dict[str, str]:
@@ -133,16 +135,17 @@ class Session:
 
     def __init__(self, client: Client, arguments: tuple[str, ...]) -> None:
         command = [str(client.binary), "-p", "--verbose", "--model", client.model, "--input-format", "stream-json"]
-        self._errors = (client.home / f"stderr-{len(client.sessions)}").open("w+b")
-        self._process = subprocess.Popen(
-            [*command, "--output-format", "stream-json", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            cwd=client.project,
-            env=client.environ,
-            start_new_session=True,
-        )
+        self._errors = client.home / f"stderr-{len(client.sessions)}"
+        with self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                [*command, "--output-format", "stream-json", "--include-hook-events", *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=client.project,
+                env=client.environ,
+                start_new_session=True,
+            )
         self.lines: list[dict[str, Any]] = []
         self.junk: list[str] = []
         self._queue: queue.Queue[dict[str, Any] | None] = queue.Queue()
@@ -179,8 +182,7 @@ class Session:
     @property
     def errors(self) -> str:
         """What it printed on stderr."""
-        self._errors.seek(0)
-        return self._errors.read().decode(errors="replace")
+        return self._errors.read_bytes().decode(errors="replace")
 
     def kill(self) -> None:
         """End it as a crash does."""
@@ -203,12 +205,13 @@ class Session:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for raw in self._process.stdout:
-            try:
-                line = json.loads(raw)
-            except ValueError:
-                self.junk.append(raw.decode(errors="replace"))
-                continue
-            self.lines.append(line)
-            self._queue.put(line)
+        with self._process.stdout as stdout:
+            for raw in stdout:
+                try:
+                    line = json.loads(raw)
+                except ValueError:
+                    self.junk.append(raw.decode(errors="replace"))
+                    continue
+                self.lines.append(line)
+                self._queue.put(line)
         self._queue.put(None)

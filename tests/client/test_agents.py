@@ -31,6 +31,7 @@ def statuses(world: World) -> list[str]:
     return [phase["status"] for phase in world.state["phases"]]
 
 
+@pytest.mark.scenario(4)
 def test_foreground(hybrid: World) -> None:
     """Each agent completes its phase; the next one and the to-do list stand beside its result."""
     hybrid.model.turns = [
@@ -54,6 +55,7 @@ def test_foreground(hybrid: World) -> None:
     assert not seen and not hybrid.complaints
 
 
+@pytest.mark.scenario(4)
 def test_background(hybrid: World) -> None:
     """A launch is no result; the agent's end is."""
     hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=True), say("Launched.")]
@@ -71,6 +73,7 @@ def test_background(hybrid: World) -> None:
     assert not hybrid.complaints
 
 
+@pytest.mark.scenario(4)
 @pytest.mark.parametrize("status", [400, 529])
 @pytest.mark.parametrize("background", [False, True])
 def test_failing(hybrid: World, status: int, background: bool) -> None:
@@ -93,6 +96,7 @@ def test_failing(hybrid: World, status: int, background: bool) -> None:
     assert not hybrid.complaints
 
 
+@pytest.mark.scenario(4)
 def test_the_compactions_own_agent_is_nobodys(hybrid: World) -> None:
     """The SubagentStop of a compaction moves nothing, though the summary names deliverables."""
     hybrid.model.summary = [say("<summary>Create calculator module\nDELIVERABLES:\n- wrong.py</summary>")]
@@ -108,6 +112,7 @@ def test_the_compactions_own_agent_is_nobodys(hybrid: World) -> None:
     assert not hybrid.complaints
 
 
+@pytest.mark.scenario(4)
 def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
     """The main conversation is compacted meanwhile: the phase is active, and completes when the agent ends."""
     hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=True), say("Launched.")]
@@ -127,6 +132,7 @@ def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
     assert not hybrid.complaints
 
 
+@pytest.mark.scenario(12)
 @pytest.mark.parametrize("background", [False, True])
 def test_an_agents_own_compaction(hybrid: World, background: bool) -> None:
     """It touches nothing of the main workflow: no seal, no guidance, no words for the summariser."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.client.model import Request, bash, say
 
 if TYPE_CHECKING:
     from tests.client.world import World
 
 
+@pytest.mark.scenario(3)
 def test_bash_reaches_the_command(world: World) -> None:
     """In the default permission mode the env file, the PATH and the allow rules carry every call the skill names."""
     commands = [

@@ -35,6 +35,7 @@ def begin(world: World, form: str) -> None:
     world.holdfast("next")
 
 
+@pytest.mark.scenario(2)
 @pytest.mark.parametrize("form", ["compaction", "hybrid"])
 def test_manual(world: World, form: str) -> None:
     """`/compact` in the middle of a workflow."""
@@ -56,6 +57,7 @@ def test_manual(world: World, form: str) -> None:
     assert not world.complaints
 
 
+@pytest.mark.scenario(2)
 @pytest.mark.parametrize("form", ["compaction", "hybrid"])
 @pytest.mark.parametrize("when", ["between turns", "mid-turn"])
 def test_automatic(world: World, form: str, when: str) -> None:
@@ -79,6 +81,7 @@ def test_automatic(world: World, form: str, when: str) -> None:
     assert not world.complaints
 
 
+@pytest.mark.scenario(2)
 def test_prompt_too_long(world: World) -> None:
     """The API refuses the request as too long; the newer client compacts and goes on."""
     begin(world, "compaction")
@@ -96,6 +99,7 @@ def test_prompt_too_long(world: World) -> None:
     assert not world.complaints
 
 
+@pytest.mark.scenario(7)
 def test_resumed(world: World) -> None:
     """`/compact` in a resumed session, and another process after it."""
     begin(world, "compaction")
@@ -114,18 +118,21 @@ def test_resumed(world: World) -> None:
     assert not world.complaints
 
 
+@pytest.mark.scenario(3)
 def test_many_in_a_row(world: World) -> None:
-    """Five compactions with a phase completed between them by the model's own Bash."""
-    begin(world, "compaction")
+    """Ten compactions with a phase completed between them by the model's own Bash, in default permission mode."""
+    titles = [f"Phase-title-{number}" for number in range(1, 11)]
+    world.holdfast("start", "Title of the work", *(part for title in titles for part in ("--phase", title)))
     session = world.client.session()
     session.prompt("Begin.")
     session.prompt("Work.")
-    for number in range(1, 6):
+    for number, title in enumerate(titles, start=1):
         session.prompt("/compact")
         session.prompt(f"Round {number}.")
         after = world.model.of("main")[-1]
         assert after.text.count(HEADING) == 1
-        assert f"Phase: {number}/5 - Phase-title-{number}" in after.text
+        assert after.text.count("Phase: ") == 1 and f"Phase: {number}/10 - {title}" in after.text
+        assert number == 1 or f"handover-{number - 1}" in guidance(after.text)
         world.model.turns = [bash(f"holdfast done --note 'handover-{number}'"), say("Completed.")]
         session.prompt("Complete it.")
     session.prompt("/compact")
@@ -135,6 +142,7 @@ def test_many_in_a_row(world: World) -> None:
     assert not world.complaints
 
 
+@pytest.mark.scenario(2)
 def test_without_a_workflow(world: World) -> None:
     """Nothing stands anywhere."""
     session = world.client.session()
@@ -146,6 +154,7 @@ def test_without_a_workflow(world: World) -> None:
     assert not world.complaints
 
 
+@pytest.mark.scenario(2)
 def test_memory_file(world: World) -> None:
     """A CLAUDE.local.md alone is enough."""
     (world.project / "CLAUDE.local.md").write_text(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.client.model import bash, say
 
 if TYPE_CHECKING:
@@ -56,6 +58,30 @@ def on_user_prompt_submit():
     """Say something to both."""
     return [advise("ADVICE-AT-PROMPT"), tell_user("USER-WORDS")]
 '''
+APPEND = '''
+from holdfast import hookimpl, change_input
+from holdfast.events import PreToolUse
+
+@hookimpl(match="Bash")
+def on_pre_tool_use(event: PreToolUse):
+    """Append to what the handlers before left."""
+    if event.tool_input.get("command", "").startswith("echo chain"):
+        return change_input({**event.tool_input, "command": event.tool_input["command"] + "-%s"})
+'''
+ALLOW = '''
+from holdfast import hookimpl, allow, block
+from holdfast.events import PostToolUse, PreToolUse
+
+@hookimpl(match="Bash")
+def on_pre_tool_use(event: PreToolUse):
+    """Allow what nobody was asked about."""
+    return allow("it is fine") if event.tool_input.get("command", "").startswith("touch allowed") else None
+
+@hookimpl(match="Bash")
+def on_post_tool_use(event: PostToolUse):
+    """Object to what was done."""
+    return block("BLOCKED-AFTERWARDS") if "objectionable" in event.tool_input.get("command", "") else None
+'''
 BAD = {
     "a_prints": 'print("IMPORT-NOISE")\nimport os\n%s\n'
     '    print("NOISE"); os.system("echo SUBNOISE"); os.write(1, b"RAWNOISE")\n',
@@ -77,6 +103,7 @@ def put(world: World, **sources: str) -> None:
     world.holdfast("install", "--scope", "user", "--allow-cli")
 
 
+@pytest.mark.scenario(6)
 def test_deny_and_change(world: World) -> None:
     """A refused command does not run and its reason is the result; a changed one runs changed."""
     put(world, no=DENY, other=CHANGE)
@@ -91,12 +118,37 @@ def test_deny_and_change(world: World) -> None:
     assert not world.complaints
 
 
+@pytest.mark.scenario(6)
+def test_two_changes_of_one_input_compose(world: World) -> None:
+    """The second handler sees what the first one made of the input."""
+    put(world, a_first=APPEND % "first", b_second=APPEND % "second")
+    world.model.turns = [bash("echo chain"), say("Done.")]
+    world.client.session().prompt("Begin.")
+    assert "chain-first-second" in world.model.of("main")[-1].last
+    assert not world.complaints
+
+
+@pytest.mark.scenario(6)
+def test_allow_and_block(world: World) -> None:
+    """What is allowed runs without a question; what is blocked afterwards is told with its reason."""
+    put(world, fine=ALLOW)
+    world.model.turns = [bash("touch unasked"), bash("touch allowed"), bash("echo objectionable"), say("Done.")]
+    world.client.session().prompt("Begin.")
+    asked, allowed, blocked = (q.last for q in world.model.of("main")[1:4])
+    print(asked, allowed, blocked, sep="\n====\n")
+    assert not (world.project / "unasked").exists()
+    assert (world.project / "allowed").exists()
+    assert "BLOCKED-AFTERWARDS" in blocked
+    assert not world.complaints
+
+
+@pytest.mark.scenario(9)
 def test_bad_ones_cost_only_themselves(world: World) -> None:
     """Beside one that prints, raises, exits, does not parse, returns nonsense or crashes, a good one is heard."""
     bad = {name: source % HEAD for name, source in BAD.items()}
     put(world, z_good=ADVISE, **bad)
     world.model.turns = [bash("echo fine"), say("Done.")]
-    session = world.client.session("--include-hook-events")
+    session = world.client.session()
     session.prompt("Begin.")
     after = world.model.of("main")[-1]
     print(after.last, *world.log, sep="\n")
@@ -106,6 +158,21 @@ def test_bad_ones_cost_only_themselves(world: World) -> None:
     assert not [name for name in BAD if not any(name in line for line in world.complaints)]
 
 
+@pytest.mark.scenario(9)
+def test_one_that_hangs_is_ended(world: World) -> None:
+    """A handler that never returns costs its own time limit, and its event's other handlers are heard."""
+    config = world.client.home / ".config/holdfast/holdfast.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[handlers]\ntimeout = 1.0\n")
+    put(world, a_hangs=f"import time\n{HEAD}\n    time.sleep(600)\n", z_good=ADVISE)
+    world.model.turns = [bash("echo fine"), say("Done.")]
+    ran = world.client.session().prompt("Begin.")
+    assert ran.result == "Done."
+    assert "ADVICE-FROM-GOOD" in world.model.of("main")[-1].last
+    assert any("a_hangs" in line for line in world.complaints)
+
+
+@pytest.mark.scenario(6)
 def test_dropped_in_handler_is_registered_at_the_next_start(world: World) -> None:
     """A file dropped in without `install` works from the next session on, and the user is told."""
     folder = world.client.home / ".config/holdfast/handlers"
@@ -120,6 +187,7 @@ def test_dropped_in_handler_is_registered_at_the_next_start(world: World) -> Non
     assert "this is forbidden here" in world.model.of("main")[-1].last
 
 
+@pytest.mark.scenario(6)
 def test_ask_and_another_turn(world: World) -> None:
     """`ask` is a refusal where nobody can be asked; `force_turn` gives one more turn; `advise` stands at the prompt."""
     put(world, asks=ASKS)

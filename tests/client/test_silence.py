@@ -5,17 +5,20 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.client.model import agent, bash, say
 
 if TYPE_CHECKING:
     from tests.client.world import World
 
 
+@pytest.mark.scenario(1)
 def test_a_session_without_a_workflow_is_silent(world: World) -> None:
     """No hook fails or prints, the log has no complaint, and the model reads nothing of ours."""
     world.model.turns = [bash("echo hello"), agent("Look around", "LOOK"), say("Done.")]
     world.model.agents["LOOK"] = [bash("echo inside"), say("Looked.")]
-    session = world.client.session("--include-hook-events")
+    session = world.client.session()
     ran = session.prompt("Look around.")
     compacted = session.prompt("/compact")
     session.prompt("Go on.")
@@ -34,6 +37,7 @@ def test_a_session_without_a_workflow_is_silent(world: World) -> None:
     assert not [line for line in lines if not line.startswith((skill, compacted_by))]
 
 
+@pytest.mark.scenario(1)
 def test_print_mode_prints_only_the_answer(world: World) -> None:
     """What a person sees of `claude -p` is the model's answer."""
     world.model.turns = [say("The answer.")]

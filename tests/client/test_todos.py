@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.client.model import call, say
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ def _start(world: World) -> None:
     world.holdfast("next")
 
 
+@pytest.mark.scenario(5)
 def test_todowrite_is_corrected(world: World) -> None:
     """A list that contradicts the workflow is written with the phases' statuses, and the model is told."""
     _start(world)
@@ -44,6 +47,7 @@ def test_todowrite_is_corrected(world: World) -> None:
     assert not world.complaints
 
 
+@pytest.mark.scenario(5)
 def test_task_ids_are_remembered(world: World) -> None:
     """The ids TaskCreate gave stand in the next list."""
     _start(world)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.client.model import bash, say
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ BEFORE = (
 )
 
 
+@pytest.mark.scenario(10)
 def test_byte_for_byte(bare: World) -> None:
     """The settings file is the one from before, also after sessions, and the client runs on."""
     bare.settings.write_bytes(BEFORE)
@@ -26,11 +29,12 @@ def test_byte_for_byte(bare: World) -> None:
     bare.holdfast("uninstall", "--scope", "user")
     assert bare.settings.read_bytes() == BEFORE
     assert not [*bare.client.config.glob("skills/holdfast*")]
-    session = bare.client.session("--include-hook-events")
+    session = bare.client.session()
     session.prompt("Go on.")
     assert {a["hook_event"] for a in bare.hooks(session)} <= {"Stop"}
 
 
+@pytest.mark.scenario(10)
 def test_where_there_was_no_file(bare: World) -> None:
     """A file that did not exist does not exist afterwards."""
     bare.holdfast("install", "--scope", "user")

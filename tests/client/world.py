@@ -91,5 +91,5 @@ class World:
         return found
 
     def hooks(self, session: Session) -> list[dict[str, Any]]:
-        """Return what the client says each hook answered; the session needs `--include-hook-events`."""
+        """Return what the client says each hook answered."""
         return [line for line in session.lines if line.get("subtype") == "hook_response"]
