@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 CLIENTS := 2.1.329 2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test lint bench client requirements clean
+.PHONY: demo test lint bench client clients requirements clean
 
 demo: $(READY)
 	@$(BIN)/holdfast demo
@@ -28,9 +28,17 @@ requirements: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/dispatch.py
 
-# The real client, several versions, against a scripted model on loopback; needs npm, and Linux namespaces.
-client: $(READY) $(CLIENTS:%=.clients/%/package/claude)
+# The real client, several versions and under its Python SDK, against a scripted model on loopback.
+client: $(READY) clients
 	tests/client/alone $(BIN)/python -m pytest tests/client -n 2 --timeout 200 -W default
+
+# Fetches them from the package registries; needs npm.
+clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready
+
+.clients/sdk/.ready:
+	$(PYTHON) -m venv --clear .clients/sdk
+	.clients/sdk/bin/python -m pip install --quiet --disable-pip-version-check --no-binary claude-agent-sdk claude-agent-sdk
+	@touch $@
 
 .clients/%/package/claude:
 	mkdir -p .clients/$*
