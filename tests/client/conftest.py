@@ -53,7 +53,9 @@ def world(bare: World) -> World:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Say what the mark means that names a test's scenario."""
-    config.addinivalue_line("markers", "scenario(number): the row of the README's table that a test on a client is for")
+    config.addinivalue_line(
+        "markers", "scenario(number): the row of the final table that a test on a client belongs to"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

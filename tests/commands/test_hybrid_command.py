@@ -38,7 +38,7 @@ def statuses(root: Path) -> list[str]:
 def test_a_phase_is_named_by_id_number_or_title(root: Path, name: str) -> None:
     """The number counts from 0, as in the id."""
     holdfast("hybrid", "phase", name, "--status", "active", root=root)
-    holdfast("hybrid", "phase", name, "--context", "noted", root=root)
+    holdfast("hybrid", "phase", name, "--status", "completed", "--context", "noted", root=root)
 
     assert [phase["context_for_next"] for phase in phases(root)] == ["", "noted", ""]
 
@@ -65,6 +65,21 @@ def test_a_phase_that_waits_leaves_nothing_yet(root: Path) -> None:
     holdfast("update", "--phase", "Build all", root=root)
     assert [phase["title"] for phase in phases(root)] == ["Build all", "Test it", "2"]
     assert phases(root)[0]["context_for_next"] == ""
+
+
+def test_a_failed_workflow_gives_way_as_what_it_is(root: Path) -> None:
+    """R000-14, I000-17: nothing makes a success of a failed phase; asked to, a start lets it go to the archive."""
+    holdfast("next", root=root)
+    holdfast("hybrid", "phase", "0", "--status", "failed", "--error", "no luck", root=root)
+    assert "phase phase_0 failed and is not completed by this" in holdfast("done", "--all", root=root, code=1).err
+    refused = holdfast("start", "Other", "--format", "hybrid", "--phase", "A", root=root, code=1).err
+    assert "--replace" in refused and "done --all" not in refused
+
+    holdfast("start", "Other", "--format", "hybrid", "--phase", "A", "--replace", root=root)
+    (row,) = holdfast("list", "--archive", "--json", root=root).json
+    assert (row["title"], row["status"]) == ("Tool", "failed")
+    said = holdfast("show", "Tool", root=root).out
+    assert "no luck" in said and "failed" in said and "[ ] 2. Test it" in said
 
 
 def test_an_error_needs_a_phase_that_failed(root: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from rich.cells import cell_len
 
 from holdfast.project import Project
-from holdfast.project import Project
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:

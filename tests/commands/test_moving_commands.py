@@ -173,6 +173,29 @@ def test_of_several_the_sessions_own_is_moved(tmp_path: Path) -> None:
     assert "several workflows are unfinished" in holdfast("done", root=tmp_path, code=1).err
 
 
+def test_a_phase_is_moved_to_by_its_title(root: Path) -> None:
+    """R001-12: the title of another phase means that phase; two of one title would be of no use to anybody."""
+    holdfast("next", root=root)
+    if only(root).format == "hybrid":  # one phase at a time (R000-15)
+        assert "phase phase_0 is active" in holdfast("update", "--phase", "Review", root=root, code=1).err
+        holdfast("hybrid", "phase", "0", "--status", "completed", root=root)
+    holdfast("update", "--phase", "Review", root=root)
+    after = only(root)
+    assert (after.current, [phase.title for phase in after.phases]) == (2, ["Draft", "Review", "Publish"])
+
+
+def test_a_workflow_in_the_way_goes_when_asked(tmp_path: Path) -> None:
+    """What is left unfinished stays in the archive, as it was."""
+    holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", root=tmp_path)
+    said = holdfast("start", "Book", "--phase", "New", root=tmp_path, code=1).err
+    assert "holdfast done --all state-book-" in said and "--replace" in said
+
+    holdfast("start", "Book", "--phase", "New", "--replace", root=tmp_path)
+    assert only(tmp_path).phase == "New"
+    (row,) = holdfast("list", "--archive", "--json", root=tmp_path).json
+    assert (row["status"], row["current"], row["total"]) == ("active", 1, 2)
+
+
 def test_done_says_what_it_completed(tmp_path: Path) -> None:
     """R001-12: a phase that was completed by an update is not announced as another's end."""
     holdfast("start", "Book", "--phase", "Draft", "--phase", "Review", "--phase", "Publish", root=tmp_path)
@@ -200,7 +223,7 @@ def test_a_hybrid_phase_keeps_deliverables_and_handover(tmp_path: Path) -> None:
     """R000-18: what the current phase delivered, and what it leaves for the next."""
     holdfast("start", "Tool", "--format", "hybrid", "--phase", "A", "--phase", "B", root=tmp_path)
     holdfast("next", root=tmp_path)
-    holdfast("update", "--deliverable", "a.py", "--context", "it works", root=tmp_path)
+    holdfast("update", "--status", "completed", "--deliverable", "a.py", "--context", "it works", root=tmp_path)
 
     (first, _) = json.loads((tmp_path / ".claude" / "state" / "workflow.json").read_bytes())["phases"]
     assert (first["deliverables"], first["context_for_next"]) == (["a.py"], "it works")

@@ -410,6 +410,16 @@ def test_a_launch_whose_pretooluse_never_fired_counts(tool: Tool, end: str) -> N
     assert tool.statuses == (DONE if end == "returned" else FAILED)
 
 
+def test_a_late_result_changes_no_completed_workflow(tool: Tool) -> None:
+    """I000-9: it is over; a call whose start nobody saw is a run of its own, and fills in nothing."""
+    for phase in ("phase_0", "phase_1", "phase_2"):
+        hybrid.update_phase_status(tool.id, phase, "completed", root=tool.project.root)
+    before = tool.state
+    fired = Agent(tool.project, "phase_0 again").returned("DELIVERABLES: other.py")
+    assert tool.state == before
+    assert "is completed" not in fired.context
+
+
 def test_a_retry_whose_pretooluse_never_fired_counts_only_for_a_phase_it_names(tool: Tool) -> None:
     """I000-6, I000-9: a forgotten start is caught up with by the agent's name, a retry of what failed is not."""
     hybrid.update_phase_status(tool.id, "phase_0", "failed", root=tool.project.root)

@@ -269,7 +269,7 @@ def test_the_context_may_be_left_out(calculator: Calculator) -> None:
     """I000-3: four positional arguments, five, or `context_for_next=`; what is omitted stays as it was."""
     calculator.create(phases=THREE)
     id_, root = calculator.id, calculator.root
-    update_phase_status(id_, "phase_0", "active", ["a.py"], "from the start", root=root)
+    update_phase_status(id_, "phase_0", "completed", ["a.py"], "from the start", root=root)
     update_phase_status(id_, "phase_0", "completed", root=root)
     update_phase_status(id_, "phase_1", "completed", ["b.py"], root=root)
     update_phase_status(id_, "phase_2", "completed", context_for_next="the end", root=root)

@@ -320,12 +320,13 @@ def test_a_failure_beats_the_completion_of_the_same_run(calculator: Calculator) 
         "died first": lambda agent: (agent.launched(), agent.died(), agent.stopped("Done."), agent.notified()),
     }
     for number, (name, end) in enumerate(ends.items(), 1):
-        calculator.create()
+        calculator.run(
+            "start", f"Job {number}", "--format", "hybrid", "--replace", "--phase", CREATE, "--phase", "Then"
+        )
         agent = Agent(calculator.project, CREATE, number=number)
         agent.about_to()
         end(agent)
         assert calculator.summary() == ("failed", "phase_0", ["failed", "pending"]), name
-        calculator.run("done", "--all")
 
 
 def test_a_background_launch_is_no_completion(calculator: Calculator) -> None:

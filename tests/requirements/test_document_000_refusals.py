@@ -29,7 +29,8 @@ def test_an_unfinished_workflow_is_not_overwritten(calculator: Calculator) -> No
             hybrid.create_workflow_state("Another", PHASES, root=calculator.root)
         said = calculator.run("start", "Another", "--format", "hybrid", "--phase", "x", code=1)
         assert calculator.id in said.err
-        assert "holdfast done --all" in said.err
+        assert (f"holdfast done --all {calculator.id}" in said.err) == (status != "failed")
+        assert "--replace" in said.err
         assert calculator.read(STATE) == before
 
 

@@ -236,6 +236,23 @@ def test_context_for_next_stays_empty_until_the_phase_completes(calculator: Calc
     assert [phase["context_for_next"] for phase in calculator.state["phases"]] == [handed, ""]
 
 
+def test_context_for_next_is_refused_before_the_phase_completes(calculator: Calculator) -> None:
+    """R000-12: from people and agents, too, by each command and function, while a phase waits, runs or has failed."""
+    calculator.create()
+    for status in ("pending", "active", "failed"):
+        if status != "pending":
+            calculator.update("phase_0", status)
+        for verb in (("hybrid", "phase", "0"), ("update",)):
+            assert f"phase_0 is {status}" in calculator.run(*verb, "--context", "too early", code=1).err
+    with pytest.raises(TransitionError, match="phase_0 is active"):
+        hybrid.update_phase_status(calculator.id, "phase_0", "active", context_for_next="x", root=calculator.root)
+    assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["", ""]
+
+    calculator.update("phase_0", "active")
+    calculator.run("hybrid", "phase", "0", "--status", "completed", "--context", "in time")
+    assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["in time", ""]
+
+
 def test_a_workflow_is_pending_active_completed(calculator: Calculator) -> None:
     """R000-13: active with the first phase's start, completed with the last one's end and not before."""
     calculator.create()

@@ -25,6 +25,7 @@ _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL
 @click.option(
     "--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are, if not all are named."
 )
+@click.option("--replace", is_flag=True, help="Let an unfinished workflow in its way go, as it is, to the archive.")
 @click.option(
     "--template", "pattern", metavar="NAME", help="Take phases and more from a template; see list --templates."
 )
@@ -37,6 +38,7 @@ def command(
     kind: str,
     phases: tuple[str, ...],
     total: int | None,
+    replace: bool,
     pattern: str | None,
     reading: tuple[str, ...],
     reminders: tuple[str, ...],
@@ -68,6 +70,7 @@ def command(
         reminders=(*template.reminders, *reminders),
         context={**template.context, **options.as_context(assignments)},
         session=session,
+        replace=replace,
     )
     workflow = keeper.start(project, start)
     if session:

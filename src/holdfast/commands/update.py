@@ -20,7 +20,7 @@ STATUSES = ("pending", "active", "completed", "failed", "blocked")
 
 @click.command(name="update")
 @options.workflow_argument
-@click.option("--phase", metavar="N|NAME", help="The current phase's number, or its new name.")
+@click.option("--phase", metavar="N|NAME", help="The phase that is current, by number or title, or its new title.")
 @click.option("--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are.")
 @click.option("--status", type=click.Choice(STATUSES), help="The current phase's status.")
 @click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="A deliverable of the current phase.")
@@ -61,8 +61,17 @@ def command(
         raise HoldfastError("nothing to change was given; see holdfast update --help")
     project = options.open_project(project_dir)
     workflow = moving.find(project, workflow_id)
+    changes = _meant(workflow, changes)
     after = formats.get(workflow.format).update(project, workflow, changes)
     moving.tell(after, as_json, _news(workflow, after))
+
+
+def _meant(workflow: Workflow, changes: Changes) -> Changes:
+    """Take the title of another phase for that phase: nobody wants two of one title."""
+    others = [
+        each.number for each in workflow.phases if each.title == changes.phase and each.number != workflow.current
+    ]
+    return replace(changes, current=others[0], phase=None) if others else changes
 
 
 def _news(before: Workflow, after: Workflow) -> str:

@@ -1,4 +1,4 @@
-"""The archive: completed workflows with their last content, after their files have given way to others."""
+"""The archive: workflows that are over with their last content, after their files have given way to others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast import clock, log
+from holdfast.errors import LedgerError
 from holdfast.workflow.model import Phase, Workflow
 
 if TYPE_CHECKING:
@@ -51,6 +53,19 @@ def keep(project: Project, workflow: Workflow, at: str) -> None:
         " FROM archive WHERE project = ? ORDER BY completed_at DESC LIMIT ?))",
         *(project.key, project.key, KEPT),
     )
+
+
+def shelve(project: Project, workflow: Workflow) -> None:
+    """Put a workflow whose file gives way into the archive as it is, also one that failed or was left.
+
+    One that is there already stays as it is. A ledger that refuses is logged: the file's content is kept in another
+    way then (`statefile.keep_aside`).
+    """
+    try:
+        if workflow.key not in {each.workflow.key for each in kept(project)}:
+            keep(project, workflow, clock.stamp())
+    except LedgerError as error:
+        log.write("warning", f"{workflow.place} is not in the archive: {error}")
 
 
 def drop(project: Project, workflow: Workflow) -> None:

@@ -102,7 +102,7 @@ def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
 def _meant(workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
     """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
     phase = hybrid.match_phase(workflow, text, agent)
-    if phase and phase.status == "completed" and not begun:
+    if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
     if phase and phase.status == "failed" and begun:  # a start is caught up with by name, a retry is not (I000-6)
         return hybrid.match_phase(workflow, text, "")

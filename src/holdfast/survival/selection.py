@@ -100,5 +100,7 @@ def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflo
     listed += f" and {len(named) - LISTED} more" if len(named) > LISTED else ""
     if candidates:
         raise HoldfastError(f"several workflows are {what}: {listed}; name one by its id")
+    if candidates is not workflows and workflows and all(each.finished for each in workflows):
+        listed = f"{listed}, completed; start one with holdfast start TITLE"
     known = f"; there are: {listed}" if listed else "; start one with holdfast start TITLE"
     raise HoldfastError(f"no workflow is {what}{known}")

@@ -36,6 +36,10 @@ _COMMAND = re.compile(
     r"|create|branch|rebase|merge|fork|clone|checkout|install|build|test|lint|format|start|write|edit|read|follow|check|ask|squash"
     r"|git|npm|pnpm|yarn|pip|uv|cargo|go|docker|kubectl)\b"
 )  # in small letters: "Test `parse`" may well be a name
+_RULE = re.compile(
+    r"(?:[Dd]o not|[Dd]on['’]t|[Pp]lease|[Mm]ake sure)\s|(?:[Aa]lways|[Nn]ever|[Ww]e)\s+[a-z]"
+    r"|[^\s`]*/[^\s`]*\.ya?ml\b|.*\s[a-z]+\.\s+[A-Z][a-z]*\s+[a-z]"
+)  # what people must do, the file of a build server, or more than one sentence
 _STEPS = re.compile(r"`[^`]+`|\s(?:->|→|=>|&&)\s|,\s*(?:then|and|never|not|next)\b|\bthen\b|[;.](?:\s|$)")
 _TOPICS = (
     ("reading", re.compile(r"\bread(?:ing|s)?\b", re.IGNORECASE)),
@@ -252,7 +256,7 @@ def instructs(block: Block) -> bool:
 
     Under a heading "Workflow State" and with a phase it is a name whatever it says.
     """
-    if not _COMMAND.match(block.name) or not _STEPS.search(block.name):
+    if not (_COMMAND.match(block.name) and _STEPS.search(block.name)) and not _RULE.match(block.name):
         return False
     return not (block.marked and memoryphases.is_said(block.texts))
 

@@ -97,7 +97,7 @@ class Workflow:
     @property
     def position(self) -> str:
         """`2/5`: the current phase of all; `0/5` before the first, `5/5` when finished."""
-        return f"{self.current or (self.total if self.finished else 0)}/{self.total}"
+        return f"{self.total if self.finished else self.current or 0}/{self.total}"
 
     @property
     def percent(self) -> int:
@@ -140,7 +140,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a new workflow is made of; `phases` are (title, agent) pairs and `total` counts phases not yet named."""
+    """What a new workflow is made of; `phases` are (title, agent) pairs and `total` counts phases not yet named.
+
+    With `replace` an unfinished workflow that is in its way gives way, and stays in the archive as it was.
+    """
 
     title: str
     kind: str = ""
@@ -150,6 +153,7 @@ class Start:
     reminders: tuple[str, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict)
     session: str | None = None
+    replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)

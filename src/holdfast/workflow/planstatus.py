@@ -106,7 +106,7 @@ def standing(lines: list[str], comments: list[str]) -> Standing:
         return _by(value, "its status is")
     if part := next((part for part in parts if statuses.in_progress(part.status)), None):
         return Standing(True, f"it has no status of its own, but {quoted(part.title, 60)} in it is in progress")
-    if said := next(_said(lines), ""):
+    if said := next(_said([line for line in lines if not offered or offered not in line]), ""):
         return Standing(True, f"it has no status line, but says {quoted(said)}", status=said)
     return _silent(lines, parts, offered)
 

@@ -78,3 +78,9 @@ def _phase(phase: Phase) -> dict[str, Any]:
         "deliverables": list(phase.deliverables),
         "context_for_next": phase.handover,
     }
+
+
+def ways(workflow: Workflow) -> str:
+    """Say how an unfinished workflow that is in the way of another can be ended."""
+    finish = "" if workflow.status == "failed" else f"finish it with `holdfast done --all {workflow.id}`, or "
+    return f"{finish}give --replace to let it go as it is"

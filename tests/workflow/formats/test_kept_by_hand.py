@@ -745,7 +745,8 @@ def test_an_update_of_a_broken_file_says_what_became_of_it(desk: Desk, place: st
     path = desk.put(place, text)
     changes = ("--phase", "Build") if place == COMPACTION else ("--status", "active")
     assert desk.run("update", *changes).startswith("Nothing was changed: it says that already.")
-    desk.run("update", "--context", "kept so that the ledger has seen it")
+    desk.run("update", "--remind", "kept so that the ledger has seen it")
+    desk.run("update", *(("--context", "seen") if place == COMPACTION else ("--deliverable", "seen")))
     seen = loads(path)
     desk.put(place, path.read_text()[:-5])
     assert "is not JSON" in desk.run("explain")
@@ -766,7 +767,7 @@ def test_an_update_of_a_broken_file_says_what_became_of_it(desk: Desk, place: st
 def test_a_hook_with_nothing_to_change_leaves_a_broken_file_alone(desk: Desk) -> None:
     """Somebody may be in the middle of mending it."""
     path = desk.put(HYBRID, work())
-    desk.run("hybrid", "phase", "1", "--context", "seen by the ledger")
+    desk.run("hybrid", "phase", "1", "--deliverable", "seen by the ledger")
     desk.put(HYBRID, path.read_text()[:-5])
     before = path.read_bytes()
 
@@ -775,6 +776,21 @@ def test_a_hook_with_nothing_to_change_leaves_a_broken_file_alone(desk: Desk) ->
 
     assert path.read_bytes() == before
     assert list(path.parent.glob("*.corrupt-*")) == []
+
+
+def test_a_state_that_contradicts_itself_is_warned_of(desk: Desk) -> None:
+    """R000-13, R000-15: what the file says is read, and what cannot be is said."""
+    for status, statuses, said in (
+        ("completed", ("active", "pending"), '"status" is "completed", but phase_0, phase_1 are not'),
+        ("completed", ("completed", "pending"), '"status" is "completed", but phase_1 is not'),
+        ("active", ("active", "active"), "phase_0, phase_1 are active at once"),
+        ("active", ("completed", "completed"), "but all phases are completed"),
+    ):
+        phases = [{"id": f"phase_{n}", "title": f"T{n}", "status": each} for n, each in enumerate(statuses)]
+        state = {"id": "wf_1", "task": "T", "status": status, "current_phase": "phase_0", "phases": phases}
+        desk.put(HYBRID, json.dumps(state))
+        (warning,) = [line for line in desk.run("explain").splitlines() if said in line]
+        assert "warning: " in warning
 
 
 FOREIGN: dict[str, Any] = {

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, TransitionError
 from holdfast.state.lock import locked
-from holdfast.workflow import names, statefile, values
+from holdfast.survival import archive
+from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.formats import compaction_file as files
 from holdfast.workflow.formats.compaction_completion import complete
 from holdfast.workflow.formats.compaction_save import Saved, intend, save
@@ -40,7 +41,7 @@ def find(project: Project) -> Found:
 
 
 def start(project: Project, start: Start) -> Workflow:
-    """Create the state file of a workflow at its first phase (R001-11).
+    """Create the state file of a workflow at its first phase (R001-11), with `replace` in place of one of its name.
 
     Raises TransitionError when a workflow of this name is unfinished, HoldfastError without a name.
     """
@@ -50,10 +51,13 @@ def start(project: Project, start: Start) -> Workflow:
     with locked(files.folder(project)):
         for workflow in find(project).workflows:
             if names.key(workflow.title) == names.key(start.title) and not workflow.finished:
-                raise TransitionError(
-                    f"{quoted(workflow.title)} is at phase {workflow.position} in {workflow.place}; "
-                    f"finish it with `holdfast done --all` first"
-                )
+                if not start.replace:
+                    raise TransitionError(
+                        f"{quoted(workflow.title)} is at phase {workflow.position} in {workflow.place}; "
+                        f"{views.ways(workflow)}"
+                    )
+                archive.shelve(project, workflow)
+                statefile.discard(project, workflow.path, why="replaced")
         return statefile.insist(lambda: _created(project, start))
 
 

@@ -170,6 +170,12 @@ def _current(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[
 
 def _status(data: Mapping[str, Any], phases: tuple[Phase, ...], warnings: list[str]) -> Status:
     found = status(data.get("status"))
+    running = [phase.id for phase in phases if phase.status == "active"]
+    left = [phase.id for phase in phases if phase.status != "completed"]
+    if len(running) > 1:
+        warnings.append(f"{', '.join(running)} are active at once; only one phase can be")
+    if found == "completed" and left:
+        warnings.append(f'"status" is "completed", but {", ".join(left)} {"is" if len(left) == 1 else "are"} not')
     if phases and found != "completed" and all(phase.status == "completed" for phase in phases):
         warnings.append(f'"status" is "{values.text(data.get("status"))}", but all phases are completed')
         return "completed"

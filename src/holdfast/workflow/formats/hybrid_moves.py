@@ -44,7 +44,7 @@ def move(
     old = files.status(phase["status"]) or "pending"
     refusal = _refusal(data, index, old, status) if status not in (None, old) else ""
     if by == "person":
-        refusal = refusal or _early(data, index, old, status, noted=bool(deliverables or handover))
+        refusal = refusal or _early(data, index, old, status, deliverables=bool(deliverables), handover=bool(handover))
     if refusal and by == "person":
         raise TransitionError(refusal)
     if refusal:
@@ -99,7 +99,17 @@ def done(data: dict[str, Any], seen: int | None, note: str) -> None:
 
 
 def finish(data: dict[str, Any], note: str) -> None:
-    """Complete all phases that remain, for people only; `note` is left by the one that was due."""
+    """Complete all phases that remain, for people only; `note` is left by the one that was due.
+
+    Raises TransitionError when one failed: it goes on with a retry, and nothing makes a success of it (R000-14).
+    """
+    failed = next((number for number, status in enumerate(_statuses(data)) if status == "failed"), None)
+    if failed is not None:
+        name = _opened(data, failed)["id"]
+        raise TransitionError(
+            f"phase {name} failed and is not completed by this; retry it (`holdfast hybrid phase {name} --status "
+            "active`), or let the workflow go as it is (`holdfast start TITLE --replace`)"
+        )
     last = due(data)
     if last is not None:
         _write(_opened(data, last), (), note, only_empty=False)
@@ -136,20 +146,24 @@ def _refusal(data: dict[str, Any], index: int, old: Status, new: Status | None) 
     return ""
 
 
-def _early(data: dict[str, Any], index: int, old: Status, new: Status | None, *, noted: bool) -> str:
-    """Return why a person cannot say yet how a phase ended, or nothing.
+def _early(
+    data: dict[str, Any], index: int, old: Status, new: Status | None, *, deliverables: bool, handover: bool
+) -> str:
+    """Return why a person cannot say yet how a phase ended or what it leaves, or nothing.
 
     A forgotten start is caught up with (I000-6), but not past another phase that is active or failed; a hook may: the
-    agents of several phases can run side by side, and what they did is done.
+    agents of several phases can run side by side, and what they did is done. There is no hand-over before a phase is
+    completed (R000-12), and nothing is delivered before it began (R000-11).
     """
-    name = data["phases"][index]["id"]
-    if old != "pending":
-        return ""
-    if new in ("completed", "failed"):
-        return _obstacle(data, index)
-    if new is None and noted:
-        begin = f"`holdfast hybrid phase {name} --status active`"
-        return f"phase {name} is pending, so it leaves nothing yet; begin it first: {begin}"
+    name, after = data["phases"][index]["id"], new or old
+    if old == "pending" and new in ("completed", "failed") and (obstacle := _obstacle(data, index)):
+        return obstacle
+    if handover and after != "completed":
+        return (
+            f"phase {name} is {after}, and only a completed one hands something over; give --status completed with it"
+        )
+    if deliverables and after == "pending":
+        return f"phase {name} is pending, so it delivered nothing yet; begin it first with --status active"
     return ""
 
 

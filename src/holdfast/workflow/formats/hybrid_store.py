@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
 from holdfast.state.lock import locked
-from holdfast.survival import generations, history
-from holdfast.workflow import statefile, values
+from holdfast.survival import archive, generations, history
+from holdfast.workflow import statefile, values, views
 from holdfast.workflow.formats import hybrid_extra, hybrid_view
 from holdfast.workflow.formats import hybrid_file as files
 from holdfast.workflow.wording import quoted
@@ -91,9 +91,10 @@ def index_of(data: dict[str, Any], phase_id: str) -> int:
 
 
 def _created(project: Project, start: Start) -> Workflow:
-    before = _replaceable(project)
+    before = _replaceable(project, replace=start.replace)
     if before is not None:  # it may have been completed by hand, and its file gives way now
         history.observe(project, view(project, before))
+        archive.shelve(project, view(project, before))
         generations.keep(project, before.path, before.document.raw, why="before start")
     aside = statefile.keep_aside(project, before.path, before.document.raw) if before else None
     id_ = _new_id(before)
@@ -114,8 +115,11 @@ def _noted(project: Project, file: StateFile, error: str = "") -> Workflow:
     return workflow
 
 
-def _replaceable(project: Project) -> StateFile | None:
-    """Return the file a new workflow takes the place of, if any; what cannot be read is set aside."""
+def _replaceable(project: Project, *, replace: bool) -> StateFile | None:
+    """Return the file a new workflow takes the place of, if any; what cannot be read is set aside.
+
+    An unfinished workflow gives way only with `replace`.
+    """
     try:
         file = files.load(project)
     except MissingError:
@@ -126,10 +130,10 @@ def _replaceable(project: Project) -> StateFile | None:
         statefile.set_aside(project, error.path)
         return None
     workflow = files.view(project, file)
-    if not workflow.finished:
+    if not workflow.finished and not replace:
         raise TransitionError(
             f"{workflow.id} {quoted(workflow.title)} is {workflow.status} at phase {workflow.position} in "
-            f"{workflow.place}; finish it with `holdfast done --all` first"
+            f"{workflow.place}; {views.ways(workflow)}"
         )
     return file
 
