@@ -116,3 +116,13 @@ def test_faults_of_processes_at_once_are_all_counted(tmp_path: Path) -> None:
     )
 
     assert "(30 times," in faults.of(handler(tmp_path))
+
+
+def test_when_a_file_was_last_at_fault_is_known(tmp_path: Path) -> None:
+    """Of its present content; a changed file never was."""
+    file = handler(tmp_path)
+    assert faults.last_at(file) == ""
+    faults.remember("Stop", file, "broke")
+    assert faults.last_at(file) in faults.of(file)
+    assert faults.last_at(file).endswith("Z")
+    assert faults.last_at(handler(tmp_path, source=b"y")) == ""

@@ -172,3 +172,17 @@ def test_a_moved_home_needs_no_new_settings(tmp_path: Path) -> None:
     path.rename(path.with_name("run"))
     done = run("/bin/sh", "-c", registration.command("Stop"), home=moved)
     assert done.stdout.startswith("1 ['Stop']")
+
+
+@pytest.mark.parametrize("interpreter", ["/usr/bin/python3", "/with 'blank' and $HOME/python", f"/{'l' * 130}/python"])
+def test_what_a_program_starts_is_read_back(interpreter: str) -> None:
+    """Both of them, in each form of the first line."""
+    for text in launcher.texts(interpreter).values():
+        assert launcher.started(text) == (interpreter, str(paths.package_root()))
+
+
+@pytest.mark.parametrize("text", ["", "#!/bin/sh\n", SCRIPT, "#!/usr/bin/python -IS\nROOT = here\n", "ROOT = '/x'\n"])
+def test_what_is_no_program_of_an_install_starts_nothing_of_ours(text: str) -> None:
+    """Somebody's own script, or a damaged one."""
+    found = launcher.started(text)
+    assert found is None or found.root == ""

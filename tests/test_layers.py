@@ -21,18 +21,20 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 
 # Each room and what lies in it; a new module must be given its room here.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "ground": ("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded"),
+    "ground": ("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
         *("scan", "strictness", "trust", "faults", "loader", "calls", "child", "isolation", "intake", "replying"),
+        *("pairing",),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
     "engine": ("engine", "server"),
     "installing": (
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),
-        "demo",
+        *("demo", "registered", "accepted", "trial", "plugins"),
     ),
+    "checks": ("checks", "checks.*"),
     "front": ("cli", "commands", "commands.*", "__main__"),
 }
 BELOW: dict[str, frozenset[str]] = {
@@ -41,6 +43,7 @@ BELOW: dict[str, frozenset[str]] = {
     "right": frozenset({"ground", "right"}),
     "engine": frozenset({"ground", "left", "engine"}),
     "installing": frozenset({"ground", "left", "installing"}),
+    "checks": frozenset({"ground", "left", "right", "installing", "checks"}),
     "front": frozenset(ROOMS),
 }
 EXEMPT = ("holdfast", "holdfast.testing")  # the lazy top level, and the plugin for handler authors

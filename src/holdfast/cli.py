@@ -14,6 +14,7 @@ from holdfast.errors import HoldfastError
 COMMANDS = {
     "install": "Register Holdfast in a settings.json.",
     "uninstall": "Remove it again.",
+    "doctor": "Find what is wrong, and mend it.",
     "status": "Show what was saved, restored and what failed.",
     "demo": "Run the main job on recorded events and watch it happen.",
     "start": "Start a workflow.",
@@ -50,8 +51,16 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from holdfast.version import version
+
+        click.echo(f"holdfast, version {version()}")
+        ctx.exit()
+
+
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="holdfast", prog_name="holdfast")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def holdfast() -> None:
     """Make long Claude Code work survive context compaction, and route hook events to handlers."""
 

@@ -51,6 +51,12 @@ def of(file: HandlerFile) -> str:
     return f"{known['event']}: {known['fault']} ({times}, last at {known['at']})"
 
 
+def last_at(file: HandlerFile) -> str:
+    """Return when a handler file as it is now was last at fault (UTC stamp); empty if it never was."""
+    known = _load().get(str(file.path), {})
+    return str(known["at"]) if known.get("digest") == file.digest else ""
+
+
 def note_unusable(event: str, files: Sequence[HandlerFile]) -> None:
     """Name the files whose text is at fault in the log, once for each content."""
     for file in files:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast import paths
 from holdfast.errors import ConfigError, StateError
@@ -17,6 +19,8 @@ LONGEST = 120
 """Bytes of an interpreter's path that a first line may hold: some kernels cut that line at 128."""
 
 _ROOT = re.compile(r'^ROOT = ""$', re.MULTILINE)
+_FILLED = re.compile(r"^ROOT = (.+)$", re.MULTILINE)
+_FIRST = re.compile(r"""#!(/bin/sh\n''':'\nexec )?(.+?) -IS?(?: "\$0" "\$@")?\n""")
 
 _COMMAND = """\
 \"\"\"The holdfast command of this machine, written by holdfast install.\"\"\"
@@ -34,17 +38,43 @@ sys.exit(main())
 """
 
 
+class Started(NamedTuple):
+    """What a program starts: the interpreter, and the folder its Holdfast is loaded from."""
+
+    interpreter: str
+    root: str
+
+
 def write() -> list[Path]:
     """Write the launcher and the command for the running interpreter and package; return those that changed.
 
     Raises StateError when one cannot be written, ConfigError when no program can name this interpreter.
     """
+    return [path for path, text in texts().items() if _put(path, text.encode("utf-8"))]
+
+
+def texts(interpreter: str | None = None) -> dict[Path, str]:
+    """Return what each program of this machine is to hold, started with `interpreter` (default: the running one).
+
+    Raises StateError when the shipped entrypoint cannot be read, ConfigError when no program can name the interpreter.
+    """
     source = paths.shipped("hooks") / "dispatch.py"
     entry = document.read(source)[0].decode("utf-8")
     if not _ROOT.search(entry):
         raise StateError(source, 'has no line ROOT = "" to fill in; install holdfast again')
-    texts = (program(entry, "-IS"), program(_COMMAND, "-I"))
-    return [path for path, text in zip(programs(), texts, strict=True) if _put(path, text.encode("utf-8"))]
+    held = (program(entry, "-IS", interpreter), program(_COMMAND, "-I", interpreter))
+    return dict(zip(programs(), held, strict=True))
+
+
+def started(text: str) -> Started | None:
+    """Return what a program that an install wrote starts, None for any other text."""
+    first, root = _FIRST.match(text), _FILLED.search(text)
+    try:
+        words = shlex.split(first[2]) if first and first[1] else [first[2]] if first else []
+        folder = ast.literal_eval(root[1]) if root else None
+    except (ValueError, SyntaxError):
+        return None
+    return Started(words[0], folder) if len(words) == 1 and isinstance(folder, str) else None
 
 
 def programs() -> tuple[Path, Path]:

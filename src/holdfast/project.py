@@ -75,12 +75,17 @@ class Project:
         head = _first_line(self._git[1] / "HEAD") if self._git else ""
         return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) and not head.endswith("/.invalid") else None
 
+    @property
+    def ledger_file(self) -> Path:
+        """Where the project's ledger lies; it need not exist."""
+        return paths.state_dir() / "projects" / f"{self.key}.db"
+
     @cached_property
     def ledger(self) -> Ledger:
         """The project's ledger, opened at first use; in memory, and said so in the log, where it cannot be kept."""
         from holdfast.state.ledger import Ledger
 
-        opened = Ledger.open(paths.state_dir() / "projects" / f"{self.key}.db")
+        opened = Ledger.open(self.ledger_file)
         if opened.problem:
             log.write("warning", opened.problem)
         return opened

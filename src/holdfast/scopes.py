@@ -33,10 +33,18 @@ class Target:
     @property
     def undo(self) -> str:
         """The command that takes back what an install of this target did."""
+        return self._command("uninstall")
+
+    @property
+    def redo(self) -> str:
+        """The command that installs into this target, or brings what is installed up to date."""
+        return self._command("install")
+
+    def _command(self, verb: str) -> str:
         usual = target(self.scope, self.root).settings
         named = "" if self.settings == usual else f" --settings {shlex.quote(str(self.settings))}"
         project = "" if self.scope == "user" else f" --project {shlex.quote(str(self.root))}"
-        return f"holdfast uninstall --scope {self.scope}{named}{project}"
+        return f"holdfast {verb} --scope {self.scope}{named}{project}"
 
 
 def claude_dir() -> Path:

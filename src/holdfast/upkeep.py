@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from holdfast import demand, installs, loader, log, scopes, settingsfile
+from holdfast import demand, installs, loader, log, paths, plugins, scopes, settingsfile
 from holdfast.errors import HoldfastError
+from holdfast.events import OLDEST_CLIENT_EVENTS
 from holdfast.install import Plan, carry_out, plan
 from holdfast.installs import Install
 
@@ -24,13 +25,26 @@ def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> l
     A file without an entry of ours is left alone: who took them out wanted that. Returns a line per change.
     Raises StateError.
     """
-    if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(_planned(settings, project, files)):
+    if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(planned_for(settings, project, files)):
         return []
     with installs.held():
-        planned = _planned(settings, project, files)
+        planned = planned_for(settings, project, files)
         if _due(planned):
             carry_out(planned)
     return [f"{settings}: {change}" for change in planned.text.changes]
+
+
+def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) -> Plan:
+    """Return what one settings file would become by the handler files as they are now, writing nothing.
+
+    Raises StateError for a file that cannot be read or is not the JSON that settings are.
+    """
+    target = scopes.target_of(settings, project.root)
+    record = installs.get(target.real)
+    if record is None:
+        record = Install(target.real, target.scope, project.root)
+    target = dataclasses.replace(target, scope=record.scope)
+    return plan(target, files, record.with_project(project.root, demand.of_project(files)))
 
 
 def keep_registered(project: Project) -> list[str]:
@@ -44,6 +58,9 @@ def keep_registered(project: Project) -> list[str]:
         lines = []
         for scope in _PERSONAL:
             lines += refresh(scopes.target(scope, project.root).settings, project, files)
+        if plugins.running():
+            plugins.keep_launcher()
+            lines += _plugin_notice(project, files)
         return lines + _team_notice(project)
     except HoldfastError as error:
         log.write("warning", f"the registered events could not be brought up to date: {error}")
@@ -53,21 +70,24 @@ def keep_registered(project: Project) -> list[str]:
 _PERSONAL: tuple[scopes.Scope, ...] = ("user", "local")
 
 
-def _planned(settings: Path, project: Project, files: Sequence[HandlerFile]) -> Plan:
-    target = scopes.target_of(settings, project.root)
-    record = installs.get(target.real)
-    if record is None:
-        record = Install(target.real, target.scope, project.root)
-    target = dataclasses.replace(target, scope=record.scope)
-    return plan(target, files, record.with_project(project.root, demand.of_project(files)))
-
-
 def _due(planned: Plan) -> bool:
     """Tell whether there is anything to write: settings, or a wish of this project that others must not undo."""
     if not planned.had_ours:
         return False
     recorded = installs.get(planned.target.real)
     return planned.changes or (recorded is not None and recorded.projects != planned.install.projects)
+
+
+def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
+    """Where the plugin is all there is, name what handlers want that nobody's settings register."""
+    here = [planned_for(scopes.target(scope, project.root).settings, project, files) for scope in _PERSONAL]
+    if any(planned.had_ours for planned in here):
+        return []
+    left = plugins.remainder(demand.personal(files, OLDEST_CLIENT_EVENTS), plugins.own(), ())
+    if not left:
+        return []
+    program = paths.plugin_root() / "bin" / "holdfast"
+    return [f"handlers want {', '.join(left)}, which the plugin does not register; run {program} install"]
 
 
 def _team_notice(project: Project) -> list[str]:

@@ -486,3 +486,12 @@ def test_ids_are_unique_and_plain() -> None:
 
     assert len(ids) == 1000
     assert all(len(one) == 32 and int(one, 16) >= 0 for one in ids)
+
+
+def test_older_tables_can_be_brought_up_to_date_before_they_are_used(ledger: Ledger) -> None:
+    """`doctor --fix` does not wait for a statement to fail; what is up to date stays."""
+    newer = "CREATE TABLE IF NOT EXISTS notes (id TEXT, color TEXT NOT NULL DEFAULT 'red')"
+    ledger.run("INSERT INTO notes (id) VALUES ('a')")
+
+    assert (ledger.upgrade(newer), ledger.upgrade(newer)) == (1, 0)
+    assert ledger.one("SELECT id, color FROM notes") == {"id": "a", "color": "red"}

@@ -63,6 +63,16 @@ class Ledger:
         if not self._depth:  # a rollback would undo it
             self._ensured.add(ddl)
 
+    def upgrade(self, ddl: str) -> int:
+        """Add the columns that an earlier version's tables lack; return how many. Raises LedgerError."""
+        import sqlite3
+
+        with self._guard:
+            try:
+                return self._add_columns(ddl)
+            except sqlite3.Error as error:
+                raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
+
     def run(self, sql: str, *values: object) -> int:
         """Execute one statement with its `?` values and return how many rows it changed. Raises LedgerError."""
         return self._execute(sql, values)[1]

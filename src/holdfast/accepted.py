@@ -1,0 +1,102 @@
+"""What the client takes from a hook's stdout, by event."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_ADVICE = frozenset({"additionalContext"})
+SPECIFIC: dict[str, frozenset[str]] = {
+    "PreToolUse": _ADVICE | {"permissionDecision", "permissionDecisionReason", "updatedInput"},
+    "UserPromptSubmit": _ADVICE | {"sessionTitle", "suppressOriginalPrompt"},
+    "UserPromptExpansion": _ADVICE | {"suppressOriginalPrompt"},
+    "SessionStart": _ADVICE | {"initialUserMessage", "sessionTitle", "watchPaths", "reloadSkills"},
+    "Setup": _ADVICE,
+    "SubagentStart": _ADVICE,
+    "PostToolUseFailure": _ADVICE,
+    "PostToolBatch": _ADVICE,
+    "Stop": _ADVICE,
+    "SubagentStop": _ADVICE,
+    "Notification": _ADVICE,
+    "PostModelSwitch": _ADVICE,
+    "PreModelSwitch": frozenset({"permissionDecision", "permissionDecisionReason"}),
+    "PostToolUse": _ADVICE | {"classifierContext", "updatedToolOutput", "updatedMCPToolOutput"},
+    "PermissionDenied": frozenset({"retry"}),
+    "PermissionRequest": frozenset({"decision"}),
+    "Elicitation": frozenset({"action", "content"}),
+    "ElicitationResult": frozenset({"action", "content"}),
+    "CwdChanged": frozenset({"watchPaths"}),
+    "FileChanged": frozenset({"watchPaths"}),
+    "WorktreeCreate": frozenset({"worktreePath"}),
+    "MessageDisplay": frozenset({"displayContent"}),
+}
+"""The keys of `hookSpecificOutput`; on every other event it costs the whole output (client fact §1.6)."""
+
+TOP: dict[str, type] = {
+    "continue": bool,
+    "stopReason": str,
+    "suppressOutput": bool,
+    "decision": str,
+    "reason": str,
+    "systemMessage": str,
+    "terminalSequence": str,
+    "hookSpecificOutput": dict,
+}
+"""The keys beside it with their types; a value of another type costs the whole output (client fact §1.5)."""
+
+PLAIN = frozenset({"PreCompact", "PostCompact", "WorktreeCreate"})
+"""Events on which we answer in plain text (client fact §1.3)."""
+
+LIMIT = 10_000
+"""UTF-16 units of one string; a longer one is replaced by a preview (client fact §1.9)."""
+
+
+def fault(event: str, stdout: str) -> str:
+    """Say what the client would not take of a hook's stdout; empty if it takes all of it."""
+    if not stdout:
+        return ""
+    if not stdout.lstrip("\ufeff \t\r\n").startswith("{"):
+        return _long("the text", stdout) if event in PLAIN else f"plain text, which goes nowhere: {_brief(stdout)}"
+    try:
+        body = json.loads(stdout.lstrip("\ufeff"))
+    except ValueError as error:
+        return f"no valid JSON ({error}): {_brief(stdout)}"
+    if event == "PreCompact" and body.get("decision") != "block":
+        return "JSON, which the summariser would get as an instruction"
+    return next((said for key, value in body.items() if (said := _top(key, value))), "") or _specific(
+        event, body.get("hookSpecificOutput")
+    )
+
+
+def _top(key: str, value: Any) -> str:
+    if key not in TOP:
+        return f'"{key}", which the client ignores'
+    if not isinstance(value, TOP[key]):
+        return f'"{key}" of a wrong type, which costs the whole output'
+    return _long(f'"{key}"', value)
+
+
+def _specific(event: str, specific: Any) -> str:
+    if specific is None:
+        return ""
+    if event not in SPECIFIC:
+        return f'"hookSpecificOutput", which costs the whole output on {event}'
+    if specific.get("hookEventName") != event:
+        return f'"hookEventName" {specific.get("hookEventName")!r}, which costs the whole output on {event}'
+    for key, value in specific.items():
+        if key != "hookEventName" and key not in SPECIFIC[event]:
+            return f'"hookSpecificOutput.{key}", which {event} does not know'
+        if value is None:
+            return f'"hookSpecificOutput.{key}" as null, which costs the whole output'
+        if said := _long(f'"hookSpecificOutput.{key}"', value):
+            return said
+    return ""
+
+
+def _long(what: str, value: Any) -> str:
+    size = len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else 0
+    return f"{what} of {size} characters, of which the model sees a preview" if size > LIMIT else ""
+
+
+def _brief(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

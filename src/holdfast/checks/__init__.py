@@ -1,0 +1,92 @@
+"""The checks of `holdfast doctor`: one module each, loaded when it is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
+
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from holdfast.project import Project
+
+Level = Literal["ok", "notice", "problem"]
+
+# name -> what it looks at; the module is holdfast.checks.<name> and offers look(project)
+CHECKS = {
+    "programs": "the programs that registered commands run",
+    "registration": "what is registered in the settings files",
+    "switches": "what keeps the client from running hooks",
+    "handlers": "handlers that do not run or fail",
+    "folders": "folders that must be there and be ours",
+    "ledger": "the project's ledger",
+    "deliveries": "whether guidance came back after the last compactions",
+    "states": "workflow state files",
+    "configuration": "holdfast.toml",
+}
+FIRE = "fire"
+"""The check that runs every registered command; only when it is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a check found.
+
+    Attributes:
+        level: `ok`, a `notice` that may be as somebody wants it, or a `problem`.
+        text: what was found, in a sentence that names the file or field.
+        remedy: the command that mends it, or what to do where no command can.
+        fix: mends it and says in a sentence what was done; None where a person should decide.
+        check: which check found it.
+    """
+
+    level: Level
+    text: str
+    remedy: str = ""
+    fix: Callable[[], str] | None = None
+    check: str = ""
+
+
+def ok(text: str) -> Finding:
+    """Return what is as it should be."""
+    return Finding("ok", text)
+
+
+def notice(text: str, remedy: str = "", fix: Callable[[], str] | None = None) -> Finding:
+    """Return what somebody should know of, and may want as it is."""
+    return Finding("notice", text, remedy, fix)
+
+
+def problem(text: str, remedy: str = "", fix: Callable[[], str] | None = None) -> Finding:
+    """Return what keeps Holdfast from doing its work."""
+    return Finding("problem", text, remedy, fix)
+
+
+def run(project: Project, names: Iterable[str] = tuple(CHECKS)) -> Iterator[Finding]:
+    """Run checks one after another and yield what they find; one that fails itself costs only itself."""
+    for name in names:
+        try:
+            for found in import_module(f"holdfast.checks.{name}").look(project):
+                yield replace(found, check=name)
+        except (HoldfastError, OSError) as error:
+            yield Finding("problem", f"this could not be looked at: {error}", check=name)
+        except Exception as error:  # noqa: BLE001 - whoever asks a doctor has something broken already
+            text = f"the check itself failed, which is an error of Holdfast's: {type(error).__name__}: {error}"
+            yield Finding("problem", text, "report it with what `holdfast status` prints", check=name)
+
+
+def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str, bool]]:
+    """Mend what can be mended safely; yield each finding with what was done, and whether that succeeded."""
+    for found in findings:
+        if found.fix is None or found.level == "ok":
+            continue
+        try:
+            done = found.fix()
+        except (HoldfastError, OSError) as error:
+            yield found, f"could not be mended: {error}", False
+        else:
+            if done:  # else another mending did it already
+                yield found, done, True

@@ -1,0 +1,147 @@
+"""Whether the folders Holdfast writes to can be written, and are private where they must be."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+from holdfast.checks import notice, ok, problem
+from holdfast.workflow.formats import compaction_file, hybrid_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.checks import Finding
+    from holdfast.project import Project
+
+SCARCE = 64 * 1024 * 1024  # bytes free on a disk below which somebody should know
+FULL = 1024 * 1024  # bytes below which no ledger is written
+_OTHERS_WRITE, _OTHERS = 0o022, 0o077
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Look at Holdfast's own folders, at those of the project, and at the disks they are on."""
+    own = [paths.config_dir(), paths.state_dir(), paths.launcher().parent]
+    inside = [paths.user_handlers(), paths.state_dir() / "projects", paths.log_file().parent, paths.command_dir()]
+    found = [*_unwritable([*own, *inside])]
+    found += _modes(paths.config_dir(), _OTHERS_WRITE, "change which code runs in your sessions")
+    found += _modes(paths.launcher().parent, _OTHERS_WRITE, "change which code runs in your sessions")
+    found += _modes(paths.state_dir(), _OTHERS, "see what was kept of your work")
+    found += _disk(paths.state_dir())
+    yield from found
+    if not found:
+        yield ok(f"{', '.join(map(str, own))} can be written")
+    theirs = [*_linked(project), *_unwritable(_of(project)), *_disk(project.root)]
+    yield from theirs
+    if not theirs:
+        yield ok(f"{project.root} can be written where workflows are kept")
+
+
+def blocked(path: Path) -> bool:
+    """Tell whether a file stands where a folder above a path must be, which this check says already."""
+    above = next(each for each in path.parents if os.path.lexists(each))
+    return not above.is_dir()
+
+
+def linked(root: Path, path: Path) -> bool:
+    """Tell whether a path leads through a symbolic link below a project's root, which this check says already."""
+    return any(folder.is_symlink() for folder in path.parents if folder != root and folder.is_relative_to(root))
+
+
+def _of(project: Project) -> list[Path]:
+    state = hybrid_file.path(project).parent
+    kept = compaction_file.folder(project)
+    return [state.parent, state, paths.sidecar_dir(project.root), kept.parent, kept]
+
+
+def _linked(project: Project) -> Iterator[Finding]:
+    """Say which folders of the project are symbolic links: none is followed there."""
+    for folder in _of(project):
+        if folder.is_symlink():
+            name = shlex.quote(str(folder))
+            text = f"{folder} is a symbolic link, which is not followed, so nothing is read or kept behind it"
+            yield problem(text, f"cp -R {name}/. {name}.real && rm {name} && mv {name}.real {name}")
+
+
+def _unwritable(folders: list[Path]) -> Iterator[Finding]:
+    told = set()
+    for folder in folders:
+        place = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+        if place in told or (os.access(place, os.W_OK | os.X_OK) and place.is_dir()):
+            continue
+        told.add(place)
+        what = f"{folder} cannot be created: {place}" if place != folder else str(place)
+        yield _unusable(place, what, mendable=place == folder)
+
+
+def _unusable(place: Path, what: str, *, mendable: bool) -> Finding:
+    name = shlex.quote(str(place))
+    if not place.exists():
+        return problem(f"{what} is a symbolic link to nothing", f"rm {name}")
+    if not place.is_dir():
+        return problem(f"{what} is a file where a folder must be", f"mv {name} {name}.aside")
+    info = place.stat()
+    if info.st_uid != os.geteuid():
+        return problem(f"{what} is not yours to write", f'sudo chown -R "$(id -un)" {name}')
+    if stat.S_IMODE(info.st_mode) & 0o300 == 0o300:
+        return problem(f"{what} lies on a disk that can only be read", f"df {name}")
+    fix = partial(_open, place) if mendable else None
+    return problem(f"{what} is write-protected", f"chmod u+rwx {name}", fix)
+
+
+def _open(folder: Path) -> str:
+    folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o700)
+    return f"made {folder} writable for you"
+
+
+def _modes(top: Path, forbidden: int, danger: str) -> Iterator[Finding]:
+    """Say that others than its owner may do with a folder, or a file in it, what they must not."""
+    loose = _loose(top, forbidden)
+    if not loose:
+        return
+    others_write = any(_mode(each) & 0o002 for each in loose)
+    more = f" and {len(loose) - 1} more in it" if len(loose) > 1 else ""
+    text = (
+        f"{loose[0]}{more} can be {'written' if forbidden == _OTHERS_WRITE else 'read'} by others, who could {danger}"
+    )
+    command = f"chmod -R go{'-w' if forbidden == _OTHERS_WRITE else '-rwx'} {shlex.quote(str(top))}"
+    yield (problem if others_write else notice)(text, command, partial(_tighten, top, forbidden))
+
+
+def _tighten(top: Path, forbidden: int) -> str:
+    loose = _loose(top, forbidden)
+    for each in loose:
+        each.chmod(_mode(each) & ~forbidden)
+    return f"took others' permissions from {len(loose)} file(s) and folder(s) in {top}"
+
+
+def _loose(top: Path, forbidden: int) -> list[Path]:
+    """Return the folder and what lies in it as far as others may do there what they must not."""
+    inside = [Path(folder) / name for folder, folders, names in os.walk(top) for name in (*folders, *names)]
+    return [each for each in (top, *sorted(inside)) if _mode(each) & forbidden]
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of what is our own to change: no link's, and nothing of somebody else's."""
+    try:
+        info = path.lstat()
+    except OSError:
+        return 0  # gone meanwhile
+    mine = info.st_uid == os.geteuid() and not stat.S_ISLNK(info.st_mode)
+    return stat.S_IMODE(info.st_mode) if mine else 0
+
+
+def _disk(folder: Path) -> Iterator[Finding]:
+    place = next(each for each in (folder, *folder.parents) if each.exists())
+    disk = os.statvfs(place)
+    free = disk.f_bavail * disk.f_frsize
+    if free < FULL or (disk.f_files and not disk.f_favail):
+        yield problem(f"the disk of {folder} is full, so nothing is kept", f"df -h {shlex.quote(str(place))}")
+    elif free < SCARCE:
+        text = f"the disk of {folder} has {free // (1024 * 1024)} MB left"
+        yield notice(text, f"df -h {shlex.quote(str(place))}")

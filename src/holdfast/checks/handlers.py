@@ -1,0 +1,77 @@
+"""Whether handlers load, are trusted and run without faults."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast import clock, config, faults, inspection, loader, paths
+from holdfast.checks import notice, ok, problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.checks import Finding
+    from holdfast.loader import HandlerFile
+    from holdfast.project import Project
+
+LATELY = timedelta(days=1)
+"""How long ago a handler failed at most for its fault to be a problem; an older one may never come again."""
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Load every handler file that is active, and look at those that are not."""
+    files = loader.find(project)
+    complaints = inspection.complaints(project, files)
+    for file, said in complaints:
+        yield _complaint(file, said)
+    for file in files:
+        yield from _resting(file, project)
+    yield from _unknown(project, files)
+    sound = [file for file in files if file.active and file.path not in {each.path for each, _ in complaints}]
+    yield ok(f"{len(sound)} handler file(s) load and run without faults")
+
+
+def _complaint(file: HandlerFile, said: str) -> Finding:
+    if not file.active:
+        return notice(f"{file.path}, which does not run: {said}", f"correct {file.path}, then: holdfast handlers check")
+    if said != faults.of(file):
+        return problem(f"{file.path}: {said}", f"correct {file.path}, then: holdfast handlers check")
+    moment = clock.parse(faults.last_at(file))
+    level = problem if moment is not None and clock.now() - moment <= LATELY else notice
+    remedy = "holdfast status" if file.place == "shipped" else f"correct {file.path}, then: holdfast handlers check"
+    return level(f"{file.path} failed when it ran: {said}", remedy)
+
+
+def _resting(file: HandlerFile, project: Project) -> Iterator[Finding]:
+    """Say why a file does not run that one may expect to."""
+    if not file.trusted:
+        text = f"{file.path} is not trusted with the content it has, so it does not run"
+        command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), str(file.path)])
+        yield notice(text, command)
+    elif file.off and file.name in project.config.handlers.off:
+        lost = ", so Holdfast does not do its work" if file.place == "shipped" else ""
+        where = _switched_off_in(file.name, project)
+        yield notice(f'{file.path} is switched off by "handlers.off"{lost}', f'take "{file.name}" out of it in {where}')
+    elif file.replaced_by is not None and file.place == "shipped":
+        yield notice(f"{file.path} does not run: {file.replaced_by} takes its place", f"rename {file.replaced_by}")
+    elif file.active and not file.routes and not file.faults:
+        yield notice(f"{file.path} answers no event: no function in it is marked with hookimpl")
+    if file.notice:
+        yield notice(f"{file.path}: {file.notice}")
+
+
+def _switched_off_in(name: str, project: Project) -> str:
+    mine = name in config.load(None, trusted=False).config.handlers.off
+    return str(paths.user_config() if mine else paths.project_config(project.root))
+
+
+def _unknown(project: Project, files: Sequence[HandlerFile]) -> Iterator[Finding]:
+    """Say which names in the configuration are no handler's."""
+    names = {file.name for file in files}
+    for key in ("off", "on"):
+        for name in getattr(project.config.handlers, key):
+            if name not in names:
+                text = f'"handlers.{key}" names {name!r}, and no handler file is called that'
+                yield notice(text, "holdfast handlers list")

@@ -1,0 +1,136 @@
+"""Whether the project's ledger opens, is sound and is of this version."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import shlex
+import sqlite3
+from contextlib import closing
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from holdfast import survival
+from holdfast.checks import notice, ok, problem
+from holdfast.errors import StateError
+from holdfast.state import document
+from holdfast.state.connection import is_lost
+from holdfast.state.ledger import Ledger
+from holdfast.state.lock import locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from holdfast.checks import Finding
+    from holdfast.project import Project
+
+_BESIDE = ("-wal", "-shm")  # what belongs to a database with a write-ahead log
+_PATIENCE = 5.0  # seconds to wait for a writer
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Read the ledger without changing it."""
+    file = project.ledger_file
+    yield from _left_over(file)
+    if not os.path.lexists(file):
+        yield ok(f"there is no ledger yet; the first event begins {file}")
+        return
+    name = shlex.quote(str(file))
+    if not file.is_file():
+        yield problem(f"{file} is no regular file, so nothing is remembered", f"mv {name} {name}.aside")
+    elif not os.access(file, os.R_OK | os.W_OK):
+        text = f"{file} cannot be {'written' if os.access(file, os.R_OK) else 'read'}, so nothing is remembered"
+        yield problem(text, f"chmod u+rw {name}", partial(_open, file))
+    else:
+        yield from _content(file)
+
+
+def _content(file: Path) -> Iterator[Finding]:
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as ledger:
+            said = [str(row[0]) for row in ledger.execute("PRAGMA quick_check")]
+            present = _tables(ledger)
+    except sqlite3.Error as error:
+        if is_lost(error):
+            yield _damaged(file, str(error))
+        else:
+            yield notice(f"{file} could not be looked at now: {error}", "holdfast doctor")
+        return
+    if said != ["ok"]:
+        yield _damaged(file, said[0])
+        return
+    missing = [
+        f"{table}.{column}"
+        for table, columns in _wanted().items()
+        for column in columns
+        if table in present and column not in present[table]
+    ]
+    if missing:
+        text = f"{file} is of an earlier version: it lacks {', '.join(missing)}"
+        yield notice(text, "holdfast doctor --fix", partial(_upgrade, file))
+    else:
+        yield ok(f"{file} is sound")
+
+
+def _damaged(file: Path, why: str) -> Finding:
+    text = f"{file} is damaged ({' '.join(why.split())}), so nothing is remembered"
+    return problem(text, "holdfast doctor --fix", partial(_set_aside, file))
+
+
+def _set_aside(file: Path) -> str:
+    """Rename a damaged ledger with what belongs to it; a new one is begun by the next event."""
+    with locked(file.parent):
+        if not any(found.level == "problem" for found in _content(file)):
+            return ""  # mended meanwhile
+        aside = document.set_aside(file)
+        for suffix in _BESIDE:
+            beside = file.with_name(file.name + suffix)
+            if beside.exists():
+                beside.rename(aside.with_name(aside.name + suffix))
+    return f"set {file} aside as {aside.name}; a new ledger begins with the next event"
+
+
+def _open(file: Path) -> str:
+    try:
+        file.chmod(0o600)
+    except OSError as error:
+        raise StateError(file, f"cannot be opened for you: {error.strerror}") from error
+    return f"made {file} readable and writable for you"
+
+
+def _upgrade(file: Path) -> str:
+    with Ledger.open(file) as ledger:
+        present = {row["name"] for row in ledger.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        added = sum(ledger.upgrade(ddl) for table, ddl in _definitions().items() if table in present)
+    return f"added {added} column(s) to {file}" if added else ""
+
+
+def _wanted() -> dict[str, list[str]]:
+    """Return the columns of every table as this version makes it."""
+    with closing(sqlite3.connect(":memory:")) as scratch:
+        for ddl in _definitions().values():
+            scratch.execute(ddl)
+        return _tables(scratch)
+
+
+def _definitions() -> dict[str, str]:
+    """Return table -> the statement that makes it, as the modules that own the tables have it."""
+    modules = [import_module(f"{survival.__name__}.{each.name}") for each in pkgutil.iter_modules(survival.__path__)]
+    texts = [value for module in modules for value in vars(module).values() if isinstance(value, str)]
+    statements = [part.strip() for text in texts for part in text.split(";")]
+    head = "CREATE TABLE IF NOT EXISTS "
+    return {each.removeprefix(head).split()[0]: each for each in statements if each.startswith(head)}
+
+
+def _tables(ledger: sqlite3.Connection) -> dict[str, list[str]]:
+    names: list[Any] = ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    return {name: [row[1] for row in ledger.execute(f"PRAGMA table_info({name})")] for (name,) in names}
+
+
+def _left_over(file: Path) -> Iterator[Finding]:
+    for each in sorted(file.parent.glob(f"{file.name}.corrupt-*")):
+        if not each.name.endswith(_BESIDE):
+            text = f"{each} is a damaged ledger that was set aside; nothing reads it"
+            yield notice(text, f"rm {shlex.quote(str(each))}*")

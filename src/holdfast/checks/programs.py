@@ -1,0 +1,132 @@
+"""Whether the programs that registered commands run are there, start, and answer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import launcher, paths, registered, stage, trial
+from holdfast.checks import notice, ok, problem
+from holdfast.errors import MissingError, StateError
+from holdfast.state import document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.checks import Finding
+    from holdfast.launcher import Started
+    from holdfast.project import Project
+
+PATIENCE = 20.0  # seconds; the client waits ten minutes, a person does not
+_ANSWERED = "stdin is empty"  # what the engine logs when it was reached and sent nothing
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Look at the launcher that settings name and at the command for the model, and start each."""
+    entries = []
+    for target in registered.targets(project, everywhere=True):
+        try:
+            entries += [entry for entry in registered.entries(target) if entry.ours]
+        except StateError:
+            continue  # the registration check says so
+    usual, command = launcher.programs()
+    named = {entry.program: entry for entry in reversed(entries) if entry.program}
+    if not named and not usual.exists():
+        yield ok("no settings register a program of Holdfast's")
+        return
+    for program, entry in named.items():
+        where = f"{entry.target.settings} registers it for {entry.event}"
+        yield from _program(program, where, entry.target.redo, mendable=program == usual)
+    if usual in named:
+        where = "the model's Bash tool runs it"
+        yield from _program(command, where, named[usual].target.redo, mendable=True)
+
+
+def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:
+    """Say what is wrong with a program; one of another home than this can only be named."""
+    fix = _write if mendable else None
+    try:
+        text = document.read(program)[0].decode("utf-8", "replace")
+    except MissingError:
+        yield problem(f"{program} is not there, and {where}", remedy, fix)
+        return
+    except StateError as error:
+        yield problem(f"{error}, and {where}", remedy, fix)
+        return
+    if not os.access(program, os.X_OK):
+        yield problem(f"{program} is not executable, and {where}", remedy, fix)
+        return
+    started = launcher.started(text)
+    if started is None:
+        yield problem(f"{program} is not what an install writes, and {where}", remedy)
+        return
+    if not os.access(started.interpreter, os.X_OK):
+        yield problem(f"{program} starts {started.interpreter}, which is not there, and {where}", remedy, fix)
+        return
+    fault = _started(program) if program.name == "run" else _called(program)
+    if fault:
+        yield problem(f"{program} does not answer: {fault}", remedy, fix)
+    elif not _is_mine(started):
+        yield notice(
+            f"{program} starts {started.interpreter} with Holdfast in {started.root}, but this command is "
+            f"{sys.executable} with Holdfast in {paths.package_root()}",
+            f"{remedy}, by the command of the one you want",
+        )
+    elif launcher.texts(started.interpreter).get(program, text) != text:
+        yield problem(f"{program} was written by another version of Holdfast, or by hand", remedy, fix)
+    else:
+        yield ok(f"{program} starts {started.interpreter} and answers")
+
+
+def _is_mine(started: Started) -> bool:
+    """Tell whether a program starts the Python and the package that run now."""
+    same = os.path.realpath(started.root) == os.path.realpath(paths.package_root())
+    folders = [os.path.realpath(Path(each).parent) for each in (started.interpreter, sys.executable)]
+    return same and folders[0] == folders[1]
+
+
+def _write() -> str:
+    return "".join(f"wrote {' and '.join(map(str, written))}" for written in [launcher.write()] if written)
+
+
+def _started(program: Path) -> str:
+    """Say what goes wrong when the launcher is started with nothing on stdin, in a home of its own."""
+    with stage.opened() as place:
+        place.home.mkdir()
+        try:
+            ended = trial.run([str(program), "Stop"], b"", place.environ, place.root, PATIENCE)
+        except OSError as error:
+            return f"it cannot be started ({error.strerror or error})"
+        log = place.log()
+    return _unclean(ended) or ("" if _ANSWERED in "".join(log) else _reason(log))
+
+
+def _called(program: Path) -> str:
+    """Say what goes wrong when the command for the model is called."""
+    with stage.opened() as place:
+        place.home.mkdir()
+        try:
+            ended = trial.run([str(program), "--version"], b"", place.environ, place.root, PATIENCE)
+        except OSError as error:
+            return f"it cannot be started ({error.strerror or error})"
+    if ended.exit_code or not ended.stdout:
+        said = ended.stderr.strip().splitlines()
+        return f"{shlex.join([program.name, '--version'])} ends with {ended.exit_code}: {said[-1] if said else ''}"
+    return ""
+
+
+def _unclean(ended: trial.Ended) -> str:
+    if ended.exit_code is None:
+        return f"it did not end within {PATIENCE:g} seconds"
+    if ended.exit_code or ended.stdout or ended.stderr:
+        said = (ended.stderr or ended.stdout).strip().splitlines()
+        return f"with nothing on stdin it ends with {ended.exit_code}" + (f" and says {said[-1]}" if said else "")
+    return ""
+
+
+def _reason(log: list[str]) -> str:
+    """Return why Holdfast was not loaded, as the entrypoint wrote it into the log."""
+    return log[-1].partition(" error ")[2] if log else "it starts, but Holdfast was not reached"

@@ -1,0 +1,207 @@
+"""Whether the settings files register Holdfast once, and as the handlers want it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from holdfast import client, demand, install, installs, loader, plugins, registered, registration, skillcopy, upkeep
+from holdfast.checks import folders, notice, ok, problem
+from holdfast.errors import MissingError, StateError
+from holdfast.settingsfile import sha256
+from holdfast.state import document
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from holdfast.checks import Finding
+    from holdfast.installs import Install
+    from holdfast.loader import HandlerFile
+    from holdfast.project import Project
+    from holdfast.registered import Entry
+    from holdfast.scopes import Target
+
+_PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
+_OURS_TO_DECIDE = ("user", "local")  # a project's settings belong to its team
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Look at every settings file that a session in the project reads."""
+    files = loader.find(project)
+    entries: dict[Target, list[Entry]] = {}
+    unread: list[Target] = []
+    for target in registered.targets(project):
+        try:
+            entries[target] = registered.entries(target)
+        except StateError as error:
+            if not folders.blocked(target.settings):
+                unread.append(target)
+                yield problem(f"{error}, so the client may ignore all of it", _remedy(target))
+    ours = [entry for listed in entries.values() for entry in listed if entry.ours]
+    if not (ours or unread):
+        yield from _absent(entries)
+    for target, listed in entries.items():
+        if any(entry.ours for entry in listed):
+            yield from _drifted(project, target, files, len({entry.event for entry in listed if entry.ours}))
+            yield from _events(project, target, files)
+        yield from _by_hand(target, listed, {entry.event for entry in ours})
+        record = installs.get(target.real)
+        if record is not None and (record.allowed or record.skill):
+            yield from _allowed(target, record)
+            yield from _skill(target, record)
+    yield from _twice(ours)
+
+
+def _remedy(target: Target) -> str:
+    """Return what makes a settings file readable again: permissions, or somebody who edits it."""
+    if target.real.exists() and not os.access(target.real, os.R_OK):
+        return f"chmod u+rw {shlex.quote(str(target.real))}"
+    return f"correct {target.settings}"
+
+
+def _absent(targets: Collection[Target]) -> Iterator[Finding]:
+    for target in targets:
+        if by_plugin := plugins.registered(target):
+            yield ok(f"{target.settings} enables the plugin, which registers {len(by_plugin)} event(s)")
+            return
+    if plugins.running():  # with --plugin-dir no settings file names it
+        yield ok(f"this is the plugin's copy, which registers {len(plugins.own())} event(s)")
+        return
+    names = ", ".join(str(target.settings) for target in targets)
+    yield problem(f"nothing of Holdfast's is registered: not in {names}", "holdfast install")
+
+
+def _drifted(project: Project, target: Target, files: Sequence[HandlerFile], count: int) -> Iterator[Finding]:
+    try:
+        planned = upkeep.planned_for(target.settings, project, files)
+    except StateError as error:
+        yield problem(str(error), f"correct {target.settings}")
+        return
+    if not planned.changes:
+        yield ok(f"{target.settings} registers {count} event(s), as the handlers want it")
+        return
+    scope = planned.target.scope
+    fix = partial(_refresh, project, target) if scope in _OURS_TO_DECIDE else None
+    changes = "; ".join(planned.text.changes)
+    yield problem(
+        f"{target.settings} does not register what the handlers want. An install would change: {changes}",
+        dataclasses.replace(target, scope=scope).redo,
+        fix,
+    )
+
+
+def _refresh(project: Project, target: Target) -> str:
+    return "; ".join(upkeep.refresh(target.settings, project, loader.find(project)))
+
+
+def _events(project: Project, target: Target, files: Sequence[HandlerFile]) -> Iterator[Finding]:
+    """Compare the events that were registered with those that the installed client knows; it is asked only if need be.
+
+    An event it does not know can silence the whole file.
+    """
+    record = installs.get(target.real)
+    if record is None or record.scope == "project":
+        return
+    others = record.others(project.root)
+    every, few = (demand.personal(files, client.known_events(each), others) for each in (True, False))
+    version = client.version() if every.keys() != few.keys() else None
+    if version is None or (version >= client.ALL_EVENTS_SINCE) == record.everything:
+        return
+    names, number = ", ".join(every.keys() - few.keys()), ".".join(map(str, version))
+    fix = partial(_install, target, allow_cli=False)
+    if record.everything:
+        text = f"{target.settings} registers {names}, which the installed client {number} does not know"
+        yield problem(f"{text}; it may ignore the whole file", target.redo, fix)
+    else:
+        text = f"{target.settings} does not register {names}, which the installed client {number} knows"
+        yield notice(f"{text} and a handler wants", target.redo, fix)
+
+
+def _install(target: Target, *, allow_cli: bool) -> str:
+    return install.install(target, allow_cli=allow_cli)[0].removesuffix(":")
+
+
+def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Iterator[Finding]:
+    """Say what somebody wrote beside or into our entries."""
+    for entry in listed:
+        place = f'{target.settings}: "hooks.{entry.event}"'
+        odd = sorted(set(entry.hook) - _PLAIN)
+        if entry.ours and odd:
+            names = ", ".join(f'"{name}"' for name in odd)
+            text = f"{place} has {names} in the entry of Holdfast's, so its answer comes late or not at all"
+            yield problem(text, f"{target.undo} && {target.redo}")
+        if not entry.ours:
+            again = ", so the event is answered twice" if entry.event in events else ""
+            text = f"{place} runs Holdfast in a way no install wrote{again}: {entry.command}"
+            level = problem if again else notice
+            yield level(text, f'take that entry out of "hooks.{entry.event}" in {target.settings}')
+
+
+def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
+    """Say which events several files register differently: only identical commands run once (client fact §4.4)."""
+    by_event: dict[str, dict[tuple[Any, ...], Entry]] = {}
+    for entry in ours:
+        key = (entry.command, *(str(entry.hook.get(name)) for name in ("args", "shell", "if")))
+        by_event.setdefault(entry.event, {}).setdefault(key, entry)
+    double = {event: list(forms.values()) for event, forms in by_event.items() if len(forms) > 1}
+    files = dict.fromkeys(entry.target for forms in double.values() for entry in forms)
+    if len(files) > 1:
+        stale = {
+            entry.target.redo: None
+            for forms in double.values()
+            for entry in forms
+            if entry.command != registration.command(entry.event)
+        }
+        names = " and ".join(str(target.settings) for target in files)
+        text = f"{names} register {', '.join(double)} in different forms, so Holdfast is run twice"
+        yield problem(text, " && ".join(stale) or next(iter(files)).redo)
+
+
+def _allowed(target: Target, record: Install) -> Iterator[Finding]:
+    """Say which permission rules are gone; whoever took one out may have meant it, so none is put back unasked."""
+    permissions = registered.read(target.settings).get("permissions")
+    rules = permissions.get("allow") if isinstance(permissions, dict) else None
+    missing = [rule for rule in install.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
+    if missing:
+        text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so the model has to ask'
+        yield notice(text, f"{target.redo} --allow-cli")
+    else:
+        yield ok(f"{target.settings} lets the model call holdfast unasked")
+
+
+def _skill(target: Target, record: Install) -> Iterator[Finding]:
+    if record.skill is None:
+        return
+    remedy = f"{target.redo} --allow-cli"
+    try:
+        present = sha256(document.read(record.skill)[0])
+    except MissingError:
+        yield notice(f"{record.skill}, the copy of the skill, is gone", remedy)
+        return
+    except StateError as error:
+        yield notice(f"the copy of the skill cannot be read: {error}", remedy)
+        return
+    shipped = skillcopy.shipped()
+    if present == sha256(shipped):
+        yield ok(f"{record.skill} is the skill of this version")
+    elif present == record.skill_digest:
+        fix = partial(_copy_skill, target) if record.scope in _OURS_TO_DECIDE else None
+        yield notice(f"{record.skill} is the skill of another version of Holdfast", remedy, fix)
+    else:
+        name = shlex.quote(str(record.skill))
+        text = f"{record.skill} was changed since it was copied, so no install brings it up to date"
+        yield notice(text, f"mv {name} {name}.mine && {remedy}")
+
+
+def _copy_skill(target: Target) -> str:
+    with installs.held():
+        record = installs.get(target.real)
+        if record is None or record.skill is None:
+            return ""
+        copied = skillcopy.copy(skillcopy.shipped(), record.skill, record.skill_digest)
+        if copied.ours:
+            installs.keep(dataclasses.replace(record, skill_digest=copied.digest))
+        return copied.line

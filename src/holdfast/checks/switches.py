@@ -1,0 +1,79 @@
+"""Whether a setting or a variable keeps the client from running hooks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import registered
+from holdfast.checks import notice, ok, problem
+from holdfast.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.checks import Finding
+    from holdfast.project import Project
+
+MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
+"""Where an administrator's settings lie: `managed-settings.json`, and more files in `managed-settings.d`."""
+
+VARIABLES = {"CLAUDE_CODE_SIMPLE": "--bare", "CLAUDE_CODE_SAFE_MODE": "--safe-mode"}
+"""Variables with which a session skips every hook, as with these options (client fact §4.3)."""
+
+_TRUE = ("1", "true", "yes", "on")
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Look at the settings of every scope, the administrator's too, and at the environment."""
+    found = [*_policies(), *_settings(project), *_environment()]
+    yield from found
+    if not found:
+        yield ok("no setting and no variable keeps the client from running hooks")
+
+
+def _policies() -> Iterator[Finding]:
+    """Say what the administrator's settings forbid; only there these keys count (client fact §4.3)."""
+    for file in (MANAGED / "managed-settings.json", *sorted((MANAGED / "managed-settings.d").glob("*.json"))):
+        remedy = f"ask whoever administers {file} to change it"
+        try:
+            policy = registered.read(file)
+        except StateError as error:
+            yield notice(f"{error}, so it is not known whether it forbids hooks", remedy)
+            continue
+        only = policy.get("strictPluginOnlyCustomization")
+        if policy.get("disableAllHooks") is True:
+            yield problem(f'{file}: "disableAllHooks" is true, so the client runs no hook', remedy)
+        if policy.get("allowManagedHooksOnly") is True:
+            text = f'{file}: "allowManagedHooksOnly" is true, so the client runs no hook of user or project'
+            yield problem(text, remedy)
+        if only is True or (isinstance(only, list) and "hooks" in only):
+            text = f'{file}: "strictPluginOnlyCustomization" names hooks, so the client runs only those of plugins'
+            yield problem(text, remedy)
+
+
+def _settings(project: Project) -> Iterator[Finding]:
+    for target in registered.targets(project):
+        try:
+            settings = registered.read(target.settings)
+        except StateError:
+            continue  # the registration check says so
+        if settings.get("disableAllHooks") is True:
+            text = f'{target.settings}: "disableAllHooks" is true, so the client runs no hook'
+            yield problem(text, f'take "disableAllHooks" out of {target.settings}')
+        given = settings.get("env")
+        for name in _set(given if isinstance(given, dict) else {}):
+            text = f'{target.settings}: "env.{name}" is set, with which a session skips every hook'
+            yield problem(text, f'take "{name}" out of "env" in {target.settings}')
+
+
+def _environment() -> Iterator[Finding]:
+    for name in _set(dict(os.environ)):
+        text = f"the variable {name} is set here, so a session started from here skips every hook, as with"
+        yield problem(f"{text} {VARIABLES[name]}", f"unset {name}")
+
+
+def _set(variables: dict[str, Any]) -> list[str]:
+    return [name for name in VARIABLES if str(variables.get(name, "")).strip().lower() in _TRUE]

@@ -1,0 +1,96 @@
+"""`holdfast doctor`: find what is wrong with the installation, the project and its workflows, and how to mend it."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast import checks
+from holdfast.commands import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.checks import Finding
+
+_MARKS = {"ok": "✓", "notice": "!", "problem": "✗"}
+
+
+@click.command(name="doctor")
+@click.option("--fix", is_flag=True, help="Mend what can be mended safely, and say what was done.")
+@click.option("--fire", is_flag=True, help="Also run every registered command, in a throw-away home and project.")
+@options.json_option
+@options.project_option
+def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> None:
+    """Look for what keeps Holdfast from doing its work; each finding names the command that mends it.
+
+    Exit code 1 if there is a problem; what is only worth knowing is marked with "!". The settings of a project
+    belong to its team and are never changed by --fix.
+    """
+    found, mended = _look(project_dir, tuple(checks.CHECKS), fix=fix)
+    if mended:  # what is left now
+        found, _ = _look(project_dir, tuple(checks.CHECKS))
+    if fire:
+        found += _look(project_dir, (checks.FIRE,))[0]
+    problems = sum(each.level == "problem" for each in found)
+    if as_json:
+        options.print_json(_json(found, mended))
+    else:
+        _print(found, mended)
+    sys.exit(1 if problems else 0)
+
+
+def _look(
+    project_dir: str | None, names: Sequence[str], *, fix: bool = False
+) -> tuple[list[Finding], list[tuple[Finding, str, bool]]]:
+    """Run checks on a project opened anew, and mend what they find if that is wanted."""
+    project = options.open_project(project_dir)
+    try:
+        found = list(checks.run(project, names))
+        return found, list(checks.mend(found)) if fix else []
+    finally:
+        project.close()
+
+
+def _json(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> dict[str, Any]:
+    return {
+        "findings": [_row(each) for each in found],
+        "mended": [_row(each) | {"done": done, "succeeded": succeeded} for each, done, succeeded in mended],
+        "problems": sum(each.level == "problem" for each in found),
+        "notices": sum(each.level == "notice" for each in found),
+    }
+
+
+def _row(found: Finding) -> dict[str, Any]:
+    return {
+        "check": found.check,
+        "level": found.level,
+        "text": found.text,
+        "remedy": found.remedy or None,
+        "fixable": found.fix is not None,
+    }
+
+
+def _print(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> None:
+    for name, group in groupby(found, key=lambda each: each.check):
+        click.echo(name)
+        for each in group:
+            options.say(f"  {_MARKS[each.level]} {each.text}")
+            if each.remedy:
+                options.say(f"    → {each.remedy}")
+    if mended:
+        click.echo("\nmended")
+    for each, done, succeeded in mended:
+        options.say(f"  {_MARKS['ok' if succeeded else 'problem']} {each.check}: {done}")
+    click.echo(f"\n{_sum(found, mended)}")
+
+
+def _sum(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> str:
+    counts = {level: sum(each.level == level for each in found) for level in ("problem", "notice")}
+    words = [f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items() if count]
+    fixable = sum(each.fix is not None for each in found)
+    text = f"{' and '.join(words)}." if words else "Everything is as it should be."
+    return text if mended or not fixable else f"{text} `holdfast doctor --fix` mends {fixable} of them."

@@ -1,0 +1,105 @@
+"""What the settings files of a project run of Holdfast, as they stand now."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import installs, registration, scopes, settingsfile
+from holdfast.state import document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from holdfast.project import Project
+    from holdfast.scopes import Target
+
+_PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
+_ALIKE = re.compile(r"\bholdfast\b.*\b(?:dispatch|run)\b|\bdispatch\.py\b.*\bholdfast\b", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered command that runs Holdfast.
+
+    Attributes:
+        target: the settings file it stands in.
+        event: for which event.
+        matcher: what selects its firings; None for all.
+        hook: the JSON object of the command.
+        ours: whether an install wrote it, in this or an earlier form; else somebody did by hand.
+    """
+
+    target: Target
+    event: str
+    matcher: str | None
+    hook: Mapping[str, Any]
+    ours: bool
+
+    @property
+    def command(self) -> str:
+        """The shell command."""
+        return str(self.hook["command"])
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit that stands beside the command, if any."""
+        limit = self.hook.get("timeout")
+        return float(limit) if isinstance(limit, (int, float)) and limit > 0 else None
+
+    @property
+    def program(self) -> Path | None:
+        """The program that the command runs, None where it names none of an install's."""
+        found = _PROGRAM.search(self.command)
+        return Path(re.sub(r"^(?:\$HOME|\$\{HOME\}|~)", lambda _: str(Path.home()), found[0])) if found else None
+
+
+def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
+    """Return the settings files that a session in a project reads, user, project and local, each file once.
+
+    Those of other names that an install was given for this project count too; with `everywhere` all that installs
+    are recorded for, other projects' as well.
+    """
+    names: tuple[scopes.Scope, ...] = ("user", "project", "local")
+    usual = [scopes.target(scope, project.root) for scope in names]
+    others = [
+        scopes.Target(each.scope, each.settings, each.root)
+        for each in installs.load().values()
+        if everywhere or each.root == project.root
+    ]
+    found: dict[Path, Target] = {}
+    for each in (*usual, *others):
+        found.setdefault(each.real, each)
+    return list(found.values())
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the JSON object a settings file holds, an empty one where there is no file or nothing in it.
+
+    Raises StateError for a file that cannot be read or is no JSON object.
+    """
+    file = settingsfile.read(Path(os.path.realpath(path)))
+    if file.raw is None or not file.text.strip("\ufeff \t\r\n"):
+        return {}
+    return document.parse(path, file.raw, 0.0).data
+
+
+def entries(target: Target) -> list[Entry]:
+    """Return the commands of a settings file that run Holdfast, in their order. Raises StateError."""
+    return list(_entries(target, read(target.settings).get("hooks")))
+
+
+def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
+    """Go through whatever a file has under "hooks"; what has another shape than the client's registers nothing."""
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            listed = group.get("hooks") if isinstance(group, dict) else None
+            matcher = group.get("matcher") if isinstance(group, dict) else None
+            for hook in listed if isinstance(listed, list) else ():
+                command = hook.get("command") if isinstance(hook, dict) else None
+                if isinstance(command, str) and (registration.ours(command) or _ALIKE.search(command)):
+                    chosen = matcher if isinstance(matcher, str) else None
+                    yield Entry(target, event, chosen, hook, registration.ours(command))

@@ -1,0 +1,29 @@
+"""A project to look at, and no client on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import client
+from holdfast.checks import switches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Neither a client nor an administrator's settings of whoever runs the tests; where the latter are looked for."""
+    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(switches, "MANAGED", tmp_path / "managed")
+    return tmp_path / "managed"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project's folder."""
+    folder = tmp_path / "project"
+    (folder / ".claude").mkdir(parents=True)
+    return folder

@@ -1,0 +1,104 @@
+"""The table of checks: each is there, says what it is for, and costs only itself."""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from holdfast import checks
+from holdfast.checks import Finding, notice, ok, problem
+from holdfast.errors import StateError
+from holdfast.project import Project
+from tests.doctoring import examine
+
+NAMES = [*checks.CHECKS, checks.FIRE]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_check_is_a_file_with_one_sentence(name: str) -> None:
+    """One file and one row are all a check needs."""
+    module = import_module(f"holdfast.checks.{name}")
+    assert callable(module.look)
+    said = ast.get_docstring(ast.parse(Path(str(module.__file__)).read_text("utf-8")))
+    assert said
+    assert "\n" not in said
+
+
+def test_there_is_no_check_without_a_row() -> None:
+    """What lies in the folder is run."""
+    files = {path.stem for path in Path(checks.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == set(NAMES)
+
+
+def broken(error: BaseException) -> SimpleNamespace:
+    def look(project: Project) -> list[Finding]:
+        raise error
+
+    return SimpleNamespace(look=look)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (StateError(Path("/x"), "is odd"), "could not be looked at: /x: is odd"),
+        (PermissionError(13, "denied", "/y"), "could not be looked at: [Errno 13] denied: '/y'"),
+        (KeyError("ours"), "the check itself failed, which is an error of Holdfast's: KeyError: 'ours'"),
+    ],
+)
+def test_a_check_that_fails_costs_only_itself(
+    root: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, words: str
+) -> None:
+    """Whatever goes wrong in one is a problem it names, and the next one is run."""
+    modules = {"holdfast.checks.bad": broken(error), "holdfast.checks.good": SimpleNamespace(look=lambda p: [ok("x")])}
+    monkeypatch.setattr(checks, "import_module", modules.__getitem__)
+
+    bad, good = checks.run(Project.open(root), ("bad", "good"))
+
+    assert (bad.level, bad.check) == ("problem", "bad")
+    assert words in bad.text
+    assert good == Finding("ok", "x", check="good")
+
+
+def test_what_can_be_mended_is_mended() -> None:
+    """Each fix says what it did; one that finds nothing left to do says nothing, one that fails says why."""
+
+    def fail() -> str:
+        raise StateError(Path("/x"), "is locked")
+
+    found = [
+        ok("fine"),
+        problem("a", "run a"),
+        problem("b", "run b", lambda: "did b"),
+        notice("c", "run c", lambda: ""),
+        problem("d", "run d", fail),
+    ]
+
+    assert [(each.text, done, well) for each, done, well in checks.mend(found)] == [
+        ("b", "did b", True),
+        ("d", "could not be mended: /x: is locked", False),
+    ]
+
+
+def test_no_check_is_loaded_before_it_is_run(run_python: object) -> None:
+    """The table costs nothing, and nothing of it is on the hook path."""
+    script = "import sys, holdfast.checks; print(*(n for n in sys.modules if n.startswith('holdfast.checks.')))"
+    assert callable(run_python)
+    assert run_python(script).split() == []
+    hooks = "import sys, holdfast.engine, holdfast.child; print(*(n for n in sys.modules if 'checks' in n))"
+    assert run_python(hooks).split() == []
+
+
+@pytest.mark.parametrize("name", list(checks.CHECKS))
+def test_looking_changes_nothing(root: Path, home: Path, name: str) -> None:
+    """A check without --fix writes nothing, neither into a project nor into an empty home."""
+
+    def seen() -> dict[str, float]:
+        return {str(path): path.lstat().st_mtime for top in (root, home) for path in top.rglob("*")}
+
+    before = seen()
+    examine(name, root)
+    assert seen() == before

@@ -1,0 +1,64 @@
+"""Keys of holdfast.toml that do not count are named with their file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths
+from tests.doctoring import examine, healthy, obey, only
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_none_is_needed(root: Path) -> None:
+    """And one that is right is right."""
+    assert "none is needed" in healthy("configuration", root)
+    file = write(paths.user_config(), 'format = "hybrid"\n')
+    assert f"{file}: every key counts" in healthy("configuration", root)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('formt = "hybrid"\n', "unknown key 'formt' (did you mean 'format'?)"),
+        ('format = "wfs"\n', "key 'format'"),
+        ("format = \n", "is not TOML"),
+    ],
+)
+@pytest.mark.parametrize("mine", [True, False])
+def test_what_does_not_count_is_a_problem(root: Path, text: str, words: str, mine: bool) -> None:
+    """In either file."""
+    file = write(paths.user_config() if mine else paths.project_config(root), text)
+
+    found = only("configuration", root, "problem")
+
+    assert found.text.startswith(f"{file}: {words}")
+    assert found.remedy == f"correct {file}"
+    write(file, "freshness_days = 3\n")
+    healthy("configuration", root)
+
+
+def test_what_counts_only_when_trusted_is_told(root: Path) -> None:
+    """With the command that trusts it."""
+    file = write(paths.project_config(root), "[handlers]\ntimeout = 3\n")
+    found = only("configuration", root, "notice")
+    assert found.text == f'{file} is not trusted with the content it has, so "handlers.timeout" in it does not count'
+    obey(found, root)
+    healthy("configuration", root)
+
+
+def test_a_file_in_the_folders_place_is_the_folders_check(root: Path) -> None:
+    """Told once."""
+    (root / ".claude").rmdir()
+    (root / ".claude").touch()
+    write(paths.user_config(), "oops = 1\n")
+    assert [found.level for found in examine("configuration", root)] == ["problem"]

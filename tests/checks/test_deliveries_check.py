@@ -1,0 +1,128 @@
+"""Compactions without guidance, and guidance without PreCompact, are told; one is a notice, two in a row a problem."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import clock
+from holdfast.project import Project
+from holdfast.survival import seals, sessions
+from tests.doctoring import examine, healthy, only
+from tests.handmade import ME, OTHER, workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Past:
+    """What happened in a project, an hour apart each, the last three hours ago."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.project = Project.open(root)
+        self.sealed = seals.of(workflow(root))
+        self._clock = monkeypatch
+        self._now = clock.now() - timedelta(hours=48)
+
+    def pass_time(self, **much: float) -> None:
+        self._now += timedelta(**(much or {"hours": 1}))
+        self._clock.setenv("HOLDFAST_NOW", clock.stamp(self._now))
+
+    def compaction(self, session: str = ME, *, why: str = "auto", restored: bool = True, goes_on: bool = True) -> None:
+        self.pass_time()
+        sessions.seen(self.project, session)
+        seals.leave(self.project, session, why, [self.sealed])
+        if restored:
+            seals.claim(self.project, session, known=True)
+        if goes_on:
+            self.pass_time(minutes=30)
+            sessions.seen(self.project, session)
+
+
+@pytest.fixture
+def past(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Past]:
+    """A project without a past."""
+    made = Past(root, monkeypatch)
+    made.pass_time()
+    yield made
+    made.project.close()
+
+
+def test_before_the_first_compaction(root: Path, past: Past) -> None:
+    """Nothing is missed, with a ledger or without one; one without a workflow does not count."""
+    assert "no compaction was seen here yet" in healthy("deliveries", root)
+    assert not past.project.ledger_file.exists()
+    sessions.seen(past.project, ME)
+    seals.leave(past.project, ME, "auto", [])
+    past.pass_time()
+    sessions.seen(past.project, ME)
+    assert "no compaction with a workflow" in healthy("deliveries", root)
+
+
+def test_what_was_saved_and_restored_is_counted(root: Path, past: Past) -> None:
+    """Of the last five."""
+    for _ in range(7):
+        past.compaction()
+    assert "5 of the last 5 compaction(s)" in healthy("deliveries", root)
+
+
+def test_guidance_that_did_not_follow(root: Path, past: Past) -> None:
+    """Once it may have been a compaction that was broken off; twice in a row SessionStart does not reach us."""
+    past.compaction()
+    past.compaction(restored=False)
+    found = only("deliveries", root, "notice")
+    assert "1 of the last 2 compaction(s) were announced and no guidance followed" in found.text
+    assert f"in session {ME[:8]}" in found.text
+    assert found.remedy == "holdfast doctor --fire"
+
+    past.compaction(OTHER, restored=False)
+    found = only("deliveries", root, "problem")
+    assert "2 of the last 3" in found.text
+    assert f"in session {OTHER[:8]}" in found.text
+
+    past.compaction(OTHER, restored=False)
+    past.compaction()
+    found = only("deliveries", root, "notice")  # the newest was restored
+    assert "2 of the last 5" in found.text
+
+
+def test_a_session_that_ended_before_it_went_on_lost_nothing(root: Path, past: Past) -> None:
+    """There was nobody to give the guidance to."""
+    past.compaction(restored=False, goes_on=False)
+    past.pass_time()
+    assert "0 of the last 1" in healthy("deliveries", root)
+
+
+def test_a_compaction_that_may_still_run_is_not_judged(root: Path, past: Past) -> None:
+    """Minutes after PreCompact, whatever other events come."""
+    past.compaction(restored=False, goes_on=False)
+    past.pass_time(minutes=2)
+    sessions.seen(past.project, ME)
+    healthy("deliveries", root)
+    past.pass_time(minutes=20)
+    only("deliveries", root, "notice")
+
+
+def test_a_precompact_that_never_fires(root: Path, past: Past) -> None:
+    """What was restored was not saved before: once may be, twice in a row is a problem."""
+    past.compaction()
+    past.compaction(why="none")
+    found = only("deliveries", root, "notice")
+    assert "PreCompact did not come before the last 1 restore(s)" in found.text
+    past.compaction(why="none")
+    assert "before the last 2 restore(s)" in only("deliveries", root, "problem").text
+    past.compaction()
+    healthy("deliveries", root)
+
+
+def test_without_a_ledger_that_can_be_used_nothing_is_known(root: Path, past: Past) -> None:
+    """Which is said, and not taken for health."""
+    past.compaction()
+    past.project.close()
+    past.project.ledger_file.write_bytes(b"junk" * 2000)
+    found = only("deliveries", root, "notice")
+    assert "nothing is known of compactions" in found.text
+    assert len(examine("deliveries", root)) == 1

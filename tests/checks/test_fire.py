@@ -1,0 +1,166 @@
+"""Every registered command is really run; what the client would not take of it is named."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import install, launcher, paths, scopes
+from holdfast.checks import fire
+from tests.doctoring import examine, obey, only
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.scopes import Target
+
+
+@pytest.fixture
+def target(root: Path) -> Target:
+    """The user's settings after an install."""
+    made = scopes.target("user", root)
+    install.install(made)
+    return made
+
+
+def leave_only(target: Target, *names: str, **changes: Any) -> None:
+    """Take all events but some out of the settings, and change the entries of those."""
+    settings = json.loads(target.settings.read_text("utf-8"))
+    settings["hooks"] = {name: settings["hooks"][name] for name in names}
+    for name in names:
+        settings["hooks"][name][0]["hooks"][0] |= changes
+    target.settings.write_text(json.dumps(settings), "utf-8")
+
+
+def pretend(program: str) -> None:
+    """Have the launcher be another program."""
+    paths.launcher().write_text(f"#!/bin/sh\n{program}\n", "utf-8")
+
+
+def test_nothing_registered_is_told(root: Path) -> None:
+    """There is nothing to run."""
+    found = only("fire", root, "notice")
+    assert found.remedy == "holdfast install"
+    obey(found, root)
+    assert {each.level for each in examine("fire", root)} == {"ok"}
+
+
+def test_every_registered_event_answers(target: Target, root: Path, home: Path) -> None:
+    """Each in a line of its own; a workflow is saved and restored; nothing of the user's is read or written."""
+    (root / "CLAUDE.local.md").write_text("# Current Workflow State\n\nWorkflow: Mine\nPhase: 1/2 - A\n")
+    handler = paths.user_handlers() / "mine.py"
+    handler.parent.mkdir(parents=True)
+    handler.write_text(
+        "from holdfast import hookimpl\n@hookimpl\ndef on_stop(event, context):\n"
+        f"    open({str(home / 'ran')!r}, 'w').close()\n"
+    )
+
+    def seen() -> dict[str, int]:
+        return {str(path): path.lstat().st_mtime_ns for top in (root, home) for path in sorted(top.rglob("*"))}
+
+    before = seen()
+    found = examine("fire", root)
+
+    assert seen() == before
+    assert {each.level for each in found} == {"ok"}, found
+    events = list(json.loads(target.settings.read_text("utf-8"))["hooks"])
+    assert sorted(each.text.partition(" ")[0] for each in found) == sorted(events)
+    said = {each.text.partition(" ")[0]: each.text for each in found}
+    assert "characters" in said["PreCompact"]
+    assert "SessionStart-compact" in said["SessionStart"]
+    assert "characters" in said["SessionStart"]
+    assert "PreToolUse-Agent" in said["PreToolUse"]  # what its matcher selects
+    assert "PostToolUseFailure-Bash as Agent" in said["PostToolUseFailure"]
+    assert "of 1.5 seconds" in said["SessionEnd"]
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("echo hello", "it prints plain text, which goes nowhere: 'hello\\n'"),
+        ("""echo '{"hookSpecificOutput": {"hookEventName": "Start"}}'""", "it prints \"hookEventName\" 'Start'"),
+        ("exit 0", "it ended with 0, but no handler was reached"),
+        ("exec sleep 600", "it did not end within 0.4 seconds"),
+    ],
+)
+def test_what_the_client_would_not_take_is_a_problem(target: Target, root: Path, program: str, words: str) -> None:
+    """With the event, the payload and the settings file."""
+    leave_only(target, "Stop", timeout=0.4)
+    pretend(program)
+
+    found = only("fire", root, "problem")
+
+    assert found.text.startswith(f"Stop (Stop), registered in {target.settings}: ")
+    assert words in found.text
+
+
+def test_what_the_registered_command_itself_does_is_seen(target: Target, root: Path) -> None:
+    """Its exit code and its stderr, as the shell leaves them."""
+    command = 'p="$HOME/.local/share/holdfast/run"; [ -x "$p" ] && "$p" Stop; echo oops >&2; exit 2'
+    leave_only(target, "Stop", command=command)
+    found = only("fire", root, "problem")
+    assert "exit code 2; it writes to stderr: oops" in found.text
+
+
+def test_a_missing_launcher_is_not_taken_for_silence(target: Target, root: Path) -> None:
+    """The command ends with 0 then, by design; that no handler was reached tells."""
+    leave_only(target, "Stop")
+    paths.launcher().unlink()
+    found = only("fire", root, "problem")
+    assert "no handler was reached" in found.text
+    assert found.remedy == "holdfast doctor"
+    launcher.write()
+    assert {each.level for each in examine("fire", root)} == {"ok"}
+
+
+def test_an_error_inside_is_told_from_the_log(
+    target: Target, root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A handler that fails ends with 0 and silence."""
+    leave_only(target, "Stop")
+    broken = "\n\n@hookimpl\ndef on_{name}(event, context):\n    raise KeyError('x')  # {file}\n"
+    monkeypatch.setattr(fire, "_FUNCTION", broken)
+    found = only("fire", root, "problem")
+    assert "user/witness.py: on_stop raised KeyError" in found.text
+
+
+def test_an_event_that_was_never_recorded_is_run_all_the_same(target: Target, root: Path) -> None:
+    """With the fields that every event has; an event that does not exist is none of the client's."""
+    settings = json.loads(target.settings.read_text("utf-8"))
+    hook = {"type": "command", "command": 'p="$HOME/.local/share/holdfast/run"; [ -x "$p" ] && "$p"; exit 0'}
+    settings["hooks"] = {"TeammateIdle": [{"hooks": [hook]}], "Nonsense": [{"hooks": [hook]}]}
+    target.settings.write_text(json.dumps(settings))
+
+    idle, nonsense = examine("fire", root)
+
+    assert (idle.level, idle.text.partition(":")[0]) == ("ok", "TeammateIdle (never recorded)")
+    assert nonsense.text == f"{target.settings} registers Nonsense, which is no event"
+
+
+def test_the_payload_is_one_that_the_entry_is_registered_for(target: Target, root: Path, tmp_path: Path) -> None:
+    """Where none was recorded that its matcher selects, the field is changed."""
+    out = tmp_path / "payload"
+    command = f'p="$HOME/.local/share/holdfast/run"; tee {out} | "$p" PostToolUseFailure; exit 0'
+    leave_only(target, "PostToolUseFailure", command=command)
+
+    assert {each.level for each in examine("fire", root)} == {"ok"}
+    payload = json.loads(out.read_text())
+    assert (payload["hook_event_name"], payload["tool_name"]) == ("PostToolUseFailure", "Agent")
+    assert not payload["cwd"].startswith(str(root))
+
+
+def test_what_somebody_wrote_by_hand_is_not_run(target: Target, root: Path, tmp_path: Path) -> None:
+    """It could do anything."""
+    leave_only(target, "Stop", command=f"touch {tmp_path}/ran; holdfast dispatch Stop")
+    assert only("fire", root, "notice").text.startswith("no command is registered")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_same_command_in_two_files_is_run_once(target: Target, root: Path) -> None:
+    """As the client does; settings that cannot be read are another check's matter."""
+    install.install(scopes.target("project", root))
+    (root / ".claude" / "settings.local.json").write_text("{")
+    events = [each.text.partition(" ")[0] for each in examine("fire", root)]
+    assert len(events) == len(set(events))

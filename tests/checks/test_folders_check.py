@@ -1,0 +1,243 @@
+"""Folders that are not there, not ours, not private or full are named with the command that mends them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from holdfast import paths
+from tests.doctoring import examine, healthy, mend, obey, only
+
+
+def programs() -> Path:
+    return paths.launcher().parent
+
+
+OWN = [paths.config_dir, paths.state_dir, programs]
+PLACES = [".claude", ".claude/state", ".claude/holdfast", "untracked", "untracked/workflow-state"]
+
+
+@pytest.fixture(autouse=True)
+def by_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Permissions count as for anybody, also when root runs the tests."""
+
+    def access(path: str | Path, wanted: int) -> bool:
+        try:
+            return (Path(path).stat().st_mode >> 6) & wanted == wanted
+        except OSError:
+            return False
+
+    monkeypatch.setattr(os, "access", access)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_what_is_not_there_can_be_made(root: Path) -> None:
+    """An empty home and an empty project are fine."""
+    said = healthy("folders", root)
+    assert str(paths.state_dir()) in said
+    assert f"{root} can be written" in said
+
+
+def test_what_is_there_and_private_is_fine(root: Path) -> None:
+    """As an install and a few events leave it; configuration may be read by others."""
+    for place in OWN:
+        paths.ensure_private(place())
+    paths.user_config().write_text("")
+    paths.user_config().chmod(0o644)
+    for name in PLACES:
+        (root / name).mkdir(parents=True, exist_ok=True)
+    healthy("folders", root)
+
+
+@pytest.mark.parametrize("place", OWN)
+def test_a_folder_that_is_write_protected(root: Path, place: Any) -> None:
+    """Of our own it is made writable by the command and by --fix."""
+    folder = paths.ensure_private(place())
+    folder.chmod(0o500)
+
+    found = only("folders", root, "problem")
+
+    assert found.text == f"{folder} is write-protected"
+    obey(found, root)
+    healthy("folders", root)
+    folder.chmod(0o500)
+    assert mend("folders", root) == [f"made {folder} writable for you"]
+    healthy("folders", root)
+
+
+def test_a_folder_that_cannot_be_made(root: Path) -> None:
+    """The one above it is named, once for all that it keeps from being made; it is not ours to change unasked."""
+    above = paths.state_dir().parent
+    above.mkdir(parents=True)
+    above.chmod(0o500)
+
+    found = only("folders", root, "problem")
+
+    assert found.text == f"{paths.state_dir()} cannot be created: {above} is write-protected"
+    assert found.fix is None
+    obey(found, root)
+    healthy("folders", root)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_file_where_a_folder_must_be(root: Path, name: str) -> None:
+    """It is moved aside, not deleted."""
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        path.rmdir()
+    path.write_text("mine")
+
+    found = only("folders", root, "problem")
+
+    assert f"{path} is a file where a folder must be" in found.text
+    obey(found, root)
+    healthy("folders", root)
+    assert path.with_name(f"{path.name}.aside").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_link_in_the_project_is_not_followed(root: Path, tmp_path: Path, name: str) -> None:
+    """What lies behind it is copied into its place, and stays where it is."""
+    path, real = root / name, tmp_path / "real"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    real.mkdir()
+    (real / "kept").write_text("state")
+    if path.is_dir():
+        path.rmdir()
+    path.symlink_to(real)
+
+    found = only("folders", root, "problem")
+
+    assert found.text.startswith(f"{path} is a symbolic link")
+    assert found.fix is None
+    obey(found, root)
+    healthy("folders", root)
+    assert not path.is_symlink()
+    assert (path / "kept").read_text() == (real / "kept").read_text() == "state"
+
+
+def test_a_home_of_links_is_fine(root: Path, tmp_path: Path) -> None:
+    """People keep their configuration in a repository elsewhere; a link to nothing is not fine."""
+    real = tmp_path / "dotfiles"
+    real.mkdir()
+    paths.config_dir().parent.mkdir(parents=True)
+    paths.config_dir().symlink_to(real)
+    healthy("folders", root)
+    real.rmdir()
+    found = only("folders", root, "problem")
+    assert found.text == f"{paths.config_dir()} is a symbolic link to nothing"
+    obey(found, root)
+    healthy("folders", root)
+
+
+def test_somebody_elses_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a run with sudo: only an administrator can give it back."""
+    folder = paths.ensure_private(paths.state_dir())
+    folder.chmod(0o500)
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+
+    found = only("folders", root, "problem")
+
+    assert found.text == f"{folder} is not yours to write"
+    assert found.remedy == f'sudo chown -R "$(id -un)" {folder}'
+    assert found.fix is None
+
+
+def test_what_is_somebody_elses_is_not_tightened(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its owner can."""
+    paths.ensure_private(paths.state_dir()).chmod(0o777)
+    monkeypatch.setattr(os, "geteuid", lambda: paths.state_dir().stat().st_uid + 1)
+    healthy("folders", root)
+
+
+def test_a_disk_that_can_only_be_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folders look writable and are not."""
+    monkeypatch.setattr(os, "access", lambda path, wanted: not Path(path).is_relative_to(root))
+    found = [each for each in examine("folders", root) if each.level == "problem"]
+    assert len(found) == 2
+    assert all("lies on a disk that can only be read" in each.text and each.fix is None for each in found)
+
+
+@pytest.mark.parametrize(
+    ("bits", "level"), [(0o755, "notice"), (0o640, "notice"), (0o777, "problem"), (0o602, "problem")]
+)
+def test_state_that_others_may_read_or_write(root: Path, bits: int, level: str) -> None:
+    """Folder or file: the command and --fix make them private again."""
+    folder = paths.ensure_private(paths.state_dir())
+    target = folder if bits & 0o100 else folder / "installs.json"
+    if target != folder:
+        target.write_text("{}")
+    target.chmod(bits)
+
+    found = only("folders", root, level)
+
+    assert found.text.startswith(f"{target} can be read by others")
+    obey(found, root)
+    healthy("folders", root)
+    target.chmod(bits)
+    assert len(mend("folders", root)) == 1
+    assert mode(target) == bits & 0o700
+    healthy("folders", root)
+
+
+@pytest.mark.parametrize("place", [paths.user_handlers, paths.command_dir])
+@pytest.mark.parametrize(("bits", "level"), [(0o775, "notice"), (0o757, "problem")])
+def test_code_that_others_may_change(root: Path, place: Any, bits: int, level: str) -> None:
+    """Whoever writes there runs code in your sessions; reading is no harm."""
+    folder = paths.ensure_private(place())
+    (folder / "x").touch(0o644)
+    folder.chmod(bits)
+
+    found = only("folders", root, level)
+
+    assert "could change which code runs in your sessions" in found.text
+    obey(found, root)
+    healthy("folders", root)
+    assert mode(folder) == 0o755
+    folder.chmod(bits)
+    mend("folders", root)
+    assert mode(folder) == bits & 0o755
+
+
+def test_a_links_own_mode_is_no_matter(root: Path, tmp_path: Path) -> None:
+    """A link can always be 'written'; what it leads to is not ours to change."""
+    folder = paths.ensure_private(paths.state_dir())
+    (tmp_path / "other").touch(0o666)
+    (folder / "link").symlink_to(tmp_path / "other")
+    healthy("folders", root)
+
+
+@pytest.mark.parametrize(
+    ("free", "files", "level", "words"),
+    [(5, 9, "problem", "is full"), (40_000, 9, "notice", "39 MB left"), (10**9, 0, "problem", "is full")],
+)
+def test_a_disk_that_is_full(
+    root: Path, monkeypatch: pytest.MonkeyPatch, free: int, files: int, level: str, words: str
+) -> None:
+    """Of blocks or of inodes; both places are named."""
+    disk = SimpleNamespace(f_bavail=free, f_frsize=1024, f_files=10, f_favail=files)
+    monkeypatch.setattr(os, "statvfs", lambda place: disk)
+
+    found = examine("folders", root)
+
+    assert [each.level for each in found] == [level, level]
+    for each, place in zip(found, (paths.state_dir(), root), strict=True):
+        assert f"the disk of {place}" in each.text
+        assert words in each.text
+        assert each.remedy.startswith("df -h ")
+
+
+def test_a_disk_that_does_not_count_inodes_is_not_full(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some say 0 of 0."""
+    disk = SimpleNamespace(f_bavail=10**9, f_frsize=1024, f_files=0, f_favail=0)
+    monkeypatch.setattr(os, "statvfs", lambda place: disk)
+    healthy("folders", root)

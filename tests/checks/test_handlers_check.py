@@ -1,0 +1,136 @@
+"""Handler files that do not run as one may expect are named, with the reason."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import clock, config, faults, loader, paths
+from holdfast.project import Project
+from tests.doctoring import examine, healthy, obey, only
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = "from holdfast import hookimpl\n"
+GOOD = HEAD + "\n\n@hookimpl\ndef on_stop(event): ...\n"
+
+
+def write(path: Path, text: str = GOOD) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def mine() -> Path:
+    return paths.user_handlers() / "mine.py"
+
+
+def test_shipped_handlers_are_sound(root: Path, mine: Path) -> None:
+    """So is a stranger's that loads."""
+    write(mine)
+    shipped = len([path for path in paths.shipped("handlers").glob("*.py") if path.stem != "record_events"])
+    assert f"{shipped + 1} handler file(s) load" in healthy("handlers", root)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def broken(:\n", "line 1: cannot be read as Python"),
+        ("import nothing_like_it\n" + GOOD, "No module named 'nothing_like_it'"),
+        (GOOD.replace("on_stop", "on_stopp"), "on_stopp is no event's name; did you mean on_stop"),
+        (GOOD.replace("@hookimpl\n", ""), "has no @hookimpl, so it never runs"),
+        (GOOD.replace("@hookimpl", "@hookimpl(match='(')"), "match='('"),
+    ],
+)
+def test_a_handler_that_cannot_run_is_a_problem(root: Path, mine: Path, text: str, words: str) -> None:
+    """The file, the line and the reason; corrected, it is fine."""
+    write(mine, text)
+
+    found = only("handlers", root, "problem")
+
+    assert found.text.startswith(f"{mine}: ")
+    assert words in found.text
+    assert found.remedy == f"correct {mine}, then: holdfast handlers check"
+    write(mine)
+    healthy("handlers", root)
+
+
+def test_a_handler_that_failed_lately_is_a_problem(root: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed long ago may never fail again; a changed file has not failed yet."""
+    write(mine)
+    (file,) = (each for each in loader.find(Project.open(root)) if each.path == mine)
+    faults.remember("Stop", file, "raised KeyError")
+    found = only("handlers", root, "problem")
+    assert f"{mine} failed when it ran: Stop: raised KeyError (once, last at" in found.text
+
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=3)))
+    only("handlers", root, "notice")
+    write(mine, GOOD + "\n")
+    healthy("handlers", root)
+
+
+def test_a_shipped_handler_that_failed_is_not_for_the_user_to_correct(root: Path) -> None:
+    """What it was doing stands in the status."""
+    file = loader.find(Project.open(root))[0]
+    faults.remember("Stop", file, "took longer than 5 seconds")
+    assert only("handlers", root, "problem").remedy == "holdfast status"
+
+
+def test_an_untrusted_handler_does_not_run(root: Path) -> None:
+    """One may not know it; the command that trusts it is named. What is wrong with it is no problem until then."""
+    file = write(paths.project_handlers(root) / "theirs.py")
+    found = only("handlers", root, "notice")
+    assert f"{file} is not trusted with the content it has" in found.text
+    obey(found, root)
+    healthy("handlers", root)
+
+    write(file, "def broken(:\n")
+    assert {found.level for found in examine("handlers", root)} == {"notice", "ok"}
+
+
+def test_what_is_switched_off_is_told(root: Path) -> None:
+    """With the file to change; a name that is no handler's, too."""
+    write(paths.user_config(), '[handlers]\noff = ["save_workflow"]\n')
+    found = only("handlers", root, "notice")
+    assert "save_workflow.py is switched off" in found.text
+    assert "Holdfast does not do its work" in found.text
+    assert str(paths.user_config()) in found.remedy
+
+    write(paths.user_config(), '[handlers]\non = ["recorder"]\n')
+    assert "\"handlers.on\" names 'recorder'" in only("handlers", root, "notice").text
+    write(paths.user_config(), '[handlers]\non = ["record_events"]\n')
+    healthy("handlers", root)
+
+
+def test_a_shipped_handler_that_is_replaced_is_told(root: Path) -> None:
+    """By a file of its name."""
+    file = write(paths.user_handlers() / "save_workflow.py")
+    found = only("handlers", root, "notice")
+    assert f"save_workflow.py does not run: {file} takes its place" in found.text
+
+
+def test_a_file_that_answers_nothing_is_told(root: Path, mine: Path) -> None:
+    """One forgot the mark, or to write it at all."""
+    write(mine, "x = 1\n")
+    (found,) = (each for each in examine("handlers", root) if each.level != "ok")
+    assert f"{mine} answers no event" in found.text
+
+
+def test_a_strict_handler_stays_on(root: Path, mine: Path) -> None:
+    """A project that would switch it off is told so."""
+    write(mine, HEAD + "\n\n@hookimpl(strict=True)\ndef on_pre_tool_use(event): ...\n")
+    file = write(paths.project_config(root), '[handlers]\noff = ["mine"]\n')
+    holdfast_trusts(root, file)
+    (found,) = (each for each in examine("handlers", root) if each.level != "ok")
+    assert f"{file} may not switch it off" in found.text
+    assert config.load(root, trusted=True).config.handlers.off == ["mine"]
+
+
+def holdfast_trusts(root: Path, file: Path) -> None:
+    from holdfast import trust
+
+    trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})

@@ -1,0 +1,177 @@
+"""A ledger that cannot be used is named, and set aside with nothing of it deleted."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.checks import ledger as check
+from holdfast.project import Project
+from holdfast.survival import seals, sessions
+from tests.doctoring import examine, healthy, mend, obey, only
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def file(root: Path) -> Path:
+    """A ledger with a session in it."""
+    project = Project.open(root)
+    sessions.seen(project, "s1")
+    project.close()
+    return project.ledger_file
+
+
+def remembered(root: Path) -> list[str]:
+    project = Project.open(root)
+    try:
+        assert project.ledger.problem is None
+        return [str(row["id"]) for row in sessions.all_of(project)]
+    finally:
+        project.close()
+
+
+def test_none_is_needed_yet(root: Path) -> None:
+    """Looking makes none."""
+    said = healthy("ledger", root)
+    assert str(Project.open(root).ledger_file) in said
+    assert not Project.open(root).ledger_file.exists()
+
+
+def test_a_sound_one_is_read_and_left(root: Path, file: Path) -> None:
+    """Also while somebody else has it open, and writes."""
+    before = file.read_bytes()
+    assert f"{file} is sound" in healthy("ledger", root)
+    assert file.read_bytes() == before
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        healthy("ledger", root)
+
+
+def scribble(file: Path) -> None:
+    file.write_bytes(os.urandom(5000))
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:5000])
+
+
+def spoil_a_page(file: Path) -> None:
+    raw = bytearray(file.read_bytes())
+    raw[4096:8192] = b"\xff" * 4096
+    file.write_bytes(raw)
+
+
+def miscount_free_pages(file: Path) -> None:
+    raw = bytearray(file.read_bytes())
+    raw[36:40] = (7).to_bytes(4, "big")
+    file.write_bytes(raw)
+
+
+@pytest.mark.parametrize("damage", [scribble, cut, spoil_a_page, miscount_free_pages])
+def test_a_damaged_one_is_set_aside(root: Path, file: Path, damage: object) -> None:
+    """Renamed with what belongs to it, never deleted; after that a new one is begun."""
+    assert callable(damage)
+    damage(file)
+    held = file.read_bytes()
+    for suffix in ("-wal", "-shm"):
+        file.with_name(file.name + suffix).write_bytes(b"")
+
+    found = only("ledger", root, "problem")
+
+    assert found.text.startswith(f"{file} is damaged (")
+    assert found.remedy == "holdfast doctor --fix"
+    obey(found, root)
+    assert not file.exists()
+    left = {path.name.removeprefix(file.name) for path in file.parent.iterdir()}
+    (aside,) = (name for name in left if not name.endswith(("-wal", "-shm")))
+    assert aside.startswith(".corrupt-")
+    assert left <= {aside, f"{aside}-wal", f"{aside}-shm"}
+    assert file.with_name(file.name + aside).read_bytes() == held
+    assert remembered(root) == []
+
+    found = only("ledger", root, "notice")
+    assert "nothing reads it" in found.text
+    obey(found, root)
+    healthy("ledger", root)
+    assert [path.name for path in file.parent.glob("*corrupt*")] == []
+
+
+def test_what_is_mended_meanwhile_is_not_set_aside(root: Path, file: Path) -> None:
+    """The fix looks again."""
+    sound = file.read_bytes()
+    scribble(file)
+    found = only("ledger", root, "problem")
+    file.write_bytes(sound)
+    assert found.fix is not None
+    assert found.fix() == ""
+    assert remembered(root) == ["s1"]
+
+
+def test_a_folder_in_its_place(root: Path, file: Path) -> None:
+    """It is moved aside."""
+    file.unlink()
+    file.mkdir()
+    found = only("ledger", root, "problem")
+    assert found.text == f"{file} is no regular file, so nothing is remembered"
+    obey(found, root)
+    healthy("ledger", root)
+
+
+@pytest.mark.parametrize(("forbidden", "words"), [(os.W_OK, "written"), (os.R_OK, "read")])
+def test_one_that_is_closed(
+    root: Path, file: Path, monkeypatch: pytest.MonkeyPatch, forbidden: int, words: str
+) -> None:
+    """The command and --fix open it again, for its owner alone."""
+    file.chmod(0o444)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, wanted: not wanted & forbidden)
+        found = only("ledger", root, "problem")
+    assert found.text == f"{file} cannot be {words}, so nothing is remembered"
+    obey(found, root)
+    assert file.stat().st_mode & 0o600 == 0o600
+    assert found.fix is not None
+    assert found.fix() == f"made {file} readable and writable for you"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_tables_of_an_earlier_version_get_their_columns(root: Path, file: Path) -> None:
+    """What they hold stays."""
+    with closing(sqlite3.connect(file)) as ledger:
+        ledger.execute("ALTER TABLE sessions DROP COLUMN resting")
+        ledger.execute(seals.TABLE.replace("claimed_by TEXT, ", ""))
+        ledger.commit()
+
+    found = only("ledger", root, "notice")
+
+    assert "sessions.resting" in found.text
+    assert "seals.claimed_by" in found.text
+    obey(found, root)
+    healthy("ledger", root)
+    assert remembered(root) == ["s1"]
+    assert mend("ledger", root) == []
+
+
+def test_every_table_is_known() -> None:
+    """The tables are found where their owners define them, so a new one is compared too."""
+    found = check._definitions()
+    assert {"sessions", "seals", "owners", "generations", "archive", "extracts", "tombstones", "runs"} <= set(found)
+    assert check._wanted()["seals"][0] == "id"
+
+
+def test_a_ledger_that_is_busy_is_not_damaged(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is set aside."""
+    monkeypatch.setattr(check, "_PATIENCE", 0.05)
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("DELETE FROM sessions")
+        found = [each for each in examine("ledger", root) if each.level != "ok"]
+        assert [each.level for each in found] in ([], ["notice"])
+        assert mend("ledger", root) == []
+    assert file.exists()

@@ -1,0 +1,324 @@
+"""State files that cannot be read, are old or contradict each other are named, and mended where nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import clock
+from holdfast.checks import states
+from holdfast.project import Project
+from holdfast.survival import owners, sessions
+from holdfast.workflow import formats
+from tests.commandline import holdfast
+from tests.doctoring import examine, healthy, mend, obey, only
+from tests.handmade import ME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def hybrid(root: Path) -> Path:
+    """A hybrid workflow's state file."""
+    holdfast("start", "Calculator", "--format", "hybrid", "--phase", "Write @a", "--phase", "Test @b", root=root)
+    return root / ".claude" / "state" / "workflow.json"
+
+
+@pytest.fixture
+def kept(root: Path) -> Path:
+    """A compaction workflow's state file."""
+    holdfast("start", "User auth", "--phase", "Design", "--phase", "Build", root=root)
+    (file,) = root.glob("untracked/workflow-state/*/state-*.json")
+    return file
+
+
+def age(path: Path, days: float = 0, seconds: float = 10) -> None:
+    moment = (clock.now() - timedelta(days=days, seconds=seconds)).timestamp()
+    os.utime(path, (moment, moment))
+
+
+def corrupt(path: Path, text: str = '{"cut": "of') -> None:
+    path.write_text(text)
+    age(path)  # or it may be one that is being saved
+
+
+def title(root: Path) -> list[str]:
+    project = Project.open(root)
+    try:
+        found = formats.all_found(project)
+        assert found.problems == ()
+        return [each.title for each in found.workflows]
+    finally:
+        project.close()
+
+
+def test_no_workflow_and_sound_ones(root: Path) -> None:
+    """Both formats, as the command line writes them."""
+    assert "0 workflow(s)" in healthy("states", root)
+    holdfast("start", "User auth", "--phase", "Design", root=root)
+    holdfast("start", "Calculator", "--format", "hybrid", "--phase", "Write @a", "--remind", "Small", root=root)
+    assert "2 workflow(s), and their files agree" in healthy("states", root)
+
+
+@pytest.mark.parametrize("which", ["hybrid", "kept"])
+def test_a_broken_file_gets_its_last_good_content(root: Path, which: str, request: pytest.FixtureRequest) -> None:
+    """And what it held stays beside it."""
+    file: Path = request.getfixturevalue(which)
+    good = file.read_text()
+    corrupt(file)
+
+    found = only("states", root, "problem")
+
+    assert found.text.startswith(f"{file}: is not JSON")
+    assert found.remedy == "holdfast doctor --fix"
+    obey(found, root)
+    assert json.loads(file.read_text()) == json.loads(good)
+    (aside,) = file.parent.glob("*.corrupt-*")
+    assert aside.read_text() == '{"cut": "of'
+
+    left = only("states", root, "notice")
+    assert left.text == f"{aside} was set aside earlier; nothing reads it"
+    obey(left, root)
+    healthy("states", root)
+
+
+@pytest.mark.parametrize("place", [".claude/state/workflow.json", "untracked/workflow-state/x/state-x-1.json"])
+def test_a_broken_file_that_nothing_is_known_of_is_set_aside(root: Path, place: str) -> None:
+    """Renamed, never deleted."""
+    file = root / place
+    file.parent.mkdir(parents=True)
+    corrupt(file)
+
+    found = only("states", root, "problem")
+
+    obey(found, root)
+    assert not file.exists()
+    assert [path.read_text() for path in file.parent.glob(f"{file.name}.corrupt-*")] == ['{"cut": "of']
+
+
+def test_a_broken_file_waits_for_the_ledger(root: Path, kept: Path) -> None:
+    """With the ledger damaged too, what the file held before may be known later: it stays."""
+    corrupt(kept)
+    project = Project.open(root)
+    for file in project.ledger_file.parent.iterdir():
+        file.unlink()
+    project.ledger_file.write_bytes(b"junk" * 2000)
+    found = [each for each in examine("states", root) if each.level == "problem"]
+    assert [each.fix is not None for each in found] == [True]
+    (mended,) = run_fixes(root)
+    assert mended.startswith("could not be mended: ")
+    assert kept.exists()
+
+
+def run_fixes(root: Path) -> list[str]:
+    from holdfast import checks
+
+    project = Project.open(root)
+    try:
+        return [said for _, said, _ in checks.mend(checks.run(project, ("states",)))]
+    finally:
+        project.close()
+
+
+def test_a_broken_extra_file_gets_its_last_good_content(root: Path) -> None:
+    """What start was given beside the schema is not lost."""
+    holdfast("start", "X", "--format", "hybrid", "--phase", "A @a", "--remind", "Small commits", root=root)
+    file = root / ".claude" / "state" / "workflow.extra.json"
+    good = file.read_text()
+    corrupt(file)
+    obey(only("states", root, "problem"), root)
+    assert json.loads(file.read_text()) == json.loads(good)
+
+
+def test_somebody_elses_file_is_in_the_way(root: Path) -> None:
+    """It is told, and never touched by --fix; the command moves it."""
+    file = root / ".claude" / "state" / "workflow.json"
+    file.parent.mkdir()
+    file.write_text('{"steps": []}')
+
+    found = only("states", root, "notice")
+
+    assert found.text.startswith(f"{file}: is no hybrid workflow")
+    assert mend("states", root) == []
+    obey(found, root)
+    healthy("states", root)
+    assert file.with_name("workflow.json.aside").read_text() == '{"steps": []}'
+
+
+def test_what_others_keep_beside_is_nobodys_business(root: Path) -> None:
+    """It is in nobody's way."""
+    file = root / ".claude" / "state" / "active_task_graph.json"
+    file.parent.mkdir()
+    file.write_text("{}")
+    healthy("states", root)
+
+
+def test_a_folder_in_a_state_files_place(root: Path) -> None:
+    """It is moved, and not taken for a broken file."""
+    place = root / ".claude" / "state" / "workflow.json"
+    place.mkdir(parents=True)
+    found = only("states", root, "problem")
+    assert (found.text, found.fix) == (f"{place}: is a folder", None)
+    obey(found, root)
+    healthy("states", root)
+
+
+@pytest.mark.parametrize("which", ["hybrid", "kept"])
+def test_mending_holds_the_lock_that_every_writer_holds(
+    root: Path, which: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compaction format has one for all its folders."""
+    file: Path = request.getfixturevalue(which)
+    corrupt(file)
+    held: list[Path] = []
+
+    def hold(folder: Path) -> AbstractContextManager[None]:
+        held.append(folder)
+        return nullcontext()
+
+    monkeypatch.setattr(states, "locked", hold)
+
+    assert len(mend("states", root)) == 1
+
+    assert held == [root / "untracked" / "workflow-state" if which == "kept" else file.parent]
+
+
+def change(file: Path, **values: Any) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | values, indent=2))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"status": "nearly"}, '"status" is "nearly"'),
+        ({"current_phase": "phase_9"}, '"current_phase" is "phase_9", which is no phase'),
+    ],
+)
+def test_what_does_not_validate_is_told(root: Path, hybrid: Path, values: dict[str, Any], words: str) -> None:
+    """With the field; corrected, it is fine."""
+    good = hybrid.read_text()
+    change(hybrid, **values)
+    mend("states", root)  # the view
+
+    found = only("states", root, "notice")
+
+    assert found.text.startswith(f"{hybrid}: {words}")
+    hybrid.write_text(good)
+    mend("states", root)
+    healthy("states", root)
+
+
+def test_an_unfinished_workflow_nobody_works_on(root: Path, monkeypatch: pytest.MonkeyPatch, kept: Path) -> None:
+    """After as many days as it is restored unasked, unless a live session owns it; one command completes it."""
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=6)))
+    healthy("states", root)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=6)))
+    project = Project.open(root)
+    sessions.seen(project, ME)
+    owners.own(project, formats.all_found(project).workflows[0], ME)
+    healthy("states", root)
+    sessions.ended(project, ME)
+    project.close()
+
+    found = only("states", root, "notice")
+
+    assert f'{kept}: "User auth" is unfinished at 1/2' in found.text
+    assert found.remedy == f"holdfast done --all {kept.stem}"
+    obey(found, root)
+    healthy("states", root)
+    assert title(root) == []
+
+
+def test_two_files_of_one_workflow(root: Path, kept: Path) -> None:
+    """The older one is not read; it can go."""
+    older = kept.with_name("state-user-auth-20200101_000000.json")
+    older.write_text(kept.read_text())
+    age(older, days=1)
+
+    found = only("states", root, "notice")
+
+    assert found.text.startswith(f'{older} is an older state of "User auth"')
+    obey(found, root)
+    healthy("states", root)
+    assert title(root) == ["User auth"]
+
+
+def test_a_finished_workflow_whose_file_is_left(root: Path, kept: Path) -> None:
+    """As when somebody completed it by hand."""
+    state = json.loads(kept.read_text())
+    change(kept, phase=state["phase"] | {"current": 2, "status": "completed"})
+
+    found = only("states", root, "notice")
+
+    assert '"User auth" is finished, and its file is still there' in found.text
+    obey(found, root)
+    healthy("states", root)
+    assert not kept.exists()
+
+
+def spoil(view: Path) -> None:
+    view.write_text(view.read_text() + "junk\n")
+
+
+@pytest.mark.parametrize("damage", [os.unlink, spoil])
+def test_a_view_out_of_step_is_drawn_again(root: Path, hybrid: Path, damage: Any) -> None:
+    """It is made from the state and never read back."""
+    view = root / ".claude" / "workflow_state_system.md"
+    good = view.read_text()
+    damage(view)
+
+    found = only("states", root, "notice")
+
+    assert str(view) in found.text
+    obey(found, root)
+    assert view.read_text() == good
+    healthy("states", root)
+
+
+def test_somebody_elses_view_stays(root: Path, hybrid: Path) -> None:
+    """It is in the way, and moved only by hand."""
+    view = root / ".claude" / "workflow_state_system.md"
+    view.write_text("# Mine\n")
+    found = only("states", root, "notice")
+    assert "is somebody else's" in found.text
+    assert found.fix is None
+    obey(found, root)
+    mend("states", root)
+    healthy("states", root)
+
+
+def test_an_extra_file_of_another_workflow(root: Path, hybrid: Path) -> None:
+    """Nothing reads it."""
+    extra = hybrid.with_name("workflow.extra.json")
+    extra.write_text('{"id": "wf_1", "key_reminders": ["x"]}')
+    found = only("states", root, "notice")
+    assert f'{extra} belongs to the workflow "wf_1"' in found.text
+    obey(found, root)
+    healthy("states", root)
+
+
+def test_what_was_kept_for_want_of_a_ledger_is_told(root: Path, kept: Path) -> None:
+    """It may be the only copy, so it is only named."""
+    left = kept.with_name(f"{kept.name}.kept-20260101_000000")
+    left.write_text("{}")
+    found = only("states", root, "notice")
+    assert found.text == f"{left} was set aside earlier; nothing reads it"
+    assert mend("states", root) == []
+    assert left.exists()
+
+
+@pytest.mark.parametrize("name", [".claude", "untracked"])
+def test_what_the_folders_check_says_is_not_said_twice(root: Path, tmp_path: Path, kept: Path, name: str) -> None:
+    """A link or a file in a folder's place is its matter."""
+    (root / name).rename(tmp_path / "moved")
+    (root / name).symlink_to(tmp_path / "moved")
+    healthy("states", root)
+    (root / name).unlink()
+    (root / name).touch()
+    healthy("states", root)

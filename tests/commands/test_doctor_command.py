@@ -1,0 +1,183 @@
+"""`holdfast doctor` says what is wrong and how to mend it, mends what is safe, and ends with 1 over a problem."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import checks, client, installs, paths, scopes
+from holdfast.checks import switches
+from holdfast.project import Project
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project in which Holdfast is installed for the user."""
+    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(switches, "MANAGED", tmp_path / "managed")
+    folder = tmp_path / "project"
+    (folder / ".claude").mkdir(parents=True)
+    holdfast("install", root=folder)
+    return folder
+
+
+def break_ledger(root: Path) -> Path:
+    holdfast("start", "User auth", "--phase", "Design", root=root)
+    file = Project.open(root).ledger_file
+    for each in file.parent.iterdir():
+        each.unlink()
+    file.write_bytes(b"junk" * 2000)
+    return file
+
+
+def test_health_is_told_in_a_line_for_each_thing(root: Path) -> None:
+    """Grouped by check, exit code 0."""
+    said = holdfast("doctor", root=root).out
+
+    lines = said.splitlines()
+    assert [line for line in lines if line and not line.startswith(" ")] == [
+        *checks.CHECKS,
+        "Everything is as it should be.",
+    ]
+    assert "✗" not in said
+    assert f"  ✓ {paths.launcher()} starts " in said
+
+
+def test_a_problem_is_told_with_what_to_do(root: Path) -> None:
+    """Exit code 1, the command below the finding, and how many of them --fix mends."""
+    (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+    paths.launcher().unlink()
+
+    said = holdfast("doctor", root=root, code=1).out
+
+    assert f"  ✗ {paths.launcher()} is not there, and " in said
+    assert "\n    → holdfast install --scope user\n" in said
+    assert '"disableAllHooks" is true, so the client runs no hook\n    → take "disableAllHooks" out of ' in said
+    assert said.endswith("\n\n2 problems. `holdfast doctor --fix` mends 1 of them.\n")
+
+
+def test_a_notice_costs_no_exit_code(root: Path) -> None:
+    """It may be as somebody wants it."""
+    paths.user_config().parent.mkdir(parents=True)
+    paths.user_config().write_text('[handlers]\noff = ["record_event"]\n')
+
+    said = holdfast("doctor", root=root).out
+
+    assert "  ! \"handlers.off\" names 'record_event'" in said
+    assert said.endswith("\n\n1 notice.\n")
+
+
+def test_fix_mends_what_is_safe_and_says_what_it_did(root: Path) -> None:
+    """What is left is told after it; a second run has nothing to do."""
+    paths.launcher().unlink()
+    settings = scopes.target("user", root).settings
+    content = json.loads(settings.read_text())
+    del content["hooks"]["PreCompact"]
+    settings.write_text(json.dumps(content))
+    ledger = break_ledger(root)
+    paths.state_dir().chmod(0o755)
+
+    said = holdfast("doctor", "--fix", root=root).out
+
+    mended = said.split("\nmended\n")[1]
+    assert f"  ✓ programs: wrote {paths.launcher()}\n" in mended
+    assert f"  ✓ registration: {settings}: PreCompact: registered\n" in mended
+    assert f"  ✓ ledger: set {ledger} aside as {ledger.name}.corrupt-" in mended
+    assert "  ✓ folders: took others' permissions from 1 file(s) and folder(s)" in mended
+    assert "✗" not in said
+    assert said.endswith("\n1 notice.\n")  # the damaged ledger lies beside the new one
+    assert "PreCompact" in json.loads(settings.read_text())["hooks"]
+    assert "\nmended\n" not in holdfast("doctor", "--fix", root=root).out
+
+
+def test_fix_leaves_a_teams_settings_alone(root: Path) -> None:
+    """And ends with 1, for the problem is still there."""
+    settings = root / ".claude" / "settings.json"
+    holdfast("install", "--scope", "project", root=root)
+    content = json.loads(settings.read_text())
+    del content["hooks"]["PreCompact"]
+    settings.write_text(json.dumps(content))
+    before = settings.read_bytes()
+
+    said = holdfast("doctor", "--fix", root=root, code=1).out
+
+    assert f"    → holdfast install --scope project --project {root}" in said
+    assert settings.read_bytes() == before
+
+
+def test_what_cannot_be_mended_is_said(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the reason; the others are mended all the same."""
+    paths.launcher().unlink()
+    installed = scopes.target("user", root).settings
+    content = json.loads(installed.read_text())
+    del content["hooks"]["PreCompact"]
+    installed.write_text(json.dumps(content))
+    installed.chmod(0o444)
+
+    said = holdfast("doctor", "--fix", root=root, code=1).out
+
+    assert "  ✗ registration: could not be mended: " in said
+    assert "is write-protected" in said
+    assert said.endswith("\n1 problem.\n")  # trying again would mend no more
+    assert f"  ✓ programs: wrote {paths.launcher()}\n" in said
+
+
+def test_json_is_for_programs(root: Path) -> None:
+    """The same findings, whether each can be mended, and what was."""
+    paths.launcher().unlink()
+
+    said = holdfast("doctor", "--json", root=root, code=1).json
+
+    assert (said["problems"], said["notices"], said["mended"]) == (1, 0, [])
+    (problem,) = (row for row in said["findings"] if row["level"] == "problem")
+    assert problem["check"] == "programs"
+    assert problem["remedy"] == "holdfast install --scope user"
+    assert problem["fixable"] is True
+    assert {row["check"] for row in said["findings"]} == set(checks.CHECKS)
+    assert all(row["remedy"] is None for row in said["findings"] if row["level"] == "ok")
+
+    fixed = holdfast("doctor", "--json", "--fix", root=root).json
+    assert fixed["problems"] == 0
+    (row,) = fixed["mended"]
+    assert (row["done"], row["succeeded"]) == (f"wrote {paths.launcher()}", True)
+
+
+def test_fire_runs_every_registered_command_as_well(root: Path) -> None:
+    """A line for each event below the checks; exit code 1 where one does not answer."""
+    said = holdfast("doctor", "--fire", root=root).out
+    lines = said.split("\nfire\n")[1].splitlines()
+    registered = json.loads(scopes.target("user", root).settings.read_text())["hooks"]
+    assert sorted(line.split()[1] for line in lines if line.startswith("  ✓")) == sorted(registered)
+
+    paths.launcher().write_text("#!/bin/sh\nexit 3\n")
+    said = holdfast("doctor", "--fire", "--json", root=root, code=1).json
+    fired = [row for row in said["findings"] if row["check"] == "fire"]
+    assert {row["level"] for row in fired} == {"problem"}
+
+
+def test_without_fire_no_command_is_run(root: Path) -> None:
+    """It is asked for."""
+    assert "\nfire\n" not in holdfast("doctor", root=root).out
+
+
+def test_names_in_files_reach_no_terminal_with_their_controls(root: Path) -> None:
+    """What a finding quotes is somebody else's text."""
+    paths.user_handlers().mkdir(parents=True)
+    (paths.user_handlers() / "\x1b[31mred.py").write_text("def on_stop(event): ...\n")
+    said = holdfast("doctor", root=root, code=1).out
+    assert "[31mred.py: line 1: on_stop is named like a handler" in said
+    assert "\x1b" not in said
+
+
+def test_nothing_installed_is_a_problem_with_the_first_command(tmp_path: Path) -> None:
+    """What a newcomer sees who starts with the doctor."""
+    said = holdfast("doctor", root=tmp_path, code=1).out
+    assert "nothing of Holdfast's is registered" in said
+    assert "    → holdfast install\n" in said
+    assert installs.load() == {}

@@ -1,0 +1,64 @@
+"""Running one check of the doctor, and doing what its findings say."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from typing import TYPE_CHECKING
+
+from holdfast import checks, trust
+from holdfast.project import Project
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.checks import Finding
+
+
+def examine(name: str, root: Path) -> list[Finding]:
+    """Return what a check finds in a project."""
+    project = Project.open(root, trusted=trust.config_trusted(root))
+    try:
+        return list(checks.run(project, (name,)))
+    finally:
+        project.close()
+
+
+def only(name: str, root: Path, level: str) -> Finding:
+    """Return the one finding of a check that is not as it should be; it has this level and says what to do."""
+    bad = [found for found in examine(name, root) if found.level != "ok"]
+    assert [found.level for found in bad] == [level], bad
+    assert bad[0].check == name
+    assert bad[0].remedy
+    return bad[0]
+
+
+def healthy(name: str, root: Path) -> str:
+    """Assert that a check finds nothing wrong, and return what it says."""
+    found = examine(name, root)
+    assert {each.level for each in found} == {"ok"}, found
+    return "\n".join(each.text for each in found)
+
+
+def obey(found: Finding, root: Path) -> None:
+    """Run the command that a finding names, as a person pastes it into a shell."""
+    for part in found.remedy.split(" && "):
+        words = shlex.split(part)
+        if words[0] != "holdfast":
+            subprocess.run(["/bin/sh", "-c", part], cwd=root, check=True)
+        elif words[1] == "doctor":
+            mend(found.check, root)
+        else:
+            holdfast(*words[1:], *(["--yes"] if words[2:3] == ["trust"] else []), root=root)
+
+
+def mend(name: str, root: Path) -> list[str]:
+    """Have a check mend what it can, as `holdfast doctor --fix` does, and return what was done."""
+    project = Project.open(root, trusted=trust.config_trusted(root))
+    try:
+        done = list(checks.mend(checks.run(project, (name,))))
+    finally:
+        project.close()
+    assert all(succeeded for _, _, succeeded in done), done
+    return [said for _, said, _ in done]

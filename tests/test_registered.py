@@ -1,0 +1,86 @@
+"""What runs Holdfast is read from the settings files, whatever else they hold."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import installs, registered, registration, scopes
+from holdfast.installs import Install
+from holdfast.project import Project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.scopes import Target
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Target:
+    """The settings of a project."""
+    made = scopes.target("project", tmp_path / "project")
+    made.settings.parent.mkdir(parents=True)
+    return made
+
+
+def write(target: Target, hooks: Any) -> None:
+    target.settings.write_text(json.dumps({"hooks": hooks}), "utf-8")
+
+
+def hook(command: str, **more: Any) -> dict[str, Any]:
+    return {"hooks": [{"type": "command", "command": command, **more}]}
+
+
+def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
+    """Event, matcher, program, time limit, and whether an install wrote it."""
+    write(
+        target,
+        {
+            "Stop": [hook(registration.command("Stop"), timeout=7), hook("holdfast dispatch Stop"), hook("make")],
+            "PreToolUse": [{"matcher": "Bash", **hook("/x y/../opt/.local/share/holdfast/run PreToolUse", timeout=0)}],
+        },
+    )
+
+    first, by_hand, third = registered.entries(target)
+
+    assert (first.event, first.matcher, first.seconds, first.ours) == ("Stop", None, 7.0, True)
+    assert first.program == home / ".local/share/holdfast/run"
+    assert (by_hand.ours, by_hand.program) == (False, None)
+    assert (third.matcher, third.seconds) == ("Bash", None)
+
+
+@pytest.mark.parametrize("prefix", ["$HOME", "${HOME}", "~"])
+def test_the_home_in_a_command_is_this_one(target: Target, home: Path, prefix: str) -> None:
+    """In each way a shell knows."""
+    write(target, {"Stop": [hook(f'"{prefix}/.local/share/holdfast/run" Stop')]})
+    (entry,) = registered.entries(target)
+    assert entry.program == home / ".local/share/holdfast/run"
+
+
+@pytest.mark.parametrize("hooks", [None, 3, [], {"Stop": 3}, {"Stop": [3, {"hooks": 3}, {"hooks": [3, {}]}]}])
+def test_shapes_the_client_drops_register_nothing(target: Target, hooks: Any) -> None:
+    """Nor do they break anything."""
+    write(target, hooks)
+    assert registered.entries(target) == []
+
+
+def test_the_files_a_session_reads(tmp_path: Path) -> None:
+    """Each once, also where the home is the project; what installs know beside them, for this project or for all."""
+    root, other = tmp_path / "project", tmp_path / "other"
+    for folder in (root, other):
+        (folder / ".claude").mkdir(parents=True)
+    project = Project.open(root)
+    usual = [scopes.target(scope, project.root) for scope in ("user", "project", "local")]
+    assert registered.targets(project) == usual
+
+    own, theirs = root / "own.json", other / ".claude" / "settings.json"
+    for file, folder in ((own, root), (theirs, other)):
+        file.write_text("{}")
+        installs.keep(Install(file, "project", folder))
+    assert [each.settings for each in registered.targets(project)] == [*(each.settings for each in usual), own]
+    assert registered.targets(project, everywhere=True)[-1].settings == theirs
+
+    home = Project.open(scopes.claude_dir().parent)
+    assert [each.scope for each in registered.targets(home)] == ["user", "local"]
