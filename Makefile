@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 CLIENTS := 2.1.329 2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test lint bench client clients requirements clean
+.PHONY: demo test lint bench client clients requirements plugin clean
 
 demo: $(READY)
 	@$(BIN)/holdfast demo
@@ -27,6 +27,12 @@ requirements: $(READY)
 
 bench: $(READY)
 	$(BIN)/python bench/dispatch.py
+
+# What of the plugin is generated: its registration, and its packages locked for every platform (from the registry).
+plugin: $(READY)
+	$(BIN)/python -c 'from holdfast import demand; print(demand.bundled(), end="")' > hooks/hooks.json
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python plugin/lock.py
 
 # The real client, several versions and under its Python SDK, against a scripted model on loopback.
 client: $(READY) clients

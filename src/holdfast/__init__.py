@@ -76,15 +76,13 @@ def __getattr__(name: str) -> Any:
     """Load a public name from the module it lives in.
 
     Args:
-        name: one of `__all__`, or `__version__` (read from the installed distribution).
+        name: one of `__all__`, or `__version__` (see `holdfast.version`).
 
     Raises:
         AttributeError: for any other name.
     """
     if name == "__version__":
-        from importlib.metadata import version
-
-        return version("holdfast")
+        return import_module("holdfast.version").version()
     if name not in _HOMES:
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

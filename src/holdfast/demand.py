@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import paths
 from holdfast.events import OLDEST_CLIENT_EVENTS
-from holdfast.registration import merged, routes, settings, visible, wanted
+from holdfast.registration import merged, plugin_command, routes, settings, visible, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,6 +45,22 @@ def team(root: Path) -> dict[str, str | None]:
 
     files = loader.find(Project(root.resolve(), Config()))
     return wanted(visible(files, "shipped", "project"), OLDEST_CLIENT_EVENTS)
+
+
+def bundled() -> str:
+    """Return the text of the plugin's hooks.json: what the shipped handlers want, on the oldest client's events.
+
+    A project's own handlers and a user's are registered by `install`; the plugin is the same for everybody.
+    """
+    import json
+
+    from holdfast import loader
+    from holdfast.config import Config
+    from holdfast.project import Project
+
+    files = visible(loader.find(Project(paths.shipped("hooks"), Config())), "shipped")
+    described = {"description": "Routes hook events to Holdfast's handlers"}
+    return json.dumps(described | settings(wanted(files, OLDEST_CLIENT_EVENTS), plugin_command), indent=2) + "\n"
 
 
 def printed(root: Path) -> str:

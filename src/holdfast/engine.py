@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, faults, intake, loader, log, paths, replying
+from holdfast import events, faults, intake, loader, log, pairing, paths, replying
 from holdfast.events.errors import EventError
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def main(argument: str | None = None) -> int:
         if not payload:
             return 0
         try:
-            return answer(payload, os.environ, started, streams)
+            with pairing.once(payload, os.environ) as mine:
+                return answer(payload, os.environ, started, streams) if mine else 0
         except EventError as error:
             log.write("warning", f"{argument or 'event'} not dispatched: {error}")
             _refuse_unseen(str(error), payload, argument, streams)

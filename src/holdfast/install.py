@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast import client, demand, installs, launcher, loader, settingsfile, skillcopy, trust
+from holdfast import client, demand, installs, launcher, loader, plugins, settingsfile, skillcopy, trust
 from holdfast.installs import Install
 from holdfast.project import Project
 from holdfast.settingstext import SettingsText
@@ -28,7 +28,10 @@ ALLOW_RULES = tuple(f"Bash(holdfast {verb}:*)" for verb in MODEL_VERBS)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one settings file would become: `text` is the edit, `install` the record that would be kept of it."""
+    """What one settings file would become: `text` is the edit, `install` the record that would be kept of it.
+
+    `wanted` is what it is to register, `plugin` what an enabled plugin registers beside it.
+    """
 
     target: Target
     file: SettingsFile
@@ -36,6 +39,7 @@ class Plan:
     text: SettingsText
     install: Install
     had_ours: bool
+    plugin: Mapping[str, str | None]
 
     @property
     def changes(self) -> bool:
@@ -51,7 +55,7 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
     Raises StateError for a file that cannot be read or is not the JSON that settings are.
     """
     file = settingsfile.read(target.real)
-    wanted = _wanted(target, files, record)
+    wanted, plugin = _wanted(target, files, record), plugins.registered(target)
     with settingsfile.explained(target.settings):
         text = SettingsText(file.text)
         allowed = [rule for rule in record.allowed if text.allows(rule)]
@@ -60,10 +64,11 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
             text.added.update(record.added)
         else:
             text.adopt(allowed)
+        wanted = plugins.remainder(wanted, plugin, text.registered)
         text.register(wanted)
         allowed += [rule for rule in ALLOW_RULES if allow_cli and text.allow(rule)]
     install = dataclasses.replace(record, added=tuple(sorted(text.added)), allowed=tuple(allowed))
-    return Plan(target, file, wanted, text, install, had_ours)
+    return Plan(target, file, wanted, text, install, had_ours, plugin)
 
 
 def install(target: Target, *, allow_cli: bool = False) -> list[str]:
@@ -74,13 +79,13 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
     with installs.held():
         files = _files(target)
         planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
-        skill = skillcopy.shipped() if allow_cli else b""
+        skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""
         if planned.changes:
             settingsfile.check_writable(planned.file)
         launcher.write()
         backup, record = carry_out(planned)
         lines = [*_registered(planned), *_backed_up(planned, backup)]
-        if allow_cli:
+        if skill:
             lines.append(_copy_skill(target, skill, record))
     return [*lines, *(f"program: {path}" for path in launcher.programs()), f"to undo: {target.undo}"]
 
@@ -148,13 +153,23 @@ def _copy_skill(target: Target, source: bytes, record: Install) -> str:
 def _registered(planned: Plan) -> list[str]:
     name = planned.target.settings
     if not planned.wanted:
-        return [f"no handler wants any event, so {name} registers none"]
+        left = "what the plugin does not register" if planned.plugin else "any event"
+        return [f"no handler wants {left}, so {name} registers none", *_beside(planned)]
     head = f"registered in {name}:" if planned.changes else f"already registered in {name}, nothing to change:"
     width = max(map(len, planned.wanted))
     events = [f"  {event:<{width}}  {matcher or '*'}" for event, matcher in planned.wanted.items()]
     changes = [f"  {change}" for change in planned.text.changes] if planned.had_ours else []
     silenced = ['note: "disableAllHooks" is true in it, so the client runs no hook'] if planned.text.silenced else []
-    return [head, *events, *(["changed:", *changes] if changes else []), *silenced]
+    return [head, *events, *(["changed:", *changes] if changes else []), *_beside(planned), *silenced]
+
+
+def _beside(planned: Plan) -> list[str]:
+    """Say what the plugin does here, which an event registered twice needs not to be told twice."""
+    if not planned.plugin:
+        return []
+    twice = [event for event in planned.wanted if event in planned.text.registered and event in planned.plugin]
+    both = f"; each firing of {', '.join(twice)} is answered once, by one of the two" if twice else ""
+    return [f"the plugin, which is enabled, registers {', '.join(planned.plugin)}{both}"]
 
 
 def _backed_up(planned: Plan, backup: Path | None) -> list[str]:

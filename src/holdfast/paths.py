@@ -56,6 +56,16 @@ def shipped(kind: Literal["handlers", "hooks", "skills"]) -> Path:
     return _PACKAGE / "_shipped" / kind
 
 
+def plugin_root() -> Path:
+    """Return the folder that is the plugin where the package lies in a plugin's copy or a checkout, in its `src`."""
+    return _PACKAGE.parent.parent
+
+
+def plugin_manifest() -> Path:
+    """Return where the plugin's manifest lies; an installed package has none."""
+    return plugin_root() / ".claude-plugin" / "plugin.json"
+
+
 def user_handlers() -> Path:
     """Return the folder of the user's own handlers."""
     return config_dir() / "handlers"

@@ -10,12 +10,15 @@ from holdfast.events import EVENTS
 from holdfast.matching import TOOL_EVENTS, alternatives, selects_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from holdfast.loader import HandlerFile
 
 LAUNCHER = "$HOME/.local/share/holdfast/run"
 """The launcher as every registered command names it: the same text on every machine (DESIGN, Registration)."""
+
+PLUGIN_RUNNER = "$CLAUDE_PLUGIN_ROOT/plugin/run.sh"
+"""What a plugin's hooks run instead of the launcher."""
 
 NO_MATCHER = frozenset(
     {
@@ -90,6 +93,17 @@ def command(event: str) -> str:
     return f"{run} 2>/dev/null; exit 0"
 
 
+def plugin_command(event: str) -> str:
+    """Return the shell command the plugin registers for `event`: as `command`, with the plugin's own way to a Python.
+
+    The client sets CLAUDE_PLUGIN_ROOT; as a variable of the shell's it may hold any character.
+    """
+    run = f'p="{PLUGIN_RUNNER}"; [ -f "$p" ] && sh "$p" {event}'
+    if event in EXIT_CODE_EVENTS:
+        return f"{run}; [ $? -eq 2 ] && exit 2; exit 0"
+    return f"{run} 2>/dev/null; exit 0"
+
+
 def ours(text: str) -> bool:
     """Tell whether a registered command is Holdfast's own, in this or any earlier form.
 
@@ -98,15 +112,15 @@ def ours(text: str) -> bool:
     return _OURS.match(text) is not None
 
 
-def group(event: str, matcher: str | None) -> dict[str, Any]:
+def group(event: str, matcher: str | None, command: Callable[[str], str] = command) -> dict[str, Any]:
     """Return the matcher group that registers `event`, as settings.json holds it (client fact §4.1)."""
     hooks = {"hooks": [{"type": "command", "command": command(event)}]}
     return hooks if matcher is None else {"matcher": matcher, **hooks}
 
 
-def settings(events: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return the settings that register `events` (event -> matcher) and nothing else."""
-    return {"hooks": {event: [group(event, matcher)] for event, matcher in events.items()}}
+def settings(events: Mapping[str, str | None], command: Callable[[str], str] = command) -> dict[str, Any]:
+    """Return the settings that register `events` (event -> matcher) with a `command` each and nothing else."""
+    return {"hooks": {event: [group(event, matcher, command)] for event, matcher in events.items()}}
 
 
 def _union(event: str, matchers: list[str | None]) -> str | None:

@@ -1,0 +1,226 @@
+"""Builds the Python environment of a plugin copy: `build.py ROOT DATA quietly|wait|now`.
+
+Standard library only. `quietly` is for the background: it leaves to others what they are building and to later what
+failed a short while ago. `wait` waits for others and says on stderr what failed; `now` tries again at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PATIENCE = 100.0  # seconds a command line waits for somebody else's build; the model's Bash gives up after 120
+LONGEST = 300.0  # seconds one step may take
+PAUSES = (3600, 6 * 3600, 24 * 3600)  # seconds before the next try by itself, after one failure, two, and more
+SAID = 300  # characters of a tool's last words that are told
+_CREDENTIALS = re.compile(r"//[^/@\s]+@")
+CHECK = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import holdfast.cli, holdfast.engine, holdfast.calls, holdfast.events.session
+from holdfast import pairing
+pairing.expect()
+"""
+REMEDIES = (
+    (r"ensurepip|python3?[\d.]*-venv", "Install your system's package for Python's venv (python3-venv), or uv."),
+    (r"hash", "The package index gave other files than the plugin names: look at pip's index settings."),
+    (r"No space left|Permission denied|Read-only", "Make room in, or give yourself access to, the folder named."),
+)
+OTHERWISE = (
+    "If this machine reaches packages through a proxy or an index of its own, set HTTPS_PROXY or pip's index-url."
+)
+
+
+class BuildError(Exception):
+    """Why there is no environment; `str()` is a tool's own last words."""
+
+
+def main(root: Path, data: Path, how: str) -> int:
+    """Build the environment of the plugin at `root` in its data folder `data`; return 0 when it is ready."""
+    if how == "quietly":
+        with suppress(OSError):
+            os.setsid()  # the session's end must not end it
+    os.chdir(data)  # no uv.toml or pip folder of a project's lies here
+    with _locked(data, 0.0 if how == "quietly" else PATIENCE) as alone:
+        if not alone:
+            return _say(how, "another session is still building the plugin's environment; try again in a minute")
+        digest = wanted(root)
+        environment = data / f"env-{digest}"
+        if sound(environment):
+            return 0
+        failed = _failed(data, digest)
+        if how != "now" and failed and time.time() < failed["not_before"]:
+            return _say(how, failed["text"])
+        try:
+            by = make(root, environment)
+            _note_ready(root, environment, by)
+        except (BuildError, OSError) as error:
+            shutil.rmtree(environment, ignore_errors=True)
+            return _say(how, _note_failed(root, data, digest, failed, str(error)))
+        _tidy(data, environment)
+    return 0
+
+
+def wanted(root: Path) -> str:
+    """Return the digest that the requirements' first line names, as the scripts read it."""
+    with (root / "plugin" / "requirements.txt").open(encoding="utf-8") as file:
+        return file.readline().split()[2]
+
+
+def sound(environment: Path) -> bool:
+    """Tell whether an environment was finished and its interpreter is still there."""
+    return (environment / "ready").is_file() and os.access(environment / "bin" / "python", os.X_OK)
+
+
+def make(root: Path, environment: Path) -> str:
+    """Make an environment that the plugin's code loads in, and return what made it. Raises BuildError, OSError."""
+    ways: dict[str, Callable[[Path, Path], None]] = {"uv": _with_uv, "pip": _with_pip}
+    if not shutil.which("uv"):
+        del ways["uv"]
+    problems = []
+    for name, way in ways.items():
+        shutil.rmtree(environment, ignore_errors=True)
+        try:
+            way(root, environment)
+            _run([str(environment / "bin" / "python"), "-I", "-c", CHECK, str(root / "src")])
+        except BuildError as error:
+            problems.append(f"{name}: {error}")
+        else:
+            return name
+    raise BuildError("; ".join(problems))
+
+
+def _with_uv(root: Path, environment: Path) -> None:
+    uv = ["uv", "--no-config", "--no-progress"]
+    _run([*uv, "venv", "--quiet", "--python", sys.executable, str(environment)])
+    install = ["pip", "install", "--quiet", "--python", str(environment / "bin" / "python"), "--no-deps"]
+    _run([*uv, *install, "--require-hashes", "--only-binary", ":all:", "--requirements", _requirements(root)])
+
+
+def _with_pip(root: Path, environment: Path) -> None:
+    _run([sys.executable, "-I", "-m", "venv", str(environment)])
+    pip = [str(environment / "bin" / "python"), "-I", "-m", "pip", "--no-input", "--disable-pip-version-check"]
+    install = ["install", "--quiet", "--no-user", "--retries", "2", "--timeout", "20", "--no-deps", "--require-hashes"]
+    _run([*pip, *install, "--only-binary", ":all:", "--requirement", _requirements(root)])
+
+
+def _requirements(root: Path) -> str:
+    return str(root / "plugin" / "requirements.txt")
+
+
+def _run(command: list[str]) -> None:
+    """Run a step; raises BuildError with its last words."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=LONGEST
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BuildError(str(error)[:SAID]) from error
+    if done.returncode:
+        raise BuildError(_last_words(done.stderr + done.stdout) or f"{command[0]} ended with {done.returncode}")
+
+
+def _last_words(text: str) -> str:
+    """Return the lines that say what went wrong, without anybody's password."""
+    lines = [" ".join(line.split()) for line in _CREDENTIALS.sub("//…@", text).splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"(?i)error|.*(not created|No module named)", line)]
+    return " ".join(errors[:2] or lines[-2:])[:SAID]
+
+
+def _note_ready(root: Path, environment: Path, by: str) -> None:
+    """Write `ready`, which makes the environment count."""
+    manifest = json.loads((root / ".claude-plugin" / "plugin.json").read_text("utf-8"))
+    python = environment / "bin" / "python"
+    facts = {"version": manifest.get("version", ""), "root": str(root), "interpreter": str(python), "built_by": by}
+    facts |= {"python": sys.version.split()[0], "at": _stamp(time.time())}
+    _put(environment / "ready", facts)
+
+
+def _note_failed(root: Path, data: Path, digest: str, before: dict[str, Any] | None, words: str) -> str:
+    """Keep what failed and when to try again; the user is told at the next session start, the same thing once."""
+    times = before["times"] + 1 if before else 1
+    later = time.time() + PAUSES[min(times, len(PAUSES)) - 1]
+    remedy = next((text for pattern, text in REMEDIES if re.search(pattern, words)), OTHERWISE)
+    text = (
+        f"Holdfast's plugin could not build its Python environment and does nothing without it. {words} — {remedy} "
+        f"It tries again by itself at a session start after {_stamp(later)}; {root}/bin/holdfast --build tries at once."
+    )
+    _put(data / "failed", {"digest": digest, "times": times, "not_before": later, "words": words, "text": text})
+    if not before or before["words"] != words:
+        _put(data / "report", {"systemMessage": text})
+    return text
+
+
+def _failed(data: Path, digest: str) -> dict[str, Any] | None:
+    """Return what is known of the last failure, if it was one of these requirements."""
+    try:
+        found = json.loads((data / "failed").read_text("utf-8"))
+        known = {"times": int(found["times"]), "words": str(found["words"]), "text": str(found["text"])}
+        not_before = float(found["not_before"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if found.get("digest") != digest or not_before > time.time() + PAUSES[-1]:  # somebody set the clock back
+        return None
+    return known | {"not_before": not_before}
+
+
+def _tidy(data: Path, environment: Path) -> None:
+    """Remove old complaints, and all environments but this and the newest other, which sessions may still use."""
+    for name in ("failed", "report", "report.told", "no-python"):
+        (data / name).unlink(missing_ok=True)
+    others = [path for path in data.glob("env-*") if path != environment]
+    for path in sorted(others, key=lambda path: path.stat().st_mtime)[:-1]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _put(path: Path, facts: dict[str, Any]) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(facts) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+@contextmanager
+def _locked(data: Path, patience: float) -> Iterator[bool]:
+    """Hold the only lock on the data folder; give False where somebody else keeps it for longer than that."""
+    with (data / "lock").open("w") as file:
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    yield False
+                    return
+                time.sleep(0.1)
+            else:
+                yield True
+                return
+
+
+def _stamp(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+
+
+def _say(how: str, text: str) -> int:
+    if how != "quietly":
+        sys.stderr.write(f"holdfast: {text}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))

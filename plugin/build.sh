@@ -1,0 +1,22 @@
+#!/bin/sh
+# Finds a Python for build.py: `build.sh ROOT DATA HOW`, where HOW is quietly, wait or now.
+root=$1 data=$2 how=$3
+cd "$data" || exit 1
+
+for name in python3 python3.14 python3.13 python3.12 python3.11 python; do
+    found=$(command -v "$name") || continue
+    # On a Mac without Apple's tools this one opens a dialogue, and with them it is too old.
+    [ "$found" = /usr/bin/python3 ] && [ -d /System/Library/CoreServices ] && continue
+    "$found" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null &&
+        exec "$found" -I "$root/plugin/build.py" "$@"
+done
+found=$(uv --no-config python find '>=3.11' 2> /dev/null) && exec "$found" -I "$root/plugin/build.py" "$@"
+
+text="Holdfast's plugin needs Python 3.11 or newer, which is not on PATH, and does nothing without it."
+text="$text Install it (or uv, then: uv python install 3.12); the next session finds it."
+[ "$how" = quietly ] || echo "holdfast: $text" >&2
+[ -e no-python ] && exit 1
+if [ "$how" = quietly ]; then
+    printf '{"systemMessage": "%s"}\n' "$text" > "report.$$" && mv "report.$$" report && : > no-python
+fi
+exit 1

@@ -1,0 +1,139 @@
+"""Answering a firing once where both a plugin's copy and the settings have registered it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from holdfast import log, paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+APART = 60.0  # seconds within which two copies hear of one firing
+PATIENCE = 20.0  # seconds to wait for the other copy's answer; it has no more for one itself
+_PAUSE = 0.005  # seconds between two looks
+SETTINGS = "settings"
+
+
+def source(environ: Mapping[str, str], program: str | None = None) -> str:
+    """Return which registration started this process: the plugin's folder, or `settings`.
+
+    `CLAUDE_PLUGIN_ROOT` alone does not tell: a client started by a plugin's hook hands it on to hooks of its own.
+    """
+    root = environ.get("CLAUDE_PLUGIN_ROOT")
+    if root:
+        real = os.path.realpath(root)
+        if os.path.realpath(sys.argv[0] if program is None else program) == f"{real}/hooks/dispatch.py":
+            return real
+    return SETTINGS
+
+
+def expect() -> None:
+    """From now on have both copies look for each other; a plugin's copy says so before its first event."""
+    with suppress(OSError):
+        paths.ensure_private(_folder())
+
+
+@contextmanager
+def once(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[bool]:
+    """Give whether this process is the one to answer `payload`, and keep the other copy waiting until it has.
+
+    The client hands the very same payload to both. Whichever comes first answers; the other waits, finds that it was
+    answered within the last minute by another than itself, pairs off and stays silent, so that nothing is moved, told
+    or counted twice. If the first one died of its answer, the second one gives it. The same payload from the same
+    registration is a new firing. Where this cannot be found out the answer is given: better twice than never.
+    """
+    own = source(environ)
+    if own == SETTINGS and not _folder().is_dir():
+        yield True  # no plugin's copy was ever here
+        return
+    if own != SETTINGS:
+        expect()
+    try:
+        descriptor = _hold(_folder() / _name(payload))
+    except TimeoutError:
+        log.write("info", f"{payload.get('hook_event_name')} is left to the other copy, which is still at it")
+        yield False
+        return
+    except OSError as error:
+        log.write("warning", f"whether another copy answers cannot be told: {error}")
+        yield True
+        return
+    try:
+        marks = _marks(descriptor)
+        other = next((mark for mark in marks if mark[1] != own), None)
+        yield other is None
+        if other is None:
+            marks.append((time.time(), own))
+        else:
+            marks.remove(other)
+        _keep(descriptor, marks)
+    finally:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # whatever a handler started may still have it open
+        os.close(descriptor)
+    if payload.get("hook_event_name") == "SessionStart":
+        _sweep()
+
+
+def _folder() -> Path:
+    return paths.state_dir() / "firings"
+
+
+def _name(payload: Mapping[str, Any]) -> str:
+    import hashlib
+    import json
+
+    return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _hold(file: Path) -> int:
+    """Open and lock the file of a firing. Raises TimeoutError while another keeps it, OSError."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_nlink:
+                return descriptor
+        except BlockingIOError:
+            pass
+        except OSError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        if time.monotonic() >= deadline:
+            raise TimeoutError
+        time.sleep(_PAUSE)
+
+
+def _marks(descriptor: int) -> list[tuple[float, str]]:
+    """Return when and by whom this firing was answered and not yet paired off, oldest first."""
+    marks = []
+    for line in os.pread(descriptor, 1 << 16, 0).decode("utf-8", "surrogateescape").splitlines():
+        stamp, _, by = line.partition(" ")
+        with suppress(ValueError):
+            if 0 <= time.time() - float(stamp) < APART:
+                marks.append((float(stamp), by))
+    return marks
+
+
+def _keep(descriptor: int, marks: list[tuple[float, str]]) -> None:
+    text = "".join(f"{stamp!r} {by}\n" for stamp, by in marks)
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, text.encode("utf-8", "surrogateescape"), 0)
+
+
+def _sweep() -> None:
+    """Remove the files of firings that nobody will pair off any more."""
+    with suppress(OSError):
+        for file in _folder().iterdir():
+            if time.time() - file.lstat().st_mtime > 2 * APART:
+                file.unlink()

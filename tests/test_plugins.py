@@ -1,0 +1,271 @@
+"""Beside an enabled plugin an install adds only what the plugin does not register."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import client, demand, install, launcher, loader, paths, plugins, scopes, skillcopy, uninstall, upkeep
+from holdfast.project import Project
+from tests.processes import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from holdfast.scopes import Scope, Target
+
+SHIPPED = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
+NAME = "holdfast@holdfast"
+
+
+@pytest.fixture(autouse=True)
+def no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "version", lambda: None)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "project" / ".claude").mkdir(parents=True)
+    return Project.open(tmp_path / "project")
+
+
+def target(project: Project, scope: Scope = "user") -> Target:
+    return scopes.target(scope, project.root)
+
+
+def write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+
+
+def enable(place: Target, on: object = True, *, installed: Path | None = ROOT, **row: str) -> None:
+    """Enable the plugin in one settings file, as the client writes it down when it installs one."""
+    write(place.settings, {"enabledPlugins": {NAME: on, "other@holdfast": True}})
+    rows = [{"scope": "user", "installPath": str(installed), **row}] if installed else []
+    write(scopes.claude_dir() / "plugins" / "installed_plugins.json", {"version": 2, "plugins": {NAME: rows}})
+
+
+def handler(event: str, match: str | None = None, name: str = "mine") -> None:
+    paths.user_handlers().mkdir(parents=True, exist_ok=True)
+    marker = f"@hookimpl(match={match!r})" if match else "@hookimpl"
+    (paths.user_handlers() / f"{name}.py").write_text(
+        f"from holdfast import hookimpl\n{marker}\ndef on_{event}(): ...\n"
+    )
+
+
+def events(place: Target) -> dict[str, Any]:
+    hooks = json.loads(place.settings.read_text()).get("hooks", {})
+    return {event: groups[0].get("matcher") for event, groups in hooks.items()}
+
+
+def test_nothing_is_added_that_the_plugin_registers(project: Project) -> None:
+    """With the shipped handlers alone the settings stay byte for byte, and a line says who registers."""
+    place = target(project)
+    enable(place)
+    before = place.settings.read_bytes()
+    lines = install.install(place, allow_cli=False)
+    assert place.settings.read_bytes() == before
+    assert any("what the plugin does not register" in line for line in lines)
+    assert any(line.startswith("the plugin, which is enabled, registers SessionStart, ") for line in lines)
+    assert install.preview(place) == ""
+
+
+def test_the_rules_are_added_and_the_skill_is_not(project: Project) -> None:
+    """The plugin brings its own skill; that the model may call the command unasked only settings can say."""
+    place = target(project)
+    enable(place)
+    install.install(place, allow_cli=True)
+    assert json.loads(place.settings.read_text())["permissions"]["allow"] == list(install.ALLOW_RULES)
+    assert not place.skill.exists()
+    uninstall.uninstall(place)
+    assert "permissions" not in json.loads(place.settings.read_text())
+
+
+@pytest.mark.parametrize(
+    ("event", "match", "left"),
+    [
+        ("notification", None, {"Notification": None}),
+        ("pre_tool_use", "Bash", {"PreToolUse": "Bash"}),
+        ("pre_tool_use", "Agent|Bash|TodoWrite", {"PreToolUse": "Bash"}),
+        ("pre_tool_use", "Agent", {}),
+        ("pre_tool_use", None, {"PreToolUse": None}),
+        ("pre_tool_use", "mcp__.*", {"PreToolUse": "mcp__.*"}),
+        ("stop", None, {}),
+        ("session_start", "compact", {}),
+    ],
+)
+def test_only_the_rest_is_added(project: Project, event: str, match: str | None, left: dict[str, str | None]) -> None:
+    """Events, and where that can be said tools, that a person's own handlers want beyond it."""
+    handler(event, match)
+    place = target(project)
+    enable(place)
+    install.install(place)
+    found = events(place)
+    assert set(found) == set(left)
+    if match == "mcp__.*":
+        assert "mcp__.*" in found["PreToolUse"]
+    else:
+        assert found == left
+
+
+def test_what_was_registered_before_stays(project: Project) -> None:
+    """Without it nothing would be left once the plugin is removed; each firing is answered once."""
+    place = target(project)
+    install.install(place)
+    before = json.loads(place.settings.read_text())
+    enable(place)
+    write(place.settings, before | json.loads(place.settings.read_text()))
+    files = loader.find(project)
+    assert upkeep.refresh(place.settings, project, files) == []
+    lines = install.install(place)
+    assert set(events(place)) == set(SHIPPED)
+    assert any("is answered once, by one of the two" in line for line in lines)
+
+
+def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Project) -> None:
+    """Between installs too, and no more than it needs."""
+    handler("notification")
+    place = target(project)
+    enable(place)
+    install.install(place)
+    handler("pre_tool_use", "Agent|Read", name="another")
+    upkeep.refresh(place.settings, project, loader.find(project))
+    assert events(place) == {"Notification": None, "PreToolUse": "Read"}
+
+
+@pytest.mark.parametrize("how", ["off", "not installed", "no settings", "damaged", "of another", "gone"])
+def test_a_plugin_that_does_not_run_counts_for_nothing(project: Project, how: str, tmp_path: Path) -> None:
+    """Disabled, enabled but not there, another one's hooks.json, or notes nobody can read."""
+    place = target(project)
+    enable(place, on=how != "off", installed=None if how == "not installed" else ROOT)
+    if how == "no settings":
+        place.settings.unlink()
+    if how == "damaged":
+        (scopes.claude_dir() / "plugins" / "installed_plugins.json").write_text("[")
+    if how == "of another":
+        write(
+            tmp_path / "x" / "hooks" / "hooks.json", {"hooks": {"Stop": [{"hooks": [{"command": "true"}]}, 1], "A": 1}}
+        )
+        enable(place, installed=tmp_path / "x")
+    if how == "gone":
+        enable(place, installed=tmp_path / "gone")
+    install.install(place)
+    assert set(events(place)) == set(SHIPPED)
+
+
+def test_whose_plugin_counts_for_which_settings(project: Project) -> None:
+    """A user's settings rely on no project's plugin, a team's on nobody's own; local ones on all of this project."""
+    user, team, local = (target(project, scope) for scope in ("user", "project", "local"))
+    enable(user)
+    assert [bool(plugins.registered(each)) for each in (user, team, local)] == [True, False, True]
+    write(user.settings, {})
+    enable(team)
+    assert [bool(plugins.registered(each)) for each in (user, team, local)] == [False, True, True]
+    enable(team, scope="project", projectPath=str(project.root))
+    assert [bool(plugins.registered(each)) for each in (user, team, local)] == [False, True, True]
+    write(local.settings, {"enabledPlugins": {NAME: False}})
+    assert not plugins.registered(local)
+    write(local.settings, {})
+    enable(team, scope="project", projectPath="/another/project")
+    assert not plugins.registered(local)
+
+
+def test_another_folder_for_plugins_counts(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client can be told where it keeps them."""
+    place = target(project)
+    enable(place)
+    (scopes.claude_dir() / "plugins").rename(tmp_path / "elsewhere")
+    assert not plugins.registered(place)
+    monkeypatch.setenv("CLAUDE_CODE_PLUGIN_CACHE_DIR", str(tmp_path / "elsewhere"))
+    assert set(plugins.registered(place)) == set(SHIPPED)
+
+
+def test_the_printed_settings_do_not_depend_on_it(project: Project) -> None:
+    """`install --print` is the same on every machine."""
+    before = demand.printed(project.root)
+    enable(target(project))
+    assert demand.printed(project.root) == before
+
+
+# --- where this process is the plugin's copy ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The interpreter's environment is one that the plugin built; returns the data folder."""
+    prefix = tmp_path / "data" / "env-0123"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "ready").touch()
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))
+    return prefix.parent
+
+
+def test_the_checkout_is_no_plugins_copy() -> None:
+    """Only an environment that a plugin built says so."""
+    assert not plugins.running()
+
+
+def test_handlers_that_nothing_registers_are_named(project: Project, running: Path) -> None:
+    """Settings without an entry of ours are left alone: a line says what to run, until it was."""
+    assert upkeep.keep_registered(project) == []
+    handler("pre_tool_use", "Bash|Agent")
+    (line,) = upkeep.keep_registered(project)
+    assert line == (
+        f"handlers want PreToolUse, which the plugin does not register; run {ROOT / 'bin' / 'holdfast'} install"
+    )
+    assert not target(project).settings.exists()
+    install.install(target(project))
+    assert upkeep.keep_registered(project) == []
+
+
+def test_without_the_plugin_no_such_line_comes(project: Project) -> None:
+    """Where settings alone may register, whoever took them out wanted that."""
+    handler("notification")
+    assert upkeep.keep_registered(project) == []
+
+
+def test_the_launcher_follows_an_update(project: Project, running: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that a plugin's copy wrote starts the copy and the environment that run now; anybody else's stays."""
+    assert launcher.write()
+    newer = running / "env-4567"
+    (newer / "bin").mkdir(parents=True)
+    (newer / "ready").touch()
+    monkeypatch.setattr(sys, "prefix", str(newer))
+    monkeypatch.setattr(sys, "executable", str(newer / "bin" / "python"))
+    upkeep.keep_registered(project)
+    assert f"{newer}/bin/python" in paths.launcher().read_text()
+    foreign = f"#!/usr/bin/python3 -IS\nROOT = {'/elsewhere'!r}\n"
+    paths.launcher().write_text(foreign)
+    upkeep.keep_registered(project)
+    assert paths.launcher().read_text() == foreign
+
+
+def test_without_a_launcher_none_is_written(project: Project, running: Path) -> None:
+    """The plugin needs none."""
+    upkeep.keep_registered(project)
+    assert not paths.launcher().exists()
+
+
+def test_the_skill_is_the_same_in_the_plugin() -> None:
+    """There is one skill, wherever it comes from."""
+    assert skillcopy.shipped() == (ROOT / "skills" / "holdfast" / "SKILL.md").read_bytes()
+
+
+def test_what_is_covered_is_told_by_matchers() -> None:
+    """The plugin's every value covers all, a wish for every value is not covered by names."""
+    cases: Iterable[tuple[str | None, str | None, dict[str, str | None]]] = (
+        ("Bash", None, {}),
+        ("Bash", "*", {}),
+        ("", "Bash", {"PreToolUse": None}),
+        ("^B", "^B", {}),
+        ("^B", "Bash", {"PreToolUse": "^B"}),
+        ("Bash|Read", "Read, Edit", {"PreToolUse": "Bash"}),
+    )
+    for wanted, known, left in cases:
+        assert plugins.remainder({"PreToolUse": wanted}, {"PreToolUse": known}, ()) == left
+    assert plugins.remainder({"PreToolUse": "Bash"}, {"PreToolUse": None}, ["PreToolUse"]) == {"PreToolUse": "Bash"}
