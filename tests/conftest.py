@@ -14,7 +14,7 @@ from holdfast import log
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FOREIGN = ("CLAUDE", "HOLDFAST_", "GIT_")
+_FOREIGN = ("CLAUDE", "HOLDFAST_", "GIT_", "COLUMNS")
 _FOLDERS = {
     "HOME": "",
     "XDG_CONFIG_HOME": ".config",
@@ -33,7 +33,7 @@ class RunPython(Protocol):
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of the test's own; also forgets every variable of Claude Code, of Holdfast and of git."""
+    """A home of the test's own; also forgets every variable of Claude Code, of Holdfast and of git, and the width."""
     folder = tmp_path_factory.mktemp("home")
     for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
         monkeypatch.delenv(name)
