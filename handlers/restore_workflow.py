@@ -115,7 +115,7 @@ def _say_refused(context: Context, refused: tuple[Workflow, ...]) -> list[Outcom
     return [
         tell_user(
             f"Holdfast restored nothing: {len(refused)} workflow(s) here could belong to another live session. "
-            "`holdfast list` shows them."
+            "`holdfast list` shows them; `holdfast next NAME`, asked of this session's model, takes one."
         )
     ]
 

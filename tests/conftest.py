@@ -8,11 +8,15 @@ import sys
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from hypothesis import settings
 
 from holdfast import log
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+settings.register_profile("holdfast", deadline=None)  # how long an example takes says nothing on a busy machine
+settings.load_profile("holdfast")
 
 _FOREIGN = ("CLAUDE", "HOLDFAST_", "GIT_", "COLUMNS")
 _FOLDERS = {

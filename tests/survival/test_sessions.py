@@ -110,6 +110,18 @@ def test_a_session_whose_process_has_gone_is_not_live(project: Project) -> None:
     assert sessions.live_others(project, ME) == {THIRD}
 
 
+def test_a_client_has_one_session_at_a_time(project: Project) -> None:
+    """A fork of client 2.1.197 first resumes under the old id: what ran in our own process before us is over."""
+    other = str(os.getppid())
+    sessions.seen(project, OTHER, str(os.getpid()))
+    sessions.seen(project, ME, str(os.getpid()))
+    assert sessions.live_others(project, ME) == set()
+    assert sessions.live_others(project, THIRD) == {OTHER, ME}, "nobody knows which of the two goes on"
+
+    sessions.seen(project, OTHER, other)
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
 def test_a_process_of_somebody_else_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """That we may not signal a process shows that there is one."""
 

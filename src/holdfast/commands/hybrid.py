@@ -68,7 +68,8 @@ def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
     found = _phase_id(before, phase)
     moving.take(project, before)
     workflow = hybrid.reopen(project, found)
-    moving.tell(workflow, as_json, "Reopened.")
+    waits = [each for each in before.phases if each.status == "active" and each.id != found]
+    moving.tell(workflow, as_json, " ".join(["Reopened.", *(f"Phase {each.id} waits again." for each in waits)]))
 
 
 @command.command()

@@ -10,6 +10,7 @@ from holdfast import inspection, loader, log
 from holdfast.commands import options
 from holdfast.survival import owners, seals, sessions
 from holdfast.workflow import formats, views
+from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -76,7 +77,7 @@ def _seal(seal: seals.Seal) -> dict[str, Any]:
 def _workflow(row: dict[str, Any]) -> str:
     owner = f", owned by session {row['owner'][:8]}" if row["owner"] else ""
     phase = f" {row['phase']}" if row["phase"] else ""
-    return f"{row['title']}: {row['status']}, {row['position']}{phase} ({row['format']}{owner})"
+    return f"{one_line(row['title'])}: {row['status']}, {row['position']}{phase} ({row['format']}{owner})"
 
 
 def _compaction(row: dict[str, Any]) -> str:

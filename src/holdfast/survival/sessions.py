@@ -113,16 +113,21 @@ def live_others(project: Project, session: str) -> set[str]:
     """Return the other sessions of this worktree that are live.
 
     Live is a session with no SessionEnd and an event within 60 minutes; where its process was noted on this
-    host, that process must still run.
+    host, that process must still run, and not run the asking session now: a client has one session at a time, and the
+    id it had before `/clear` or a fork is over, whether it said so or not.
     """
     project.ledger.ensure(TABLE)
+    own = project.ledger.one(
+        "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ?", project.key, session, project.host
+    )
+    same = own["process"] if own else None
     since = clock.stamp(clock.now() - SILENCE)
     rows = project.ledger.rows(
         "SELECT id, host, process FROM sessions"
         " WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?",
         *(project.key, project.worktree, session, since),
     )
-    return {row["id"] for row in rows if row["host"] != project.host or _runs(row["process"])}
+    return {row["id"] for row in rows if row["host"] != project.host or _goes_on(row["process"], same)}
 
 
 def gone(project: Project) -> set[str]:
@@ -145,6 +150,10 @@ def all_of(project: Project) -> list[dict[str, object]]:
 def _number(process: str | None) -> int | None:
     """Read a process number; None for what cannot be one."""
     return int(process) if process and process.isascii() and process.isdigit() and len(process) < 10 else None
+
+
+def _goes_on(process: int | None, same: int | None) -> bool:
+    return process is None or (process != same and _runs(process))
 
 
 def _runs(process: int | None) -> bool:

@@ -31,7 +31,7 @@ _MEANINGS = {
     "created": "the next PreCompact would create",
     "updated": "the next PreCompact would update",
     "unchanged": "nothing new to save; it is kept as it is in",
-    "buried": "not saved: this workflow was completed, and what names it has not changed since",
+    "buried": "not saved: this workflow was completed, or its file removed, and what names it has not changed since",
     "none": "nothing to save",
 }
 
@@ -82,7 +82,7 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
         "Detected": _detected(explanation["detected"], root),
         "Would be saved": [" ".join(filter(None, (_MEANINGS.get(save["action"], save["action"]), save["path"])))],
         "State files": [
-            f"{each['line']}, created {each['created_at'] or 'at an unknown time'}, changed {each['updated_at']}, "
+            f"{each['line']}, {_created(each['created_at'])}changed {each['updated_at']}, "
             f"{each['path']}" + "".join(f"\n    warning: {warning}" for warning in each["warnings"])
             for each in explanation["state_files"]
         ],
@@ -102,6 +102,11 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     for heading, entries in sections.items():
         lines += ["", heading, *(f"  {entry}" for entry in entries or ["nothing"])]
     return "\n".join(lines)
+
+
+def _created(at: str) -> str:
+    """Return when a state file says it was made, nothing where it does not say it."""
+    return f"created {at}, " if at else ""
 
 
 def _looked_at(candidates: list[dict[str, Any]], root: str, *, everything: bool) -> list[str]:
