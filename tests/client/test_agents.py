@@ -135,15 +135,23 @@ def test_compaction_while_a_background_agent_runs(hybrid: World) -> None:
 @pytest.mark.scenario(12)
 @pytest.mark.parametrize("background", [False, True])
 def test_an_agents_own_compaction(hybrid: World, background: bool) -> None:
-    """It touches nothing of the main workflow: no seal, no guidance, no words for the summariser."""
+    """It touches nothing of the main workflow: no seal, no guidance, no words for the summariser.
+
+    Where the client marks such events by nothing (2.1.197), it is known by the main thread's waiting or resting; so
+    the background agent works on only when the main thread has ended its turn.
+    """
+    rests = hybrid.client.project / "rests"
     hybrid.client.extra = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
     hybrid.model.turns = [agent("Create calculator module", "PROMPT-ONE", background=background), say("Waiting.")]
     hybrid.model.agents = {
-        "PROMPT-ONE": [bash("echo a"), bash("echo b", tokens=90_000)],
+        "PROMPT-ONE": [bash(f"until [ -e {rests} ]; do sleep 0.1; done"), bash("echo b", tokens=90_000)],
         "": [bash("sleep 1; echo c"), say(REPORT), *[say("More.")] * 5],
     }
+    if not background:
+        rests.touch()
     session = hybrid.client.session()
     session.prompt("Begin.")
+    rests.touch()
     if background:
         session.wait()
     summaries = hybrid.model.of("summary")
