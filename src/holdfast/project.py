@@ -110,6 +110,23 @@ class Project:
         return None
 
 
+def nearest(start: Path, root: Path) -> Path:
+    """Return the first folder from `start` upward to `root` that has a ledger, or `root`.
+
+    Sessions were started there (each folder is a project of its own), or somebody named it with `--project`. Folders
+    that declare an identity have a `.claude` folder, and are roots for that reason already.
+
+    Args:
+        start: the real path of a folder in `root`, or `root`.
+        root: the real path of a project's root.
+    """
+    from holdfast.config import Config
+
+    between = (start, *start.parents)
+    inner = between[: between.index(root)] if root in between else ()
+    return next((folder for folder in inner if Project(folder, Config()).ledger_file.exists()), root)
+
+
 def _git_folder(entry: Path) -> Path | None:
     """Return the git folder that `.git` is or, in worktrees and submodules, names; None if it is neither."""
     if entry.is_file():

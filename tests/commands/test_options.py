@@ -10,6 +10,8 @@ import pytest
 from holdfast import trust
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
+from holdfast.project import Project
+from holdfast.survival import sessions
 from tests.commandline import holdfast
 from tests.handmade import ME
 
@@ -32,6 +34,35 @@ def test_the_project_is_named_or_found(tmp_path: Path, monkeypatch: pytest.Monke
     assert options.open_project(None).root == folders["ours"]
     assert options.open_project(str(folders["option"])).root == folders["option"]
     assert options.open_project("../../../option").root == folders["option"]
+
+
+def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session started in a package of a repository works there (CLAUDE_PROJECT_DIR), so a command typed there does.
+
+    Before any was seen the repository is meant, and `start` says which sessions that leaves out.
+    """
+    root, package = tmp_path / "repo", tmp_path / "repo" / "packages" / "one"
+    (root / ".git").mkdir(parents=True)
+    (package / "src").mkdir(parents=True)
+    monkeypatch.chdir(package)
+    assert options.open_project(None).root == root
+    said = holdfast("start", "Everywhere")
+    assert f"Note: this is a workflow of {root}, where a session of {package} does not find it" in said.err
+    assert "--project ." in said.err
+
+    seen = Project.open(package)
+    sessions.seen(seen, ME)
+    seen.close()
+    assert options.open_project(None).root == package
+    assert holdfast("start", "Here").err == ""
+    monkeypatch.chdir(package / "src")
+    assert options.open_project(None).root == package
+    monkeypatch.chdir(root / "packages")
+    assert options.open_project(None).root == root
+    monkeypatch.setenv("HOLDFAST_PROJECT_DIR", str(root))
+    monkeypatch.chdir(package)
+    assert options.open_project(None).root == root
+    assert holdfast("start", "Named").err == ""
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from holdfast import paths, trust
+from holdfast import paths, project, trust
 from holdfast.project import Project
 from holdfast.workflow import wording
 
@@ -37,13 +37,24 @@ def content_options(command: Command) -> Command:
 
 
 def open_project(project_dir: str | None) -> Project:
-    """Open the project a command is about (`paths.find_root`).
+    """Open the project a command is about: as `paths.find_root` says, or a nearer folder that has a ledger of its own.
+
+    A session's project is the folder the client was started in, also within a larger repository (client fact:
+    `CLAUDE_PROJECT_DIR`); who types a command there means that session's project.
 
     Raises:
         HoldfastError: the folder that was named does not exist.
     """
-    root = paths.find_root(project_dir, os.environ, Path.cwd())
+    here = Path.cwd()
+    root = paths.find_root(project_dir, os.environ, here)
+    if not named(project_dir):
+        root = project.nearest(here.resolve(), root)
     return Project.open(root, trusted=trust.config_trusted(root))
+
+
+def named(project_dir: str | None) -> bool:
+    """Tell whether somebody said which project is meant, so that nothing is looked for from here upward."""
+    return bool(project_dir or os.environ.get("HOLDFAST_PROJECT_DIR") or os.environ.get("CLAUDE_PROJECT_DIR"))
 
 
 def session() -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import click
 
@@ -76,9 +77,19 @@ def command(
     if session:
         owners.own(project, workflow, session)
     moving.tell(workflow, as_json, f"Started in {workflow.place}.")
+    if not options.named(project_dir) and (here := Path.cwd().resolve()) != project.root:
+        click.echo(_where(project.root, here), err=True)
     for name, agent in given:
         if not agent and (stuck := _STUCK.fullmatch(name)):
             click.echo(_hint(stuck["title"], stuck["agent"], name), err=True)
+
+
+def _where(root: Path, here: Path) -> str:
+    """Say which project it was started in: a session of a folder within it is a project of its own (client fact)."""
+    return (
+        f"Note: this is a workflow of {root}, where a session of {here} does not find it; "
+        "for a workflow of this folder alone add --project ."
+    )
 
 
 def _hint(title: str, agent: str, name: str) -> str:
