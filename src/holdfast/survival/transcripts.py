@@ -1,0 +1,155 @@
+"""Reading a session's transcript: bounded, from its end or from a place that was noted, and never trusted.
+
+The client writes one JSON value a line, and late: there is no file yet at a session's first events, and what a
+compaction adds (`compact_boundary`, the summary, what hooks said) is written only after SessionStart(compact) and
+PostCompact were answered (client facts: client-rig "Transcripts lag").
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
+LINE = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
+BOUNDARY = b'"subtype":"compact_boundary"'
+# What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
+_NOISE = re.compile(rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)|"attachment":\{"type":"prompt_snapshot"')
+_HEAD = 400  # bytes of a line in which its kind stands
+_CHUNK = 1 << 16
+
+Reached = Literal["confirmed", "absent", "unknown"]
+
+
+def size(path: str) -> int:
+    """Return a transcript's size in bytes; 0 where there is none, or it is no ordinary file."""
+    with _open(path) as descriptor:
+        return 0 if descriptor is None else os.fstat(descriptor).st_size
+
+
+def tail(path: str, *, most: int = TAIL) -> list[dict[str, Any]]:
+    """Return the entries of a transcript's last `most` bytes, oldest first; empty where there is none.
+
+    What is no entry is left out: half a line, broken JSON, a line that is far too long, the client's notes of its own
+    requests.
+    """
+    with _open(path) as descriptor:
+        if descriptor is None:
+            return []
+        end = os.fstat(descriptor).st_size
+        start = max(0, end - most)
+        data = _read(descriptor, start, end - start)
+    lines = data.split(b"\n")
+    return _entries(lines[1:] if start else lines)
+
+
+def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
+    """Tell whether a text with this mark has reached the model.
+
+    Args:
+        path: the transcript.
+        mark: words that stand in no other text.
+        since: the transcript's size when the text was given to the client.
+        most: how many bytes from there on are looked at.
+
+    Returns:
+        `confirmed` if the client noted it as context from a hook; `absent` if a compaction and an answer of the model
+        after it are noted from there on, and the text is not; else `unknown`, for the client writes late.
+    """
+    with _open(path) as descriptor:
+        if descriptor is None or os.fstat(descriptor).st_size <= since:
+            return "unknown"
+        data = _read(descriptor, since, most)
+    lines = data.split(b"\n")
+    if any(_is_context(line) for line in lines if mark.encode() in line):
+        return "confirmed"
+    compacted = [number for number, line in enumerate(lines) if BOUNDARY in line[:_HEAD]]
+    answered = compacted and any(_answers(line) for line in lines[compacted[0] :])
+    return "absent" if answered else "unknown"
+
+
+def shares(path: str, other: str, *, most: int = TAIL) -> bool:
+    """Tell whether two transcripts have entries in common: one session goes on where the other was (client fact §2.5).
+
+    A forked session's transcript begins with the entries it goes on from, under their old ids; one whose id changed
+    with a compaction names the last entry before it in `logicalParentUuid`.
+    """
+    with _open(path) as descriptor:
+        head = _read(descriptor, 0, _CHUNK * 8) if descriptor is not None else b""
+    ids = {id for entry in _entries(head.split(b"\n")) for id in _ids(entry)}
+    if not ids:
+        return False
+    with _open(other) as descriptor:
+        if descriptor is None:
+            return False
+        end = os.fstat(descriptor).st_size
+        data = _read(descriptor, max(0, end - most), most)
+    return any(b'"uuid":"%b"' % id.encode() in data for id in ids)
+
+
+@contextmanager
+def _open(path: str) -> Iterator[int | None]:
+    """Open a transcript for reading; None where that cannot be done. A pipe, a folder or a link is none."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC) if path else None
+    except (OSError, ValueError):
+        descriptor = None
+    try:
+        yield descriptor if descriptor is not None and stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _read(descriptor: int, start: int, count: int) -> bytes:
+    parts: list[bytes] = []
+    while count > 0:
+        try:
+            part = os.pread(descriptor, min(count, 1 << 20), start)
+        except OSError:
+            break
+        if not part:
+            break
+        parts.append(part)
+        start, count = start + len(part), count - len(part)
+    return b"".join(parts)
+
+
+def _entries(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for line in lines:
+        if not line.startswith(b"{") or len(line) > LINE or _NOISE.search(line, 0, _HEAD):
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(entry, dict):
+            found.append(entry)
+    return found
+
+
+def _is_context(line: bytes) -> bool:
+    """Tell whether a line notes what a hook gave to the model; its own stdout is noted too and proves nothing."""
+    return any(
+        isinstance(entry.get("attachment"), dict) and entry["attachment"].get("type") == "hook_additional_context"
+        for entry in _entries([line])
+    )
+
+
+def _answers(line: bytes) -> bool:
+    return b'"type":"assistant"' in line and any(entry.get("type") == "assistant" for entry in _entries([line]))
+
+
+def _ids(entry: dict[str, Any]) -> Iterator[str]:
+    for name in ("uuid", "logicalParentUuid"):
+        value = entry.get(name)
+        if isinstance(value, str) and 16 <= len(value) <= 64 and value.isascii():
+            yield value
