@@ -3,8 +3,20 @@
 from pathlib import Path
 
 from holdfast import Context, Outcome, advise, environment, hookimpl, paths, tell_user
-from holdfast.events import SessionEnd, SessionStart, UserPromptSubmit
-from holdfast.survival import agents, compactions, history, owners, seals, sessions
+from holdfast.budget import units
+from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
+from holdfast.survival import (
+    agents,
+    compactions,
+    deliveries,
+    history,
+    losses,
+    owners,
+    seals,
+    sessions,
+    summaries,
+)
+from holdfast.survival.owners import Verdict
 from holdfast.workflow import formats, guidance
 from holdfast.workflow.model import Found, Workflow
 
@@ -21,24 +33,59 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
         return said
     known = sessions.known(context.project, event.session_id)
     if event.source == "compact" and compactions.is_an_agents(context.project, event.session_id, context.environ):
+        summaries.take(context.project, event.session_id)  # the agent's
         return said
     crashed = event.source == "resume" and sessions.crashed(context.project, event.session_id)
-    sessions.seen(context.project, event.session_id, sessions.client_process(context.environ))
+    _seen(event, context)
     if event.source == "compact" or (crashed and _owns(event, context)):
         return said + _restore(event, context, known)
     return said + _hint(event, context)
 
 
 @hookimpl
-def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
-    """Note that the session lives: what it owns is not given to another one."""
-    sessions.seen(context.project, event.session_id, sessions.client_process(context.environ))
+def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Note that the session lives; the second chance of guidance whose absence the transcript proves.
+
+    So it is where the reply to SessionStart(compact) was lost, and where that event never fired after a PreCompact
+    ([ISS 28305], [ISS 15174]).
+    """
+    _seen(event, context)
+    lost = deliveries.settle(context.project, event.session_id)
+    if lost is None and not seals.missed(context.project, event.session_id):
+        return []
+    context.log(f"the guidance {lost.mark if lost else 'of a compaction'} never arrived; given again")
+    return _restore(event, context, known=True)
+
+
+@hookimpl
+def on_subagent_stop(event: SubagentStop, context: Context) -> None:
+    """Note what the compaction's own agent wrote: it is the summary, known before SessionStart(compact) must answer."""
+    if event.agent_id and not event.agent_type and event.last_assistant_message:
+        summaries.note(context.project, event.session_id, event.last_assistant_message)
+
+
+@hookimpl
+def on_post_compact(event: PostCompact, context: Context) -> None:
+    """Report what the summary had lost, where no SubagentStop told it before."""
+    last = next(iter(deliveries.recent(context.project, 1, event.session_id)), None)
+    if event.in_subagent or not event.compact_summary or last is None:
+        return
+    told = next(iter(losses.recent(context.project, 1, event.session_id)), None)
+    if told is None or told.noted_at < last.made_at:
+        found = formats.all_found(context.project).workflows
+        for workflow in [each for each in found if each.key == last.workflow]:
+            losses.note(context.project, event.session_id, workflow, event.compact_summary)
 
 
 @hookimpl
 def on_session_end(event: SessionEnd, context: Context) -> None:
     """Note that the session no longer claims anything."""
     sessions.ended(context.project, event.session_id)
+
+
+def _seen(event: SessionStart | UserPromptSubmit, context: Context) -> None:
+    process = sessions.client_process(context.environ)
+    sessions.seen(context.project, event.session_id, process, event.transcript_path)
 
 
 def _owns(event: SessionStart, context: Context) -> bool:
@@ -62,26 +109,64 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     return [tell_user(f"Holdfast: unfinished here is {guidance.line(waiting[0])}{more}. `holdfast show` shows it.")]
 
 
-def _restore(event: SessionStart, context: Context, known: bool) -> list[Outcome]:
+def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bool) -> list[Outcome]:
     found = formats.all_found(context.project)
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = owners.judge(context.project, event.session_id, found.workflows, known=known)
+    if verdict.full is None and event.hook_event_name == "UserPromptSubmit":
+        return []  # what the compaction took is finished by now, or another session's
     if verdict.full is None:
         return _say_refused(context, verdict.refused) + _mention(found, verdict.others, context)
-    owners.own(context.project, verdict.full, event.session_id)
-    text = _guidance(verdict.full, verdict.others, found, event.session_id, context)
-    restored = verdict.full
-    context.log(f"restored {restored.title!r} ({restored.ref}), step {verdict.step}", session=event.session_id)
-    return [advise(text, must_keep=True, on_delivered=lambda: _note_restored(event, context, restored, verdict.sealed))]
+    return [_deliver(event, context, verdict.full, verdict, found)]
 
 
-def _guidance(workflow: Workflow, others: tuple[Workflow, ...], found: Found, session: str, context: Context) -> str:
-    """Compile the guidance; its overflow lies beside it in the sidecar."""
+def _deliver(
+    event: SessionStart | UserPromptSubmit, context: Context, workflow: Workflow, verdict: Verdict, found: Found
+) -> Outcome:
+    """Give the guidance, and note that it is on its way before anything can go wrong."""
+    project, session = context.project, event.session_id
+    branch = owners.branch(project, workflow)
+    owners.own(project, workflow, session)
+    recap = summaries.take(project, session)
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
-    running = agents.running(context.project, session)
-    lines = [_running(launch) for launch in running if launch.workflow in (None, workflow.key)]
-    return guidance.compile(workflow, root=context.root, others=others, agents=lines, notes=notes).text
+    if branch and branch != project.branch:
+        notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
+    made = guidance.compile(
+        workflow,
+        root=context.root,
+        others=verdict.others,
+        agents=[
+            _running(launch) for launch in agents.running(project, session) if launch.workflow in (None, workflow.key)
+        ],
+        notes=notes,
+        recap=recap,
+    )
+    delivery = deliveries.begin(
+        project,
+        session,
+        event=event.hook_event_name,
+        workflow=workflow.key,
+        title=workflow.title,
+        mark=made.mark,
+        units=units(made.text),
+        omitted=made.omitted,
+        step=verdict.step,
+        transcript=event.transcript_path,
+    )
+    if recap:
+        losses.note(project, session, workflow, recap)
+
+    def delivered() -> None:
+        deliveries.written(project, delivery)
+        if (
+            not verdict.sealed and event.hook_event_name == "SessionStart"
+        ):  # where no PreCompact left a seal a spent one shows in `holdfast status`
+            seals.leave(project, session, "none", [seals.of(workflow)])
+            seals.claim(project, session, known=True)
+
+    context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=session)
+    return advise(made.text, must_keep=True, on_delivered=delivered)
 
 
 def _running(launch: agents.Launch) -> str:
@@ -118,10 +203,3 @@ def _say_refused(context: Context, refused: tuple[Workflow, ...]) -> list[Outcom
             "`holdfast list` shows them; `holdfast next NAME`, asked of this session's model, takes one."
         )
     ]
-
-
-def _note_restored(event: SessionStart, context: Context, workflow: Workflow, sealed: bool) -> None:
-    """Where no PreCompact left a seal, leave a spent one: `holdfast status` shows every restore."""
-    if not sealed:
-        seals.leave(context.project, event.session_id, "none", [seals.of(workflow)])
-        seals.claim(context.project, event.session_id, known=True)

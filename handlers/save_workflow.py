@@ -3,7 +3,7 @@
 from holdfast import Context, Outcome, hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
 from holdfast.events import PreCompact
-from holdfast.survival import agents, compactions, generations, history, owners, seals, sessions
+from holdfast.survival import agents, compactions, generations, history, owners, seals, sessions, summaries
 from holdfast.workflow import detect, formats, guidance
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.model import Workflow
@@ -18,7 +18,9 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
         agents.abandon_open(context.project, event.session_id)
     elif compactions.is_an_agents(context.project, event.session_id, context.environ):
         return None
-    sessions.seen(context.project, event.session_id, sessions.client_process(context.environ))
+    process = sessions.client_process(context.environ)
+    sessions.seen(context.project, event.session_id, process, event.transcript_path)
+    summaries.take(context.project, event.session_id)  # of an earlier compaction, which nothing came of
     _save_detected(context)
     found = formats.all_found(context.project)
     for problem in found.problems:
@@ -49,7 +51,8 @@ def _seal(event: PreCompact, context: Context, workflows: list[Workflow]) -> Non
     for workflow in workflows:
         if not workflow.recovered:
             generations.keep(context.project, workflow.path, workflow.raw, why=f"PreCompact {event.trigger}")
-        if owners.owner(context.project, workflow) is None:
+        if owners.owner(context.project, workflow) in (None, event.session_id):
             owners.own(context.project, workflow, event.session_id)
     # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
-    seals.leave(context.project, event.session_id, event.trigger or "unknown", [seals.of(w) for w in workflows])
+    had = [seals.of(workflow) for workflow in workflows]
+    seals.leave(context.project, event.session_id, event.trigger or "unknown", had, event.transcript_path)

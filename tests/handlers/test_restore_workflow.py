@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from holdfast import paths
 from holdfast.budget import CAP, units
 from holdfast.project import Project
-from holdfast.survival import owners, seals, sessions
+from holdfast.survival import deliveries, losses, owners, seals, sessions
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import formats
 from tests import processes
@@ -24,11 +25,11 @@ from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from holdfast.testing import Fired
 
 RESTORED = "WORKFLOW RESTORED AFTER COMPACTION"
+TRANSCRIPTS = Path(__file__).parents[1] / "survival" / "transcripts"
 
 
 @pytest.fixture
@@ -534,3 +535,222 @@ def test_a_session_whose_process_is_gone_claims_nothing(tmp_path: Path, runs: bo
     said = place.fire(place.payload("SessionStart-compact", session_id=ME)).advice
 
     assert ("Theirs" in said) is not runs
+
+
+CLIENTS = ("2.1.329", "2.1.197")
+BOUNDARY, ADDED, ANSWER = b"compact_boundary", b'"type":"hook_additional_context"', b'"type":"assistant"'
+
+
+class Transcript:
+    """A session's transcript as a client writes it: late, and piece by piece."""
+
+    def __init__(self, path: Path, client: str) -> None:
+        self.path = path
+        lines = (TRANSCRIPTS / f"guided-{client}.jsonl").read_bytes().splitlines(keepends=True)
+        begins = next(number for number, line in enumerate(lines) if BOUNDARY in line)
+        ends = next(number for number, line in enumerate(lines) if number > begins and ANSWER in line)
+        self._before, self._after = lines[:begins], lines[begins : ends + 1]
+        path.write_bytes(b"".join(self._before))
+
+    def compact(self, guidance: str = "") -> None:
+        """Write what a compaction leaves, with what a hook gave to the model, and the model's answer."""
+        said = [line for line in self._after if ADDED not in line]
+        if guidance:
+            content = {"type": "hook_additional_context", "content": [guidance]}
+            note = json.dumps({"type": "attachment", "attachment": content}, separators=(",", ":")).encode() + b"\n"
+            said.insert(-1, note)
+        self.append(*said)
+
+    def append(self, *lines: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(b"".join(lines))
+
+
+@pytest.fixture(params=CLIENTS)
+def transcript(tmp_path: Path, request: pytest.FixtureRequest) -> Transcript:
+    return Transcript(tmp_path / "session.jsonl", request.param)
+
+
+def prompt(project: HoldfastProject, transcript: Transcript, session: str = ME) -> str:
+    """Let a person ask something; return what the model gets beside it."""
+    fired = project.fire(
+        "UserPromptSubmit", "UserPromptSubmit", session_id=session, transcript_path=str(transcript.path), prompt="Go on"
+    )
+    assert_acceptable("UserPromptSubmit", fired.stdout)
+    assert fired.faults == []
+    return fired.context
+
+
+def states(project: HoldfastProject) -> list[str]:
+    """Return the states of the deliveries, the last first."""
+    there = opened(project)
+    found = [each.state for each in deliveries.recent(there, 10)]
+    there.close()
+    return found
+
+
+def test_guidance_that_arrived_is_confirmed_and_not_given_again(
+    project: HoldfastProject, transcript: Transcript
+) -> None:
+    """The mark stands in what the client noted as context, after the size at delivery."""
+    start(project, "Alpha")
+    given = begin(project, "compact", transcript_path=str(transcript.path)).context
+    assert states(project) == ["delivered"]
+    assert prompt(project, transcript) == ""  # the client writes late: nothing is known yet
+    assert states(project) == ["delivered"]
+
+    transcript.compact(given)
+
+    assert prompt(project, transcript) == ""
+    assert states(project) == ["confirmed"]
+
+
+def test_guidance_that_never_arrived_is_given_once_more_at_the_next_prompt(
+    project: HoldfastProject, transcript: Transcript
+) -> None:
+    """[ISS 28305]: only where the transcript proves it, and once; what was moved meanwhile is told as it is now."""
+    start(project, "Alpha")
+    assert RESTORED in begin(project, "compact", transcript_path=str(transcript.path)).context
+    transcript.compact()
+    holdfast("next", root=project.root, session=ME)
+    holdfast("done", root=project.root, session=ME)
+
+    again = prompt(project, transcript)
+
+    assert RESTORED in again and "Phase: 2/2 - Alpha second" in again
+    assert states(project) == ["delivered", "absent"]
+    assert prompt(project, transcript) == ""
+    compactions = json.loads(holdfast("status", "--json", root=project.root).out)["compactions"]
+    assert len(compactions) == 1
+
+
+def test_what_is_over_by_then_is_not_given_again(project: HoldfastProject, transcript: Transcript) -> None:
+    """A finished workflow is no second chance's business."""
+    start(project, "Alpha")
+    begin(project, "compact", transcript_path=str(transcript.path))
+    transcript.compact()
+    holdfast("done", "--all", root=project.root, session=ME)
+
+    assert prompt(project, transcript) == ""
+
+
+def test_a_compaction_whose_session_start_never_fired_is_made_good(
+    project: HoldfastProject, transcript: Transcript
+) -> None:
+    """[ISS 15174]: PreCompact left a seal, the transcript shows the compaction, and nobody took the seal."""
+    start(project, "Alpha")
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
+    assert prompt(project, transcript) == ""
+    transcript.compact()
+
+    assert RESTORED in prompt(project, transcript)
+    assert prompt(project, transcript) == ""
+
+
+def test_after_a_precompact_without_a_compaction_nothing_is_given(
+    project: HoldfastProject, transcript: Transcript
+) -> None:
+    """Too few messages, an error of the API: work goes on, answers and all, and nothing was lost."""
+    start(project, "Alpha")
+    transcript.compact(guidance="an earlier compaction")
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
+    transcript.append(b'{"type":"assistant","message":{"role":"assistant","content":"More"}}\n')
+
+    assert prompt(project, transcript) == ""
+    assert states(project) == []
+
+
+def test_a_session_without_a_workflow_has_nothing_to_make_good(
+    project: HoldfastProject, transcript: Transcript
+) -> None:
+    """Its seal is empty."""
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
+    transcript.compact()
+    start(project, "Somebody's")
+
+    assert prompt(project, transcript) == ""
+
+
+def summarised(project: HoldfastProject, words: str, how: str) -> Fired:
+    """Let a compaction happen whose summary is told by its own agent, or only by PostCompact."""
+    project.fire("PreCompact", "PreCompact-auto")
+    if how == "SubagentStop":
+        project.fire("SubagentStop", "SubagentStop-compaction", last_assistant_message=words)
+    given = begin(project, "compact")
+    project.fire("PostCompact", "PostCompact-auto", compact_summary=words)
+    return given
+
+
+def lost(project: HoldfastProject) -> list[losses.Loss]:
+    there = opened(project)
+    found = losses.recent(there, 10)
+    there.close()
+    return found
+
+
+@pytest.mark.parametrize("how", ["SubagentStop", "PostCompact"])
+def test_what_the_summary_had_lost_is_reported_once(project: HoldfastProject, how: str) -> None:
+    """Counted by kind, word for word, whatever the line breaks."""
+    extras = (
+        "--remind",
+        "Never forget tabs",
+        "--remind",
+        "Another thing",
+        "--set",
+        "database=SQLite",
+        "--read",
+        "a.md",
+    )
+    start(project, "Alpha", *extras)
+
+    summarised(project, "<summary>We work on Alpha;\nalpha first. Never\nforget tabs, use SQLite.</summary>", how)
+
+    (report,) = lost(project)
+    assert report.title == "Alpha"
+    assert report.counts == {
+        "workflow": (1, 2),
+        "phases": (0, 1),
+        "reading": (0, 1),
+        "reminders": (1, 2),
+        "context": (1, 1),
+    }
+    assert (report.kept, report.total) == (3, 7)
+    assert "3 of 7" in holdfast("status", root=project.root).out
+
+
+def test_a_value_the_summary_has_whole_is_said_shorter(project: HoldfastProject) -> None:
+    """In the tiers below must-keep; the sidecar has it whole, and reminders are never shortened."""
+    long = "decided on " + " and ".join(f"point {number}" for number in range(12))
+    start(project, "Alpha", "--set", f"decision={long}", "--remind", long)
+    assert long in (whole := summarised(project, "Nothing of it.", "SubagentStop").context)
+    assert f"- decision: {long}" in whole
+
+    short = summarised(project, f"We {long}.", "SubagentStop").context
+
+    assert f"- decision: {long[:80]}… (whole in the sidecar)" in short
+    assert f"- {long}\n" in short
+    assert summarised(project, f"We {long}.", "SubagentStop").context == short
+
+
+def test_the_summary_of_an_agents_own_compaction_is_not_the_sessions(project: HoldfastProject) -> None:
+    """Nor is one that nothing came of."""
+    long = "decided on " + " and ".join(f"point {number}" for number in range(12))
+    start(project, "Alpha", "--set", f"decision={long}")
+    project.fire("SubagentStop", "SubagentStop-compaction", last_assistant_message=f"We {long}.")
+
+    project.fire("PreCompact", "PreCompact-auto")
+    assert f"- decision: {long}" in begin(project, "compact").context
+    assert lost(project) == []
+
+
+def test_a_branch_that_changed_is_said(project: HoldfastProject) -> None:
+    """The workflow is the session's on any branch; that another one is checked out now is worth knowing."""
+    head = project.root / ".git" / "HEAD"
+    project.write({".git/HEAD": "ref: refs/heads/feature\n"})
+    start(project, "Alpha", session=ME)
+    assert "in branch" not in compact(project).context
+
+    head.write_text("ref: refs/heads/main\n")
+
+    assert "- it was last worked on in branch 'feature'; now it is 'main'" in begin(project, "compact").context
+    assert "in branch" not in begin(project, "compact").context

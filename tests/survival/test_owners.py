@@ -1,18 +1,20 @@
-"""Whose workflow is it: the order of survival's steps 1, 2 and 5, and nothing foreign ever."""
+"""Whose workflow is it: survival's five steps in their order, and nothing foreign ever."""
 
 from __future__ import annotations
 
+import os
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import clock
 from holdfast.project import Project
 from holdfast.survival import generations, owners, seals, sessions
 from tests.handmade import ME, OTHER, THIRD, together, workflow
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.survival.owners import Verdict
     from holdfast.workflow.model import Workflow
 
@@ -333,3 +335,109 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: P
     )
 
     assert sorted(said) == ["-", "-", "Release"]
+
+
+def checkout(root: Path, branch: str) -> None:
+    """Check a branch out, as far as Holdfast looks."""
+    (root / ".git").mkdir(exist_ok=True)
+    (root / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+@pytest.mark.parametrize("branch", ["feature", "main", "third"])
+def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str, sealed: bool) -> None:
+    """Step 4: the newest is not the one that belongs to what is checked out; where that tells nothing, the newest."""
+    checkout(tmp_path, "feature")
+    project = Project.open(tmp_path)
+    old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
+    new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
+    owners.own(project, old, OTHER)
+    checkout(tmp_path, "main")
+    owners.own(project, new, OTHER)
+    sessions.seen(project, OTHER)
+    sessions.ended(project, OTHER)
+    assert (owners.branch(project, old), owners.branch(project, new)) == ("feature", "main")
+
+    checkout(tmp_path, branch)
+    if sealed:
+        seals.leave(project, ME, "auto", [seals.of(new), seals.of(old)])
+    verdict = compacted(project, new, old)
+
+    wanted = old if branch == "feature" else new
+    assert verdict.full == wanted
+    assert verdict.others == ((new,) if wanted is old else (old,))
+    assert verdict.step == (2 if sealed else 4 if wanted is old else 5)
+
+
+def test_what_a_session_owns_it_gets_back_on_any_branch(tmp_path: Path) -> None:
+    """Step 1 comes first: a branch switched in the middle of a session takes nothing from it."""
+    checkout(tmp_path, "feature")
+    project = Project.open(tmp_path)
+    mine = workflow(tmp_path, "Mine", updated_at=clock.stamp())
+    owners.own(project, mine, ME)
+    checkout(tmp_path, "main")
+    theirs = workflow(tmp_path, "Theirs", updated_at=clock.stamp())
+    owners.own(project, theirs, OTHER)
+
+    verdict = compacted(project, theirs, mine)
+
+    assert (verdict.full, verdict.step) == (mine, 1)
+
+
+WRITTEN = Path(__file__).parent / "transcripts"
+PARENT, FORK, STRANGER = (
+    str(WRITTEN / f"{name}.jsonl") for name in ("worked-2.1.329-tasks", "fork-2.1.329", "clear-2.1.329")
+)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Project, known: bool) -> None:
+    """Step 3: no PreCompact left a seal, others are live, and the transcript goes on where the owner's was."""
+    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
+    sessions.seen(project, OTHER, transcript=PARENT)
+    owners.own(project, mine, OTHER)
+    sessions.seen(project, "stranger")
+    owners.own(project, theirs, "stranger")
+    sessions.seen(project, ME, transcript=FORK)
+
+    verdict = compacted(project, theirs, mine, known=known)
+
+    assert (verdict.full, verdict.others, verdict.refused, verdict.step) == (mine, (), (), 3)
+    assert sessions.live_others(project, ME) == {"stranger"}  # the old id is this session's own
+
+
+def test_one_transcript_under_two_ids_is_one_session(project: Project) -> None:
+    """A client that keeps its transcript's path while the id changes ([ISS 29094])."""
+    mine = workflow(project.root)
+    sessions.seen(project, OTHER, transcript=STRANGER)
+    owners.own(project, mine, OTHER)
+    sessions.seen(project, "stranger")
+    sessions.seen(project, ME, transcript=STRANGER)
+
+    assert compacted(project, mine).step == 3
+
+
+@pytest.mark.parametrize("why", ["strangers", "no transcript", "owner's unknown", "goes on", "runs"])
+def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
+    project: Project, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    """A fork beside the session it came from takes nothing from it; another session's transcript proves nothing."""
+    mine = workflow(project.root)
+    sessions.seen(
+        project,
+        OTHER,
+        process=str(os.getpid()) if why == "runs" else None,
+        transcript="" if why == "owner's unknown" else PARENT,
+    )
+    owners.own(project, mine, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:01:00Z")
+    own = {"strangers": STRANGER, "no transcript": ""}.get(why, FORK)
+    sessions.seen(project, ME, process="1" if why == "runs" else None, transcript=own)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:02:00Z")
+    if why == "goes on":
+        sessions.seen(project, OTHER)
+
+    verdict = compacted(project, mine)
+
+    assert (verdict.full, verdict.refused, verdict.step) == (None, (), 0)
+    assert sessions.live_others(project, ME) == {OTHER}

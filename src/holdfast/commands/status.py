@@ -8,7 +8,7 @@ import click
 
 from holdfast import inspection, loader, log
 from holdfast.commands import options
-from holdfast.survival import owners, seals, sessions
+from holdfast.survival import deliveries, losses, owners, seals, sessions
 from holdfast.workflow import formats, views
 from holdfast.workflow.wording import one_line
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 COMPACTIONS = 5
 LOG_LINES = 5
+_ARRIVED = {
+    "pending": "the reply was not written",
+    "delivered": "given to the client, not confirmed yet",
+    "confirmed": "confirmed by the transcript",
+    "absent": "never arrived; given again at the next prompt",
+    "unconfirmed": "given to the client, never confirmed",
+}
 
 
 @click.command(name="status")
@@ -32,6 +39,8 @@ def command(as_json: bool, project_dir: str | None) -> None:
     options.say(f"{status['root']}\nidentity {status['identity']}, ledger {status['ledger']}")
     _section("Workflows", [_workflow(each) for each in status["workflows"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
+    _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
+    _section("What summaries had lost", [_loss(each) for each in status["losses"]])
     _section("Not read", [f"{each['path']}: {each['reason']}" for each in status["problems"]])
     _section("Handlers at fault", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
     _section("Last warnings and errors", status["log"])
@@ -48,6 +57,10 @@ def _status(project: Project) -> dict[str, Any]:
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": sessions.all_of(project),
         "compactions": [_seal(seal) for seal in seals.recent(project, COMPACTIONS)],
+        "deliveries": [_fields(each) for each in deliveries.recent(project, COMPACTIONS)],
+        "losses": [
+            _fields(each) | {"kept": each.kept, "total": each.total} for each in losses.recent(project, COMPACTIONS)
+        ],
         "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
         "log": _troubles(project),
     }
@@ -88,6 +101,26 @@ def _compaction(row: dict[str, Any]) -> str:
         f"restored {row['restored_at']}" if row["restored_at"] else "not restored (no compaction came, or not yet)"
     )
     return f"{row['trigger']}, session {row['session'][:8]}: {saved}; {restored}: {'; '.join(row['workflows'])}"
+
+
+def _delivery(row: dict[str, Any]) -> str:
+    rest = f", {row['omitted']} lines more in the sidecar" if row["omitted"] else ""
+    said = f"{one_line(row['title'])}, {row['units']} characters with {row['event']}{rest}"
+    return f"{row['made_at']}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
+
+
+def _loss(row: dict[str, Any]) -> str:
+    kinds = ", ".join(f"{kind} {kept}/{total}" for kind, (kept, total) in row["counts"].items())
+    said = f"the client's summary had {row['kept']} of {row['total']} facts word for word ({kinds})"
+    return f"{row['noted_at']}, session {row['session'][:8]}: {one_line(row['title'])}: {said}"
+
+
+def _lost(loss: losses.Loss) -> dict[str, Any]:
+    return _fields(loss) | {"kept": loss.kept, "total": loss.total}
+
+
+def _fields(row: object) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in row.__slots__}  # type: ignore[attr-defined]
 
 
 def _section(heading: str, lines: list[str]) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.survival import generations, seals, sessions
+from holdfast.survival import generations, seals, sessions, transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TABLE = """
 CREATE TABLE IF NOT EXISTS owners (
     project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, session TEXT NOT NULL,
-    host TEXT NOT NULL, client TEXT NOT NULL, since TEXT NOT NULL,
+    branch TEXT NOT NULL DEFAULT '', host TEXT NOT NULL, client TEXT NOT NULL, since TEXT NOT NULL,
     PRIMARY KEY (project, worktree, workflow))
 """
 
@@ -31,7 +31,8 @@ class Verdict:
         full: the workflow whose guidance is given in full, if any.
         others: workflows that get a line each.
         refused: workflows of no live session, which another live session could own and nothing decides.
-        step: which step of the order decided: 1 owner, 2 seal, 5 nobody else; 0 when nothing is restored.
+        step: which step of the order decided: 1 owner, 2 seal, 3 ancestry, 4 branch, 5 nobody else; 0 when nothing is
+            restored.
         sealed: whether a seal announced this compaction; without one PreCompact never fired.
     """
 
@@ -46,10 +47,12 @@ def own(project: Project, workflow: Workflow, session: str) -> None:
     """Give a workflow to a session, whoever had it: it was started or taken by hand there."""
     project.ledger.ensure(TABLE)
     project.ledger.run(
-        "INSERT INTO owners (project, worktree, workflow, session, host, client, since) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (project, worktree, workflow) DO UPDATE SET session = excluded.session, host = excluded.host,"
-        " client = excluded.client, since = excluded.since",
-        *(project.key, project.worktree, workflow.key, session, project.host, project.client, clock.stamp()),
+        "INSERT INTO owners (project, worktree, workflow, session, branch, host, client, since)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
+        " session = excluded.session, branch = excluded.branch, host = excluded.host, client = excluded.client,"
+        " since = excluded.since",
+        *(project.key, project.worktree, workflow.key, session, project.branch or ""),
+        *(project.host, project.client, clock.stamp()),
     )
 
 
@@ -61,6 +64,16 @@ def owner(project: Project, workflow: Workflow) -> str | None:
         *(project.key, project.worktree, workflow.key),
     )
     return str(row["session"]) if row else None
+
+
+def branch(project: Project, workflow: Workflow) -> str:
+    """Return the branch that was checked out when a session last worked on a workflow; empty if none is known."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT branch FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
+        *(project.key, project.worktree, workflow.key),
+    )
+    return str(row["branch"] or "") if row else ""
 
 
 def take(project: Project, workflow: Workflow, session: str) -> None:
@@ -79,7 +92,8 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     """Decide what a compacted session gets back.
 
     The order is survival's "Whose workflow is it?": the owner (1), an unclaimed seal of the same worktree (2),
-    and, where no other live session could own one, the newest (5).
+    transcript ancestry (3) and, where no other live session could own one, the branch that is checked out (4) and the
+    newest (5). All of them lie in this worktree.
 
     Args:
         project: where.
@@ -97,11 +111,18 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     unfinished = [each for each in ranked(workflows) if not each.finished]
     owners = {each.key: owner(project, each) for each in workflows}
     mine = [each for each in unfinished if owners[each.key] == session]
-    from_seal = [each for each in unfinished if each.key in sealed and each not in mine]
+    from_seal = of_branch(project, [each for each in unfinished if each.key in sealed and each not in mine])
     ours, step = (mine, 1) if mine else (from_seal, 2)
+    if not ours:
+        before = _ancestors(project, session, {owners[each.key] for each in unfinished})
+        ours, step = [each for each in unfinished if owners[each.key] in before], 3
     live = sessions.live_others(project, session)
     if not live:
-        verdict = _alone(project, workflows, ours or unfinished, step if ours else 5)
+        if not ours:
+            newest = [each for each in unfinished if fresh(project, each)]
+            ours = of_branch(project, newest)
+            step = 4 if ours[:1] != newest[:1] else 5
+        verdict = _alone(workflows, ours, step)
     elif ours:
         verdict = Verdict(ours[0], tuple(ours[1:]), step=step)
     else:
@@ -109,9 +130,37 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     return replace(verdict, sealed=seal is not None)
 
 
-def _alone(project: Project, workflows: Sequence[Workflow], candidates: Sequence[Workflow], step: int) -> Verdict:
+def _ancestors(project: Project, session: str, owners: Iterable[str | None]) -> set[str]:
+    """Return which owners this session was before its id changed, or was forked from: their transcripts are one.
+
+    An owner that goes on beside this session keeps what it has. One that became this session is no other any more.
+    """
+    path = sessions.transcript(project, session)
+    found = {
+        each
+        for each in owners
+        if each
+        and path
+        and sessions.superseded(project, each, session)
+        and (before := sessions.transcript(project, each))
+        and (before == path or transcripts.shares(path, before))
+    }
+    for each in found:
+        sessions.ended(project, each)
+    return found
+
+
+def of_branch(project: Project, candidates: Sequence[Workflow]) -> list[Workflow]:
+    """Return workflows with those behind that were last worked on in another branch than the one checked out."""
+    now = project.branch
+    if now is None:
+        return list(candidates)
+    return sorted(candidates, key=lambda each: branch(project, each) not in ("", now))
+
+
+def _alone(workflows: Sequence[Workflow], candidates: Sequence[Workflow], step: int) -> Verdict:
     """With no other live session: the newest in full, and every other, finished and stale ones too, in a line."""
-    full = next((each for each in candidates if step < 5 or fresh(project, each)), None)
+    full = next(iter(candidates), None)
     rest = [each for each in ranked(workflows) if each is not full]
     return Verdict(full, tuple(rest), step=step if full else 0)
 

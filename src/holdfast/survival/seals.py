@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.state.ledger import new_id
+from holdfast.survival import transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ TABLE = """
 CREATE TABLE IF NOT EXISTS seals (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
     session TEXT NOT NULL, why TEXT NOT NULL, workflows TEXT NOT NULL, sealed_at TEXT NOT NULL,
-    claimed_by TEXT, claimed_at TEXT)
+    transcript TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT 0, claimed_by TEXT, claimed_at TEXT)
 """
 
 
@@ -66,7 +67,7 @@ def of(workflow: Workflow) -> Sealed:
     return Sealed(workflow.key, workflow.title, phase, hashlib.sha256(workflow.raw).hexdigest())
 
 
-def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed]) -> str:
+def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed], transcript: str = "") -> str:
     """Leave a seal.
 
     Args:
@@ -74,6 +75,7 @@ def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed])
         session: whose compaction is announced.
         why: the compaction's trigger.
         workflows: what the session has, newest first.
+        transcript: the session's transcript, whose size now is noted.
 
     Returns:
         The seal's id.
@@ -83,10 +85,10 @@ def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed])
     listed = json.dumps([[each.key, each.title, each.phase, each.digest] for each in workflows])
     with project.ledger.transaction():
         project.ledger.run(
-            "INSERT INTO seals (id, project, worktree, host, client, session, why, workflows, sealed_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO seals (id, project, worktree, host, client, session, why, workflows, sealed_at, transcript,"
+            " size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(seal, project.key, project.worktree, project.host, project.client),
-            *(session, why, listed, clock.stamp()),
+            *(session, why, listed, clock.stamp(), transcript, transcripts.size(transcript)),
         )
         project.ledger.run(
             "DELETE FROM seals WHERE project = ? AND id NOT IN"
@@ -117,6 +119,22 @@ def claim(project: Project, session: str, *, known: bool) -> Seal | None:
         return None
     claimed = [seal for seal in open_seals if _take(project, seal, session)]
     return claimed[0] if claimed else None
+
+
+def missed(project: Project, session: str) -> bool:
+    """Tell whether a session was compacted and nothing was restored: its last seal is open, and a compaction came.
+
+    The transcript says so; a PreCompact after which no compaction came leaves an open seal too.
+    """
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT transcript, size, claimed_at, workflows FROM seals WHERE project = ? AND session = ?"
+        " ORDER BY sealed_at DESC, id LIMIT 1",
+        *(project.key, session),
+    )
+    if row is None or row["claimed_at"] or not json.loads(row["workflows"]):
+        return False
+    return transcripts.compacted(row["transcript"], row["size"])
 
 
 def recent(project: Project, count: int) -> list[Seal]:

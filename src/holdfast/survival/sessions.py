@@ -20,7 +20,7 @@ SILENCE = timedelta(minutes=60)  # a session without an event for this long is n
 TABLE = """
 CREATE TABLE IF NOT EXISTS sessions (
     project TEXT NOT NULL, id TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    process INTEGER, resting INTEGER NOT NULL DEFAULT 0,
+    process INTEGER, transcript TEXT NOT NULL DEFAULT '', resting INTEGER NOT NULL DEFAULT 0,
     first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
     PRIMARY KEY (project, id))
 """
@@ -33,24 +33,26 @@ def known(project: Project, session: str) -> bool:
     return row is not None
 
 
-def seen(project: Project, session: str, process: str | None = None) -> None:
+def seen(project: Project, session: str, process: str | None = None, transcript: str = "") -> None:
     """Note that a session has just had an event; a session that had ended is live again (`--resume`).
 
     Args:
         project: where.
         session: the client's session id.
         process: the client's process id, if it is known (`client_process`).
+        transcript: where its transcript lies; empty if the event does not say.
     """
     project.ledger.ensure(TABLE)
     now = clock.stamp()
     project.ledger.run(
-        "INSERT INTO sessions (project, id, worktree, host, client, process, first_seen, last_seen)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO sessions (project, id, worktree, host, client, process, transcript, first_seen, last_seen)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, id) DO UPDATE SET worktree = excluded.worktree, host = excluded.host,"
-        " process = COALESCE(excluded.process, sessions.process), last_seen = excluded.last_seen, ended_at = NULL,"
-        " resting = 0",
+        " process = COALESCE(excluded.process, sessions.process),"
+        " transcript = CASE WHEN excluded.transcript = '' THEN sessions.transcript ELSE excluded.transcript END,"
+        " last_seen = excluded.last_seen, ended_at = NULL, resting = 0",
         *(project.key, session, project.worktree, project.host, project.client),
-        *(_number(process), now, now),
+        *(_number(process), transcript, now, now),
     )
 
 
@@ -128,6 +130,31 @@ def live_others(project: Project, session: str) -> set[str]:
         *(project.key, project.worktree, session, since),
     )
     return {row["id"] for row in rows if row["host"] != project.host or _goes_on(row["process"], same)}
+
+
+def transcript(project: Project, session: str) -> str:
+    """Return where a session's transcript lies, as its last event that said so did; empty if none did."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one("SELECT transcript FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    return row["transcript"] if row else ""
+
+
+def superseded(project: Project, session: str, by: str) -> bool:
+    """Tell whether a session can have become another one: it does not run elsewhere for certain, nor went on beside it.
+
+    A session whose process on this host runs, and does not run the other one, goes on. Where no process was noted,
+    one that had an event after the other was first seen goes on.
+    """
+    project.ledger.ensure(TABLE)
+    row, other = (
+        project.ledger.one("SELECT * FROM sessions WHERE project = ? AND id = ?", project.key, each)
+        for each in (session, by)
+    )
+    if row is None or other is None or row["ended_at"]:
+        return True
+    if row["process"] is not None and row["host"] == project.host:
+        return not _goes_on(row["process"], other["process"])
+    return bool(row["last_seen"] <= other["first_seen"])
 
 
 def gone(project: Project) -> set[str]:

@@ -70,9 +70,14 @@ def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
     lines = data.split(b"\n")
     if any(_is_context(line) for line in lines if mark.encode() in line):
         return "confirmed"
-    compacted = [number for number, line in enumerate(lines) if BOUNDARY in line[:_HEAD]]
-    answered = compacted and any(_answers(line) for line in lines[compacted[0] :])
-    return "absent" if answered else "unknown"
+    return "absent" if _answered(lines) else "unknown"
+
+
+def compacted(path: str, since: int, *, most: int = TAIL) -> bool:
+    """Tell whether a transcript notes a compaction, and an answer of the model after it, from a place on."""
+    with _open(path) as descriptor:
+        data = _read(descriptor, since, most) if descriptor is not None else b""
+    return _answered(data.split(b"\n"))
 
 
 def shares(path: str, other: str, *, most: int = TAIL) -> bool:
@@ -142,6 +147,12 @@ def _is_context(line: bytes) -> bool:
         isinstance(entry.get("attachment"), dict) and entry["attachment"].get("type") == "hook_additional_context"
         for entry in _entries([line])
     )
+
+
+def _answered(lines: Sequence[bytes]) -> bool:
+    """Tell whether the model has answered after a compaction."""
+    begun = next((number for number, line in enumerate(lines) if BOUNDARY in line[:_HEAD]), None)
+    return begun is not None and any(_answers(line) for line in lines[begun:])
 
 
 def _answers(line: bytes) -> bool:

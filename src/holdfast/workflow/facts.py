@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Workflow
 
 _WORDS = {"active": "in_progress"}
+REPEATED = 80  # units of a value that the compaction's summary has whole
 _DEEPEST = 4  # levels of a context value that are taken apart
 
 
@@ -89,6 +90,20 @@ def finished_phases(workflow: Workflow) -> Section:
 def context(workflow: Workflow) -> Section:
     """Return the context variables; a large list or object gives a line for each of its values."""
     return Section("Context:", tuple(_flat(workflow.context)))
+
+
+def shorter(section: Section, recap: str) -> Section:
+    """Return a section with those long values shortened that a summary has word for word, whatever its line breaks."""
+    said = " ".join(recap.split())
+    if not said:
+        return section
+    return replace(
+        section,
+        facts=tuple(
+            replace(fact, limit=min(fact.limit, REPEATED)) if " ".join(fact.value.split()) in said else fact
+            for fact in section.facts
+        ),
+    )
 
 
 def lines(heading: str, given: Iterable[str]) -> Section:

@@ -65,8 +65,9 @@ def _alone(
     fresh = {each.key for each in unfinished if owners.fresh(project, each)}
     mine = [each for each in unfinished if holder[each.key] == session and session is not None]
     free = [each for each in unfinished if each.key in fresh and holder[each.key] is None]
-    ours = {each.key for each in mine + free} or fresh
-    full = next((each for each in unfinished if each.key in ours), None)
+    ours = {each.key for each in mine + free}
+    left = [each for each in unfinished if each.key in (ours or fresh)]
+    full = next(iter(left if ours else owners.of_branch(project, left)), None)
     return [_told(project, each, full, old=each.key not in fresh, coming=each is saved) for each in unfinished]
 
 

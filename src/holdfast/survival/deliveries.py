@@ -1,0 +1,168 @@
+"""Deliveries: each piece of guidance on its way to the model, and whether it has arrived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast import clock
+from holdfast.state.ledger import new_id
+from holdfast.survival import transcripts
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed"]
+KEPT = 500  # deliveries per project; the oldest go
+PATIENCE = timedelta(days=1)  # after which nobody looks for a confirmation any more
+TABLE = """
+CREATE TABLE IF NOT EXISTS deliveries (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, event TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, mark TEXT NOT NULL,
+    units INTEGER NOT NULL, omitted INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
+    transcript TEXT NOT NULL, size INTEGER NOT NULL,
+    state TEXT NOT NULL, made_at TEXT NOT NULL, changed_at TEXT NOT NULL)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One piece of guidance.
+
+    Attributes:
+        id: unique across machines.
+        session: who gets it.
+        event: with which event's reply it goes.
+        workflow: the key of the workflow it puts back; empty for a trail.
+        title: the workflow's title.
+        mark: the guidance's digest, which stands in it.
+        units: its length in UTF-16 units.
+        omitted: how many lines only the sidecar has.
+        step: which step of the order decided (`owners.Verdict`).
+        state: `pending` until the reply is written, `delivered` then, `confirmed` when the transcript holds it as
+            context, `absent` when the transcript proves that it does not, `unconfirmed` when it never said either.
+        made_at: UTC stamp.
+        changed_at: when its state last changed, UTC stamp.
+    """
+
+    id: str
+    session: str
+    event: str
+    workflow: str
+    title: str
+    mark: str
+    units: int
+    omitted: int
+    step: int
+    state: State
+    made_at: str
+    changed_at: str
+
+
+def begin(
+    project: Project,
+    session: str,
+    *,
+    event: str,
+    workflow: str,
+    title: str,
+    mark: str,
+    units: int,
+    omitted: int = 0,
+    step: int = 0,
+    transcript: str,
+) -> str:
+    """Note that guidance is on its way, before the reply that holds it is written.
+
+    An earlier one of this session whose arrival nobody knows is looked for no more: from here on its words might be
+    this one's.
+
+    Args:
+        project: where.
+        session: who gets it.
+        event: with which event's reply.
+        workflow: the key of the workflow; empty for a trail.
+        title: the workflow's title.
+        mark: the guidance's digest.
+        units: its length in UTF-16 units.
+        omitted: how many lines only the sidecar has.
+        step: which step of the order decided.
+        transcript: the session's transcript, whose size now is noted.
+
+    Returns:
+        The delivery's id.
+    """
+    project.ledger.ensure(TABLE)
+    delivery, now = new_id(), clock.stamp()
+    with project.ledger.transaction():
+        project.ledger.run(
+            "UPDATE deliveries SET state = 'unconfirmed', changed_at = ?"
+            " WHERE project = ? AND session = ? AND state IN ('pending', 'delivered')",
+            *(now, project.key, session),
+        )
+        project.ledger.run(
+            "INSERT INTO deliveries (id, project, worktree, host, client, session, event, workflow, title, mark, units,"
+            " omitted, step, transcript, size, state, made_at, changed_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
+            *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
+            *(title, mark, units, omitted, step, transcript, transcripts.size(transcript), now, now),
+        )
+        project.ledger.run(
+            "DELETE FROM deliveries WHERE project = ? AND id NOT IN"
+            " (SELECT id FROM deliveries WHERE project = ? ORDER BY made_at DESC, id LIMIT ?)",
+            *(project.key, project.key, KEPT),
+        )
+    return delivery
+
+
+def written(project: Project, delivery: str) -> None:
+    """Note that the reply was written."""
+    _move(project, delivery, "delivered", "pending")
+
+
+def settle(project: Project, session: str) -> Delivery | None:
+    """Look whether this session's last guidance has arrived.
+
+    Returns:
+        The delivery, once, if its absence is proven; else None. Of several processes that ask, one gets it.
+    """
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT * FROM deliveries WHERE project = ? AND session = ? AND state IN ('pending', 'delivered')"
+        " ORDER BY made_at DESC, id LIMIT 1",
+        *(project.key, session),
+    )
+    if row is None:
+        return None
+    found = transcripts.reached(row["transcript"], row["mark"], row["size"])
+    if found == "unknown":
+        made = clock.parse(row["made_at"])
+        if made is not None and clock.now() - made > PATIENCE:
+            _move(project, row["id"], "unconfirmed", row["state"])
+        return None
+    moved = _move(project, row["id"], found, row["state"])
+    return _delivery(row | {"state": found}) if moved and found == "absent" else None
+
+
+def recent(project: Project, count: int, session: str | None = None) -> list[Delivery]:
+    """Return the last deliveries, of one session or of all, newest first."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT * FROM deliveries WHERE project = ? AND (session = ? OR ? IS NULL) ORDER BY made_at DESC, id LIMIT ?",
+        *(project.key, session, session, count),
+    )
+    return [_delivery(row) for row in rows]
+
+
+def _move(project: Project, delivery: str, state: State, before: str) -> bool:
+    project.ledger.ensure(TABLE)
+    changed = project.ledger.run(
+        "UPDATE deliveries SET state = ?, changed_at = ? WHERE id = ? AND state = ?",
+        *(state, clock.stamp(), delivery, before),
+    )
+    return changed == 1
+
+
+def _delivery(row: dict[str, Any]) -> Delivery:
+    return Delivery(**{name: row[name] for name in Delivery.__slots__})

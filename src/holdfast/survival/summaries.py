@@ -1,0 +1,36 @@
+"""The compaction's own summary, kept from its SubagentStop until the guidance is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+LONGEST = 200_000  # characters of a summary that are kept; real ones have some ten thousand
+TABLE = """
+CREATE TABLE IF NOT EXISTS summaries (
+    project TEXT NOT NULL, session TEXT NOT NULL, said TEXT NOT NULL, said_at TEXT NOT NULL,
+    PRIMARY KEY (project, session))
+"""
+
+
+def note(project: Project, session: str, text: str) -> None:
+    """Keep what a session's summary says, in place of an earlier one that nobody took."""
+    project.ledger.ensure(TABLE)
+    project.ledger.run(
+        "INSERT INTO summaries (project, session, said, said_at) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (project, session) DO UPDATE SET said = excluded.said, said_at = excluded.said_at",
+        *(project.key, session, text[:LONGEST], clock.stamp()),
+    )
+
+
+def take(project: Project, session: str) -> str:
+    """Return what a session's summary says and forget it; empty if nobody noted one."""
+    project.ledger.ensure(TABLE)
+    with project.ledger.transaction():
+        row = project.ledger.one("SELECT said FROM summaries WHERE project = ? AND session = ?", project.key, session)
+        project.ledger.run("DELETE FROM summaries WHERE project = ? AND session = ?", project.key, session)
+    return str(row["said"]) if row else ""
