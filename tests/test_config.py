@@ -50,6 +50,7 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
         "freshness_days": 7.0,
         "handlers": {"off": ["a"], "on": [], "timeout": 2.0, "deadline": 4.5},
         "todos": "off",
+        "trail": True,
         "log_level": "info",
     }
 
@@ -93,6 +94,7 @@ def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> 
         ("handlers.offf = []", "unknown key 'handlers.offf' (did you mean 'handlers.off'?)"),
         ("handlers = 3", "unknown key 'handlers'"),
         ("todos = true", "key 'todos': input should be 'tell' or 'off', got True"),
+        ("trail = 'yes'", "key 'trail': input should be a valid boolean, got 'yes'"),
         ("freshness_days = '7'", "key 'freshness_days': input should be a valid number, got '7'"),
         ("freshness_days = true", "key 'freshness_days': input should be a valid number, got True"),
         ("freshness_days = nan", "key 'freshness_days': input should be a finite number, got nan"),
@@ -178,5 +180,5 @@ def test_the_table_names_every_key_with_a_meaning() -> None:
     assert set(config.keys()) >= config.HARMLESS
     assert {
         "project.id", "format", "freshness_days", "handlers.off", "handlers.on", "handlers.timeout",
-        "handlers.deadline", "todos", "log_level",
+        "handlers.deadline", "todos", "trail", "log_level",
     } <= set(config.keys())  # fmt: skip

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from holdfast import client, demand, install, installs, launcher, paths, scopes, trust, uninstall
+from holdfast import client, demand, install, installs, launcher, loader, paths, scopes, trust, uninstall, upkeep
 from holdfast.commands import install as install_command
 from holdfast.commands import uninstall as uninstall_command
 from holdfast.errors import StateError
+from holdfast.project import Project
 from holdfast.registration import command, group, settings
 from holdfast.scopes import Scope, Target
 
@@ -582,3 +583,120 @@ def test_the_commands_install_and_uninstall_a_named_file(holdfast: Callable[...,
     assert json.loads(named.read_text()) == settings(BASIC)
     assert f"{named}: removed" in holdfast("uninstall", "--scope", "local", "--settings", str(named))
     assert not named.exists()
+
+
+BROKEN = ["{broken", "[]", "", '{"installs": []}', '{"version": 1}', '{"installs": {"/x": {"scope": "user"}}}']
+
+
+def lose_record(content: str) -> Path:
+    file = installs.file()
+    file.write_text(content)
+    return file
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_an_uninstall_without_its_record_says_what_it_cannot_know(target: Target, content: str) -> None:
+    """What is recognised as ours goes, the skill too; the record stays; the oldest copy of the settings is named."""
+    given(target, '{"model": "x"}')
+    install.install(target, allow_cli=True)
+    (backup,) = backups()
+    file = lose_record(content)
+
+    lines = uninstall.uninstall(target)
+
+    assert target.settings.read_text() == '{"model": "x"}'
+    assert not target.skill.parent.exists()
+    assert f"skill: {target.skill} removed" in lines
+    assert not any(path.exists() for path in launcher.programs())
+    (unknown,) = (line for line in lines if "is not known, for the record" in line)
+    assert unknown.startswith(f"what {target.settings} was before the install is not known")
+    assert str(file) in unknown
+    assert unknown.endswith(f"; the oldest copy kept of it: {backup}")
+    assert any("whether other settings name the launcher is not known" in line for line in lines)
+    assert lines[-1] == f"{file} was left as it is; when nothing of Holdfast's is installed any more: rm {file}"
+    assert file.read_text() == content
+
+
+def test_what_cannot_be_recognised_as_ours_is_left_and_named(target: Target) -> None:
+    """A skill of another version, or a changed one: only the record knew whose it is."""
+    install.install(target, allow_cli=True)
+    target.skill.write_text("another")
+    lose_record("{broken")
+
+    lines = uninstall.uninstall(target)
+
+    assert target.skill.read_text() == "another"
+    assert f"skill: {target.skill} was left as it is: it is not this version's, and whose it is is not known" in lines
+    (unknown,) = (line for line in lines if "is not known, for the record" in line)
+    assert unknown.endswith("; no copy of it was kept")
+
+
+def test_a_record_that_is_lost_for_another_file_does_not_matter(target: Target) -> None:
+    """Where the record of this one can be read, the file comes back byte for byte."""
+    given(target, FOREIGN)
+    install.install(target, allow_cli=True)
+    rows = json.loads(installs.file().read_text())
+    rows["installs"]["/elsewhere/settings.json"] = "gone wrong"
+    lose_record(json.dumps(rows))
+
+    lines = uninstall.uninstall(target)
+
+    assert target.settings.read_text() == FOREIGN
+    assert not any("is not known, for the record" in line for line in lines)
+    (aside,) = paths.state_dir().glob("installs.json.corrupt-*")
+    assert "/elsewhere/settings.json" in aside.read_text()  # nothing that could not be read is thrown away
+
+
+@pytest.mark.parametrize("scope", ["project", "local"])
+def test_without_the_record_other_settings_keep_the_programs(root: Path, target: Target, scope: Scope) -> None:
+    """As far as they can be seen from here."""
+    install.install(target)
+    install.install(scopes.target(scope, root))
+    lose_record("{broken")
+    lines = uninstall.uninstall(target)
+    assert "the launcher stays, other settings still name it" in lines
+    assert all(path.exists() for path in launcher.programs())
+
+
+def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Target) -> None:
+    """With the record lost, settings beside it may name them; nothing is said of a file that we never changed."""
+    install.install(target)
+    lose_record("{broken")
+    local = scopes.target("local", root)
+    lines = uninstall.uninstall(local)
+    assert lines == [f"{local.settings}: there is no such file", "the launcher stays, other settings still name it"]
+    assert all(path.exists() for path in launcher.programs())
+
+
+def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target, shipped: Path) -> None:
+    """Rules and skill are in the new record, so that an uninstall takes them out; so too after a session's upkeep."""
+    given(target, '{"model": "x"}')
+    for renew in (lambda: install.install(target), lambda: upkept(target, shipped)):
+        install.install(target, allow_cli=True)
+        lose_record("{broken")
+        renew()
+        record = installs.get(target.real)
+        assert record is not None
+        assert (list(record.allowed), record.skill) == (RULES, target.skill)
+        uninstall.uninstall(target)
+        assert target.settings.read_text() == '{"model": "x"}'
+        assert not target.skill.exists()
+
+
+def upkept(target: Target, shipped: Path) -> None:
+    handler(shipped / "handlers", "later", "stop")
+    project = Project.open(target.root)
+    assert upkeep.refresh(target.settings, project, loader.find(project))
+
+
+def test_a_new_install_over_a_lost_record_claims_nothing_of_others(target: Target) -> None:
+    """Where none of our entries stands in the settings, a rule or a skill there is somebody else's."""
+    given(target, json.dumps({"permissions": {"allow": [RULE]}}))
+    target.skill.parent.mkdir(parents=True)
+    target.skill.write_text("the skill")
+    paths.ensure_private(paths.state_dir())
+    lose_record("{broken")
+    install.install(target)
+    uninstall.uninstall(target)
+    assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
+    assert target.skill.exists()

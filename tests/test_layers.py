@@ -21,7 +21,10 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 
 # Each room and what lies in it; a new module must be given its room here.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "ground": ("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
+    "ground": (
+        *("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
+        *("access",),
+    ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
         *("scan", "strictness", "trust", "faults", "loader", "calls", "child", "isolation", "intake", "replying"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -301,11 +303,10 @@ def test_nothing_of_the_project_is_run(plugin: Plugin) -> None:
     assert not (plugin.place.home / "ran").exists()
 
 
-@pytest.mark.parametrize("data", ["", "relative", "file"])
-def test_without_a_data_folder_there_is_silence(plugin: Plugin, data: str, tmp_path: Path) -> None:
-    """A client that names none, or one where nothing can be written."""
-    (tmp_path / "file").touch()
-    plugin.extra = {"CLAUDE_PLUGIN_DATA": str(tmp_path / "file" / "x") if data == "file" else data}
+@pytest.mark.parametrize("data", ["", "relative"])
+def test_without_a_data_folder_there_is_silence(plugin: Plugin, data: str) -> None:
+    """A client that names none."""
+    plugin.extra = {"CLAUDE_PLUGIN_DATA": data}
     for event in ("SessionStart", "Stop"):
         ended = plugin.fire(event)
         assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
@@ -395,6 +396,13 @@ def test_a_clock_set_back_does_not_stop_it_for_good(tmp_path: Path, monkeypatch:
         ("The virtual environment was not created successfully because ensurepip is not available.", "python3-venv"),
         ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. hash", "index settings"),
         ("[Errno 28] No space left on device", "Make room"),
+        (
+            "uv: error: No space left on device (os error 28); pip: The virtual environment was not created"
+            " successfully because ensurepip is not available.",
+            "Make room",
+        ),
+        ("OSError: [Errno 122] Disk quota exceeded: '/x'", "Make room"),
+        ("PermissionError: [Errno 13] Permission denied: '/x'", "Give yourself access"),
         ("ERROR: No matching distribution found for click==8.5.1", "HTTPS_PROXY"),
     ],
 )
@@ -405,6 +413,129 @@ def test_each_kind_of_failure_has_its_remedy(
     _, known = fails(tmp_path, monkeypatch, words)
     assert words in known["text"]
     assert remedy in known["text"]
+
+
+def test_what_ensurepip_fails_of_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """venv itself hides it: on a full disk it would only say that ensurepip failed."""
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        if "ensurepip" in command:
+            said = (
+                "Looking in links: /tmp/x\nERROR: Could not install packages due to an OSError: [Errno 28] No space "
+                "left on device\n\nTraceback (most recent call last):\nsubprocess.CalledProcessError: Command '[...]'"
+            )
+            return subprocess.CompletedProcess(command, 1, "", said)
+        if "venv" in command and "--without-pip" not in command:
+            said = (
+                "Error: Command '['/x/bin/python', '-Im', 'ensurepip', '--upgrade']' returned non-zero exit status 1."
+            )
+            return subprocess.CompletedProcess(command, 1, said, "")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.chdir(tmp_path)
+    assert build.main(ROOT, tmp_path, "now") == 1
+    known = json.loads((tmp_path / "failed").read_text())
+    assert known["words"].startswith("pip: ERROR: Could not install packages due to an OSError: [Errno 28] No space")
+    assert f"Make room in {tmp_path}" in known["text"]
+
+
+def test_where_nothing_can_be_kept_it_is_said_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the disk quite full; no half-written file is left, and no pause is claimed that nobody will know of."""
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def make(root: Path, environment: Path) -> str:
+        raise build.BuildError("[Errno 28] No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(build, "make", make)
+    monkeypatch.chdir(tmp_path)
+    assert build.main(ROOT, tmp_path, "wait") == 1
+    said = capsys.readouterr().err
+    assert f"Make room in {tmp_path}" in said
+    assert said.endswith(f"The next session tries again, {ROOT}/bin/holdfast --build at once.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+
+
+LOCKED_OUT = {
+    "read-only": "Permission denied",
+    "closed": "give yourself access to that folder",
+    "a lock that is a folder": "Is a directory",
+    "a file in its place": "cannot be made",
+}
+
+
+@pytest.mark.parametrize("how", LOCKED_OUT)
+@pytest.mark.parametrize("arguments", [["list"], ["--build"]])
+def test_a_data_folder_that_cannot_be_used_is_one_sentence(plugin: Plugin, how: str, arguments: list[str]) -> None:
+    """It names the folder and what to do; once that is done the command works."""
+    plugin.data.parent.mkdir(parents=True)
+    if how == "a file in its place":
+        plugin.data.touch()
+    else:
+        plugin.data.mkdir(mode={"read-only": 0o555, "closed": 0o600}.get(how, 0o755))
+    if how == "a lock that is a folder":
+        (plugin.data / "lock").mkdir()
+
+    said = plugin.cli(*arguments, bind=True)
+
+    assert (said.exit_code, said.stdout) == (1, "")
+    assert said.stderr.count("\n") == 1
+    assert said.stderr.startswith("holdfast: the plugin's environment cannot be built")
+    assert str(plugin.data) in said.stderr
+    assert LOCKED_OUT[how] in said.stderr
+    assert not plugin.calls
+    if plugin.data.is_dir():
+        plugin.data.chmod(0o755)
+        shutil.rmtree(plugin.data)
+    else:
+        plugin.data.unlink()
+    assert plugin.cli(*arguments, bind=True).exit_code == 0
+
+
+@pytest.mark.parametrize("how", ["read-only", "a file in its place"])
+def test_a_data_folder_that_cannot_be_used_is_told_when_a_session_begins(plugin: Plugin, how: str) -> None:
+    """Nothing can be noted there, so it is told each time; but not when a session goes on, and at no other event."""
+    plugin.data.parent.mkdir(parents=True)
+    if how == "read-only":
+        plugin.data.mkdir(mode=0o555)
+    else:
+        plugin.data.touch()
+    for _ in range(2):
+        ended = plugin.fire_bound("SessionStart", "SessionStart-startup")
+        assert (ended.exit_code, ended.stderr) == (0, "")
+        assert list(ended.reply) == ["systemMessage"]
+        assert f"because {plugin.data} cannot be made or written" in ended.reply["systemMessage"]
+        assert "Give yourself write access to it" in ended.reply["systemMessage"]
+    for event, name in (("SessionStart", "SessionStart-compact"), ("Stop", "Stop")):
+        ended = plugin.fire_bound(event, name)
+        assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+    assert not plugin.calls
+
+
+def test_a_name_that_json_would_escape_is_left_out(plugin: Plugin, tmp_path: Path) -> None:
+    """Whatever the folder is called, the client can read what is said."""
+    (tmp_path / "file").touch()
+    for name in ('a "b"', "a\\b", "a\nb", "a\tb"):
+        plugin.extra = {"CLAUDE_PLUGIN_DATA": str(tmp_path / "file" / name)}
+        assert "because its data folder cannot be made" in plugin.fire("SessionStart").reply["systemMessage"]
+
+
+def test_a_lock_that_cannot_be_had_is_told_once(plugin: Plugin) -> None:
+    """At the next session start, like any other failure; it is tried at each."""
+    (plugin.data / "lock").mkdir(parents=True)
+    plugin.fire("SessionStart")
+    text = report(plugin)
+    assert text.startswith(f"Holdfast: the plugin's environment cannot be built in {plugin.data} ({plugin.data}/lock: ")
+    for _ in range(2):
+        assert plugin.fire("SessionStart").stdout == ""
+    (plugin.data / "lock").rmdir()
+    plugin.build()
 
 
 @pytest.mark.parametrize("python", ["none", "too old", "broken"])
@@ -471,6 +602,58 @@ def test_the_command_says_when_there_was_no_session_yet(plugin: Plugin) -> None:
     ended = plugin.cli("list", HOLDFAST_PLUGIN_DATA=None)
     assert (ended.exit_code, ended.stdout) == (1, "")
     assert "when a session of Claude Code starts" in ended.stderr
+
+
+def test_what_is_named_is_built_though_another_is_ready(plugin: Plugin) -> None:
+    """`--build` builds the folder it is told of; without one, the first that is not ready."""
+    plugin.build()
+    named = plugin.data.with_name("holdfast-named")
+    another = plugin.data.with_name("holdfast-other")
+    for folder in (named, another):
+        folder.mkdir()
+    said = plugin.cli("--build", HOLDFAST_PLUGIN_DATA=str(named))
+    assert said.stdout == f"The plugin's environment is ready: {named / plugin.environment.name}\n"
+    assert build.sound(named / plugin.environment.name)
+    said = plugin.cli("--build", HOLDFAST_PLUGIN_DATA=None)
+    assert said.stdout == f"The plugin's environment is ready: {another / plugin.environment.name}\n"
+    assert plugin.cli("--build", HOLDFAST_PLUGIN_DATA=None).exit_code == 0
+
+
+def test_another_plugins_folder_is_not_built_in(plugin: Plugin, tmp_path: Path) -> None:
+    """A hook of another plugin may call the command; what the client names then is not ours."""
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    plugin.data.mkdir(parents=True)
+    said = plugin.cli(
+        "list", CLAUDE_PLUGIN_ROOT=str(tmp_path), CLAUDE_PLUGIN_DATA=str(foreign), HOLDFAST_PLUGIN_DATA=None
+    )
+    assert said.exit_code == 0
+    assert not [*foreign.iterdir()]
+    assert build.sound(plugin.environment)
+
+
+def test_a_folder_that_a_session_could_not_make_is_made(plugin: Plugin) -> None:
+    """What stood in its place is gone: the command need not wait for the next session."""
+    assert plugin.cli("list").exit_code == 0
+    assert build.sound(plugin.environment)
+
+
+def test_the_doctor_fires_the_plugins_own_hooks(tmp_path: Path) -> None:
+    """Alone, its copy is all there is to run: nobody is sent to install."""
+    plugin = pluginhome.make(tmp_path, pluginhome.copy_of_plugin(tmp_path / "copy"))
+    plugin.add_python()
+    plugin.add_uv(real=True)
+    plugin.build()
+    ended = plugin.cli("doctor", "--fire", "--json")
+    told = json.loads(ended.stdout)
+    assert (ended.exit_code, told["problems"], told["notices"]) == (0, 0, 0), told
+    fired = {each["text"].partition(" ")[0]: each for each in told["findings"] if each["check"] == "fire"}
+    assert set(fired) == set(HOOKS)
+    assert {each["level"] for each in fired.values()} == {"ok"}
+    assert f"of the plugin in {plugin.root}: " in fired["PreCompact"]["text"]
+    assert "characters" in fired["PreCompact"]["text"]
+    (environment,) = [each["text"] for each in told["findings"] if each["check"] == "plugin"]
+    assert environment == f"the plugin in {plugin.root} answers, with its environment {plugin.environment}"
 
 
 def test_a_session_start_tells_the_command_where(plugin: Plugin) -> None:

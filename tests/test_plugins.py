@@ -137,6 +137,36 @@ def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Pro
     assert events(place) == {"Notification": None, "PreToolUse": "Read"}
 
 
+@pytest.mark.parametrize("match", ["Bash", "Agent|Bash", "mcp__.*", None])
+def test_a_second_install_beside_the_plugin_changes_nothing(project: Project, match: str | None) -> None:
+    """What was added beside it goes on being no more than the rest; with the handler the rest goes."""
+    handler("pre_tool_use", match)
+    place = target(project)
+    enable(place)
+    install.install(place)
+    first = events(place)["PreToolUse"]
+    assert upkeep.refresh(place.settings, project, loader.find(project)) == []
+    install.install(place)
+    assert events(place)["PreToolUse"] == first
+    if match == "Bash":
+        (paths.user_handlers() / "mine.py").unlink()
+        upkeep.refresh(place.settings, project, loader.find(project))
+        assert "PreToolUse" not in events(place)
+
+
+def test_what_was_registered_before_the_plugin_came_stays_whole(project: Project) -> None:
+    """Also where a handler of one's own wants another tool."""
+    handler("pre_tool_use", "Bash")
+    place = target(project)
+    install.install(place)
+    before = events(place)
+    settings = json.loads(place.settings.read_text())
+    enable(place)
+    write(place.settings, settings | json.loads(place.settings.read_text()))
+    install.install(place)
+    assert events(place) == before
+
+
 @pytest.mark.parametrize("how", ["off", "not installed", "no settings", "damaged", "of another", "gone"])
 def test_a_plugin_that_does_not_run_counts_for_nothing(project: Project, how: str, tmp_path: Path) -> None:
     """Disabled, enabled but not there, another one's hooks.json, or notes nobody can read."""
@@ -267,5 +297,6 @@ def test_what_is_covered_is_told_by_matchers() -> None:
         ("Bash|Read", "Read, Edit", {"PreToolUse": "Bash"}),
     )
     for wanted, known, left in cases:
-        assert plugins.remainder({"PreToolUse": wanted}, {"PreToolUse": known}, ()) == left
-    assert plugins.remainder({"PreToolUse": "Bash"}, {"PreToolUse": None}, ["PreToolUse"]) == {"PreToolUse": "Bash"}
+        assert plugins.remainder({"PreToolUse": wanted}, {"PreToolUse": known}, {}) == left
+    kept = {"PreToolUse": "Bash"}
+    assert plugins.remainder(kept, {"PreToolUse": None}, kept) == kept

@@ -20,6 +20,7 @@ COMMANDS = {
     "start": "Start a workflow.",
     "next": "Say what is to be done next, and begin it.",
     "done": "Complete the current phase and move on.",
+    "resume": "Claim a workflow for a session, and print what brings it back.",
     "update": "Change a workflow's phase, reading, reminders or context.",
     "list": "List the workflows of all formats.",
     "show": "Show one workflow.",

@@ -57,6 +57,9 @@ class Config(_Section):
     todos: Literal["tell", "off"] = Field(
         default="tell", description="Whether the model is told the to-do list to write when it changed."
     )
+    trail: bool = Field(
+        default=True, description="Whether what a session did is restored after a compaction where no workflow is."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least important lines that reach the log."
     )
@@ -180,7 +183,7 @@ def _is_table(annotation: object) -> bool:
 def _word(annotation: Any) -> str:
     if choices := [choice for choice in getattr(annotation, "__args__", ()) if isinstance(choice, str)]:
         return ", ".join(f'`"{choice}"`' for choice in choices)
-    words = {float: "number", list[str]: "list of texts", str | None: "text"}
+    words = {bool: "`true`, `false`", float: "number", list[str]: "list of texts", str | None: "text"}
     return words[annotation]
 
 

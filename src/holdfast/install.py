@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast import client, demand, installs, launcher, loader, plugins, settingsfile, skillcopy, trust
+from holdfast import client, demand, installs, launcher, loader, plugins, registered, settingsfile, skillcopy, trust
 from holdfast.installs import Install
 from holdfast.project import Project
 from holdfast.settingstext import SettingsText
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from holdfast.scopes import Target
     from holdfast.settingsfile import SettingsFile
 
-MODEL_VERBS = ("start", "next", "done", "update", "list", "show", "explain", "status", "hybrid phase", "hybrid todos")
+MODEL_VERBS = (
+    *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
+    *("hybrid phase", "hybrid todos"),
+)
 """What a model needs to keep a workflow; trusting, installing and reopening are for people."""
 
 ALLOW_RULES = tuple(f"Bash(holdfast {verb}:*)" for verb in MODEL_VERBS)
@@ -64,7 +67,7 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
             text.added.update(record.added)
         else:
             text.adopt(allowed)
-        wanted = plugins.remainder(wanted, plugin, text.registered)
+        wanted = plugins.remainder(wanted, plugin, text.matchers)
         text.register(wanted)
         allowed += [rule for rule in ALLOW_RULES if allow_cli and text.allow(rule)]
     install = dataclasses.replace(record, added=tuple(sorted(text.added)), allowed=tuple(allowed))
@@ -88,6 +91,21 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
         if skill:
             lines.append(_copy_skill(target, skill, record))
     return [*lines, *(f"program: {path}" for path in launcher.programs()), f"to undo: {target.undo}"]
+
+
+def recorded(target: Target) -> Install:
+    """Return what is known of an earlier install into `target`, an empty record where there was none.
+
+    Where its record was lost and our entries stand in the settings, the rules and the skill there that are as an
+    install writes them are taken for ours: else no uninstall would take them out. Raises StateError.
+    """
+    known = installs.get(target.real)
+    fresh = Install(target.real, target.scope, target.root)
+    if known is not None or not installs.unknown() or not any(entry.ours for entry in registered.entries(target)):
+        return known or fresh
+    digest = skillcopy.recognised(target.skill)
+    skill = target.skill if digest else None
+    return dataclasses.replace(fresh, allowed=ALLOW_RULES, skill=skill, skill_digest=digest)
 
 
 def preview(target: Target, *, allow_cli: bool = False) -> str:
@@ -136,7 +154,7 @@ def _wanted(target: Target, files: Sequence[HandlerFile], record: Install) -> di
 
 def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
     """Return the record to install with: what is known, the installed client, and what this project wants."""
-    known = installs.get(target.real) or Install(target.real, target.scope, target.root)
+    known = recorded(target)
     everything = target.scope != "project" and client.knows_all_events()
     there = {root: wishes for root, wishes in known.projects.items() if installs.is_there(root)}
     known = dataclasses.replace(known, scope=target.scope, root=target.root, everything=everything, projects=there)

@@ -79,15 +79,25 @@ def held() -> AbstractContextManager[None]:
 
 def load() -> dict[str, Install]:
     """Return every install by the settings file's real path; what cannot be read is logged and counts as none."""
-    try:
-        rows = document.load(_file()).data.get("installs")
-    except MissingError:
-        return {}
-    except StateError as error:
-        log.write("warning", f"{error}; nothing can be restored from it")
-        return {}
-    found = {name: _install(row) for name, row in rows.items()} if isinstance(rows, dict) else {}
-    return {name: install for name, install in found.items() if install}
+    found, lost = _read()
+    if lost:
+        log.write("warning", f"{lost}; nothing can be restored from it")
+    return found
+
+
+def lost() -> str:
+    """Say why the record does not tell all that was installed: a part cannot be read. Empty if it does."""
+    return _read()[1]
+
+
+def unknown() -> str:
+    """Say why an install may be in no record: as `lost`, or an earlier record was set aside. Empty if none may."""
+    return lost() or next((f"{each} is broken" for each in set_aside()), "")
+
+
+def set_aside() -> list[Path]:
+    """Return the broken records that were set aside, the oldest first."""
+    return sorted(file().parent.glob(f"{file().name}.corrupt-*"))
 
 
 def get(settings: Path) -> Install | None:
@@ -115,19 +125,32 @@ def is_there(root: str) -> bool:
     return Path(root).is_dir()
 
 
-def _file() -> Path:
+def file() -> Path:
+    """Return where the record lies."""
     return paths.state_dir() / "installs.json"
 
 
-def _save(installs: dict[str, Install]) -> None:
+def _read() -> tuple[dict[str, Install], str]:
+    """Return what the record tells, and why that may not be all."""
     try:
-        document.load(_file())
+        data = document.load(file()).data
     except MissingError:
-        pass
-    except StateError:
-        document.set_aside(_file())
+        return {}, ""
+    except StateError as error:
+        return {}, str(error)
+    rows = data.get("installs")
+    if not isinstance(rows, dict):
+        return {}, f'{file()}: "installs" {"must be an object" if "installs" in data else "is missing"}'
+    found = {name: _install(row) for name, row in rows.items()}
+    broken = next((f'{file()}: "installs.{name}" is no record of an install' for name in found if not found[name]), "")
+    return {name: install for name, install in found.items() if install}, broken
+
+
+def _save(installs: dict[str, Install]) -> None:
+    if lost():  # what it holds may yet be wanted
+        document.set_aside(file())
     rows = {name: _row(install) for name, install in installs.items()}
-    document.save(_file(), {"version": 1, "installs": rows}, mode=0o600)
+    document.save(file(), {"version": 1, "installs": rows}, mode=0o600)
 
 
 def _row(install: Install) -> dict[str, Any]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import installs, registration, scopes, settingsfile
+from holdfast.errors import HoldfastError, StateError
+from holdfast.settingstext import SettingsText
 from holdfast.state import document
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from holdfast.scopes import Target
 
 _PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
+_ENTRYPOINT = "dispatch.py"
+_LONGEST = 1024 * 1024  # bytes of a file that may be our entrypoint
 _ALIKE = re.compile(r"\bholdfast\b.*\b(?:dispatch|run)\b|\bdispatch\.py\b.*\bholdfast\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -87,6 +92,15 @@ def read(path: Path) -> dict[str, Any]:
     return document.parse(path, file.raw, 0.0).data
 
 
+def misshapen(target: Target) -> str:
+    """Say what keeps an install from editing a settings file that can be read; empty where nothing does."""
+    try:
+        SettingsText(settingsfile.read(target.real).text)
+    except HoldfastError as error:
+        return str(error)
+    return ""
+
+
 def entries(target: Target) -> list[Entry]:
     """Return the commands of a settings file that run Holdfast, in their order. Raises StateError."""
     return list(_entries(target, read(target.settings).get("hooks")))
@@ -100,6 +114,31 @@ def _entries(target: Target, hooks: Any) -> Iterator[Entry]:
             matcher = group.get("matcher") if isinstance(group, dict) else None
             for hook in listed if isinstance(listed, list) else ():
                 command = hook.get("command") if isinstance(hook, dict) else None
-                if isinstance(command, str) and (registration.ours(command) or _ALIKE.search(command)):
+                if isinstance(command, str) and _runs_holdfast(command, target.root):
                     chosen = matcher if isinstance(matcher, str) else None
                     yield Entry(target, event, chosen, hook, registration.ours(command))
+
+
+def _runs_holdfast(command: str, root: Path) -> bool:
+    """Tell whether a command runs Holdfast: by its words, or by the file that it runs, wherever that lies."""
+    if registration.ours(command) or _ALIKE.search(command):
+        return True
+    if _ENTRYPOINT not in command:
+        return False
+    try:
+        words = shlex.split(command.replace(";", " ; "))
+    except ValueError:  # a quote that is never closed: no shell runs it
+        return False
+    return any(_is_entrypoint(word, root) for word in words if word.endswith(_ENTRYPOINT))
+
+
+def _is_entrypoint(word: str, root: Path) -> bool:
+    """Tell whether a word of a command is the path of our entrypoint, or of a copy of it."""
+    homes = {"HOME": str(Path.home()), "CLAUDE_PROJECT_DIR": str(root)}
+    named = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda found: homes.get(found[1] or found[2], found[0]), word)
+    path = root / (str(Path.home()) + named[1:] if named.startswith("~/") else named)
+    try:
+        text = document.read(path, _LONGEST)[0]
+    except StateError:
+        return False
+    return b"holdfast" in text

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
-from holdfast.events import EVENTS
+from holdfast.events import EVENTS, model
 from holdfast.matching import TOOL_EVENTS, alternatives, selects_all
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ NO_MATCHER = frozenset(
     }
 )
 """Events without a field a matcher could test (client fact §4.2)."""
+
+LEAST_SECONDS = 5.0
+"""What a handler may take by default: a time limit below that cuts off answers that come in time for us."""
 
 EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})
 """Events that know no JSON decision: exit code 2 is the only way to say no (client fact §1.3)."""
@@ -110,6 +113,16 @@ def ours(text: str) -> bool:
     A command of ours begins with the launcher's path; one that merely mentions it somewhere is somebody else's.
     """
     return _OURS.match(text) is not None
+
+
+def cuts_off(event: str, limit: object) -> bool:
+    """Tell whether the `timeout` that stands beside a command of ours is too short for its answers, or no number.
+
+    Where the client itself waits for less, as long as it waits is enough (client fact §4.4).
+    """
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)):
+        return True
+    return limit < min(LEAST_SECONDS, model(event).deadline if event in EVENTS else LEAST_SECONDS)
 
 
 def group(event: str, matcher: str | None, command: Callable[[str], str] = command) -> dict[str, Any]:

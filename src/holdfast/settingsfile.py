@@ -88,12 +88,26 @@ def replace(file: SettingsFile, text: str) -> Path | None:
     return backup
 
 
+def backups(path: Path) -> list[Path]:
+    """Return the backups of a settings file (its real path) that are there, the oldest first."""
+    try:
+        listed = sorted((paths.state_dir() / "backups").iterdir())
+    except OSError:
+        return []
+    return [each for each in listed if each.name.startswith(f"{path.name}.") and _mark(path) in each.name]
+
+
+def _mark(path: Path) -> str:
+    """Return what tells the backups of one file from those of others of its name."""
+    return f"-{sha256(os.fsencode(path))[:8]}"
+
+
 def _back_up(path: Path, raw: bytes) -> Path:
     try:
         folder = paths.ensure_private(paths.state_dir() / "backups")
     except OSError as error:
         raise StateError(path, f"cannot be backed up: {error}; nothing was written") from error
-    name = f"{path.name}.{file_stamp()}-{sha256(os.fsencode(path))[:8]}"
+    name = f"{path.name}.{file_stamp()}{_mark(path)}"
     place, number = folder / name, 1
     while os.path.lexists(place):
         number += 1

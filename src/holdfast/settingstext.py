@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.matching import selects_all
-from holdfast.registration import NO_MATCHER, command, group, ours
+from holdfast.registration import NO_MATCHER, command, cuts_off, group, ours
 from holdfast.state.jsonedit import Editor
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class SettingsText:
     def registered(self) -> list[str]:
         """The events that have an entry of ours."""
         return [event for event in self._editor.keys(_HOOKS) if self._spots(event)]
+
+    @property
+    def matchers(self) -> dict[str, object]:
+        """The events that have an entry of ours, with the matcher of the first; None for every value."""
+        return {event: self._matcher(event, self._spots(event)[0]) for event in self.registered}
 
     @property
     def silenced(self) -> bool:
@@ -148,7 +153,7 @@ class SettingsText:
         self.changes.append(f"{event}: registered{_words(event, matcher)}")
 
     def _update(self, event: str, spot: _Spot, matcher: str | None) -> None:
-        """Bring the one entry of ours up to date, span by span, so that a time limit set by hand stays."""
+        """Bring the one entry of ours up to date, span by span: a time limit set by hand stays if it is long enough."""
         if not _same(event, self._matcher(event, spot), matcher):
             self._set_matcher((*_HOOKS, event, spot.group), matcher)
             self.changes.append(f"{event}: matcher changed{_words(event, matcher)}")
@@ -156,6 +161,12 @@ class SettingsText:
         if self._editor.value(steps) != command(event):
             self._editor.replace(steps, command(event))
             self.changes.append(f"{event}: command brought up to date")
+        limit = (*steps[:-1], "timeout")
+        node = self._editor.node(limit)
+        if node is not None and cuts_off(event, self._editor.value(limit)):
+            said = self.text[node.start : node.end]
+            self._editor.remove(limit)
+            self.changes.append(f"{event}: time limit of {said} s taken out, it would cut answers off")
 
     def _set_matcher(self, steps: tuple[str | int, ...], matcher: str | None) -> None:
         present = self._editor.node((*steps, "matcher")) is not None

@@ -48,6 +48,12 @@ def copy(source: bytes, place: Path, known_digest: str) -> Copied:
     return Copied(True, digest, f"skill: {place}")
 
 
+def recognised(place: Path) -> str:
+    """Return the SHA-256 of what lies at `place` if it is the skill as shipped, else nothing. Raises StateError."""
+    present = _digest(place)
+    return present if present and present == sha256(shipped()) else ""
+
+
 def remove(place: Path, known_digest: str) -> str:
     """Remove our copy at `place` unless somebody changed it, and return a sentence that says what was done."""
     present = _digest(place)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import installs, launcher, settingsfile, skillcopy
+from holdfast import installs, launcher, registered, scopes, settingsfile, skillcopy
 from holdfast.errors import StateError
 from holdfast.install import ALLOW_RULES
 from holdfast.settingstext import SettingsText
 from holdfast.state import atomic, document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from holdfast.installs import Install
     from holdfast.scopes import Target
     from holdfast.settingsfile import SettingsFile
@@ -20,16 +25,68 @@ def uninstall(target: Target) -> list[str]:
     """Take Holdfast out of one settings file and, after the last one, off this machine; return lines that say what.
 
     A file nobody changed since our install becomes byte for byte what it was before; otherwise only our own entries
-    go. Raises StateError; the file is then as it was.
+    go. Where the record of the install was lost, what is recognised as ours goes, and what only the record knew is
+    said. Raises StateError; the file is then as it was.
     """
     with installs.held():
         record = installs.get(target.real)
+        unknown = installs.unknown() if record is None else ""
+        kept, had = settingsfile.backups(target.real), bool(unknown) and _has_ours(target)
         lines = [_take_back(target, record)]
         if record is not None and record.skill is not None:
             lines.append(skillcopy.remove(record.skill, record.skill_digest))
-        if installs.forget(target.real):
-            return [*lines, "the launcher stays, other settings still name it"]
-        return [*lines, *(f"removed {path}" for path in launcher.remove())]
+        if had:
+            lines += [_unknown(target, unknown, kept), *_unrecorded_skill(target.skill)]
+        if installs.forget(target.real) or (unknown and _others(target)):
+            lines.append("the launcher stays, other settings still name it")
+        else:
+            removed = [f"removed {path}" for path in launcher.remove()]
+            doubt = "whether other settings name the launcher is not known; where they do, install into them again"
+            lines += [*removed, *([doubt] if removed and unknown else [])]
+        return [*lines, *(_left() if had else [])]
+
+
+def _unknown(target: Target, why: str, kept: Sequence[Path]) -> str:
+    """Say what only the lost record knew of a settings file, and what may help a person."""
+    copy = f"the oldest copy kept of it: {kept[0]}" if kept else "no copy of it was kept"
+    return f"what {target.settings} was before the install is not known, for the record cannot be read ({why}); {copy}"
+
+
+def _unrecorded_skill(place: Path) -> list[str]:
+    """Remove a skill that nobody but us can have put there as it is, and say what is left."""
+    if not os.path.lexists(place):
+        return []
+    try:
+        digest = skillcopy.recognised(place)
+    except StateError:
+        digest = ""
+    if digest:
+        return [skillcopy.remove(place, digest)]
+    return [f"skill: {place} was left as it is: it is not this version's, and whose it is is not known"]
+
+
+def _others(target: Target) -> bool:
+    """Tell whether another settings file that a session here reads registers our launcher."""
+    names: tuple[scopes.Scope, ...] = ("user", "project", "local")
+    others = [scopes.target(name, target.root) for name in names]
+    return any(_has_ours(other) for other in others if other.real != target.real)
+
+
+def _has_ours(target: Target) -> bool:
+    """Tell whether an entry of ours stands in a settings file; where it cannot be read none is known of."""
+    try:
+        return any(entry.ours for entry in registered.entries(target))
+    except StateError:
+        return False
+
+
+def _left() -> list[str]:
+    """Name the records that could not be read, which stay."""
+    left = [*([installs.file()] if installs.lost() else []), *installs.set_aside()]
+    return [
+        f"{each} was left as it is; when nothing of Holdfast's is installed any more: rm {shlex.quote(str(each))}"
+        for each in left
+    ]
 
 
 def _take_back(target: Target, record: Install | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast import demand, installs, loader, log, paths, plugins, scopes, settingsfile
 from holdfast.errors import HoldfastError
 from holdfast.events import OLDEST_CLIENT_EVENTS
-from holdfast.install import Plan, carry_out, plan
+from holdfast.install import Plan, carry_out, plan, recorded
 from holdfast.installs import Install
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) 
     Raises StateError for a file that cannot be read or is not the JSON that settings are.
     """
     target = scopes.target_of(settings, project.root)
-    record = installs.get(target.real)
-    if record is None:
-        record = Install(target.real, target.scope, project.root)
+    record = recorded(target)
     target = dataclasses.replace(target, scope=record.scope)
     return plan(target, files, record.with_project(project.root, demand.of_project(files)))
 
@@ -83,7 +81,7 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     here = [planned_for(scopes.target(scope, project.root).settings, project, files) for scope in _PERSONAL]
     if any(planned.had_ours for planned in here):
         return []
-    left = plugins.remainder(demand.personal(files, OLDEST_CLIENT_EVENTS), plugins.own(), ())
+    left = plugins.remainder(demand.personal(files, OLDEST_CLIENT_EVENTS), plugins.own(), {})
     if not left:
         return []
     program = paths.plugin_root() / "bin" / "holdfast"

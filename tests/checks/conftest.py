@@ -8,8 +8,10 @@ import pytest
 
 from holdfast import client
 from holdfast.checks import switches
+from tests import permissions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -27,3 +29,10 @@ def root(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     (folder / ".claude").mkdir(parents=True)
     return folder
+
+
+@pytest.fixture
+def anybody() -> Iterator[None]:
+    """Permissions count, whoever runs the tests."""
+    with permissions.counting():
+        yield

@@ -63,6 +63,24 @@ def test_a_check_that_fails_costs_only_itself(
     assert good == Finding("ok", "x", check="good")
 
 
+@pytest.mark.usefixtures("anybody")
+def test_a_check_that_was_refused_says_what_opens_it(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No finding is without a remedy."""
+    shut = tmp_path / "shut"
+    shut.mkdir(0o000)
+    errors = [PermissionError(13, "Permission denied", str(shut / "x")), StateError(shut / "x", "is odd")]
+    errors += [StateError(tmp_path / "open", "is odd"), OSError("whatever")]
+    modules = {f"holdfast.checks.{number}": broken(error) for number, error in enumerate(errors)}
+    monkeypatch.setattr(checks, "import_module", modules.__getitem__)
+
+    found = list(checks.run(Project.open(root), ("0", "1", "2", "3")))
+
+    opened = f"chmod u+rwx {shut}"
+    assert [each.remedy for each in found] == [opened, opened, f"look at {tmp_path / 'open'}", "holdfast status"]
+
+
 def test_what_can_be_mended_is_mended() -> None:
     """Each fix says what it did; one that finds nothing left to do says nothing, one that fails says why."""
 

@@ -62,3 +62,24 @@ def test_a_file_in_the_folders_place_is_the_folders_check(root: Path) -> None:
     (root / ".claude").touch()
     write(paths.user_config(), "oops = 1\n")
     assert [found.level for found in examine("configuration", root)] == ["problem"]
+
+
+@pytest.mark.usefixtures("anybody")
+@pytest.mark.parametrize("mine", [True, False])
+def test_a_file_that_is_closed_to_us_is_opened(root: Path, mine: bool) -> None:
+    """Nobody is sent to correct what may be right."""
+    file = write(paths.user_config() if mine else paths.project_config(root), 'format = "hybrid"\n')
+    file.chmod(0o000)
+    found = only("configuration", root, "problem")
+    assert (found.text, found.remedy) == (f"{file}: cannot be read: Permission denied", f"chmod u+rw {file}")
+    obey(found, root)
+    healthy("configuration", root)
+
+
+@pytest.mark.usefixtures("anybody")
+@pytest.mark.parametrize("mine", [True, False])
+def test_a_closed_folder_is_the_folders_check(root: Path, mine: bool) -> None:
+    """Told once, and nothing is said of what cannot be seen."""
+    file = write(paths.user_config() if mine else paths.project_config(root), 'format = "hybrid"\n')
+    file.parent.chmod(0o000)
+    assert examine("configuration", root) == []

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock
+from holdfast import clock, paths
 from holdfast.project import Project
 from holdfast.survival import seals, sessions
-from tests.doctoring import examine, healthy, only
+from tests.doctoring import examine, healthy, obey, only
 from tests.handmade import ME, OTHER, workflow
 
 if TYPE_CHECKING:
@@ -66,7 +66,16 @@ def test_what_was_saved_and_restored_is_counted(root: Path, past: Past) -> None:
     """Of the last five."""
     for _ in range(7):
         past.compaction()
-    assert "5 of the last 5 compaction(s)" in healthy("deliveries", root)
+    said = healthy("deliveries", root)
+    assert "SessionStart answered 5 of the last 5 compaction(s) with a workflow with its guidance" in said
+
+
+def test_what_the_ledger_knows_is_no_delivery(root: Path, past: Past) -> None:
+    """A claimed seal says that the reply was written; what the model got stands in the transcript."""
+    past.compaction()
+    said = healthy("deliveries", root)
+    assert "whether the model got it is not confirmed" in said
+    assert not any(word in said for word in ("delivered", "followed", "came back", "given back"))
 
 
 def test_guidance_that_did_not_follow(root: Path, past: Past) -> None:
@@ -74,7 +83,7 @@ def test_guidance_that_did_not_follow(root: Path, past: Past) -> None:
     past.compaction()
     past.compaction(restored=False)
     found = only("deliveries", root, "notice")
-    assert "1 of the last 2 compaction(s) were announced and no guidance followed" in found.text
+    assert "1 of the last 2 compaction(s) were announced and SessionStart restored nothing after them" in found.text
     assert f"in session {ME[:8]}" in found.text
     assert found.remedy == "holdfast doctor --fire"
 
@@ -125,4 +134,20 @@ def test_without_a_ledger_that_can_be_used_nothing_is_known(root: Path, past: Pa
     past.project.ledger_file.write_bytes(b"junk" * 2000)
     found = only("deliveries", root, "notice")
     assert "nothing is known of compactions" in found.text
+    assert found.remedy == "holdfast doctor --fix"
     assert len(examine("deliveries", root)) == 1
+
+
+@pytest.mark.usefixtures("anybody")
+def test_what_opens_the_ledger_is_the_remedy(root: Path, past: Past) -> None:
+    """Also where the ledger cannot be reached, and `--fix` would mend nothing."""
+    past.compaction()
+    past.project.close()
+    state = paths.state_dir()
+    for folder in (past.project.ledger_file.parent, state.parent):
+        folder.chmod(0o000)
+        found = only("deliveries", root, "notice")
+        assert "nothing is known of compactions" in found.text
+        assert found.remedy == f"chmod u+rwx {folder}"
+        obey(found, root)
+        healthy("deliveries", root)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import install, launcher, paths, scopes
 from holdfast.checks import fire
+from tests import pluginhome
 from tests.doctoring import examine, obey, only
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from holdfast.plugins import Copy
     from holdfast.scopes import Target
 
 
@@ -164,3 +165,83 @@ def test_the_same_command_in_two_files_is_run_once(target: Target, root: Path) -
     (root / ".claude" / "settings.local.json").write_text("{")
     events = [each.text.partition(" ")[0] for each in examine("fire", root)]
     assert len(events) == len(set(events))
+
+
+# --- the plugin's hooks -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    """The plugin, installed, enabled and ready."""
+    return pluginhome.enable(pluginhome.copy_of_plugin(tmp_path / "the plugin"))
+
+
+def test_the_plugins_hooks_are_fired(copy: Copy, root: Path, home: Path) -> None:
+    """Alone they are all there is: each answers, nobody is sent to install, and nothing is written."""
+
+    def seen() -> dict[str, int]:
+        return {str(path): path.lstat().st_mtime_ns for top in (root, home) for path in sorted(top.rglob("*"))}
+
+    before = seen()
+    found = examine("fire", root)
+
+    assert seen() == before
+    assert {(each.level, each.remedy) for each in found} == {("ok", "")}, found
+    assert [each.text.partition(" ")[0] for each in found] == [
+        "PreCompact",
+        "SessionStart",
+        *[event for event in copy.registered() if event not in ("PreCompact", "SessionStart")],
+    ]
+    said = {each.text.partition(" ")[0]: each.text for each in found}
+    for event, name in (("PreCompact", "PreCompact-manual"), ("SessionStart", "SessionStart-compact")):
+        assert said[event].startswith(f"{event} ({name}) of the plugin holdfast@holdfast: ")
+        assert "characters" in said[event]
+
+
+def test_beside_the_settings_both_are_fired(target: Target, root: Path, tmp_path: Path) -> None:
+    """Each by itself: of one firing that both hear of only one would be answered."""
+    copy = pluginhome.enable(pluginhome.copy_of_plugin(tmp_path / "plugin"))
+    found = examine("fire", root)
+    assert {each.level for each in found} == {"ok"}, found
+    assert sum("of the plugin" in each.text for each in found) == len(copy.registered())
+    assert len(found) == len(copy.registered()) + len(json.loads(target.settings.read_text())["hooks"])
+
+
+def test_a_hook_of_the_plugins_gets_what_the_client_sets(copy: Copy, root: Path, tmp_path: Path) -> None:
+    """The plugin's folder and its data folder; and no other folder of the user's is its home."""
+    file = copy.root / "plugin" / "run.sh"
+    file.write_text(
+        f'echo "$1 $CLAUDE_PLUGIN_ROOT|$CLAUDE_PLUGIN_DATA|$CLAUDE_PROJECT_DIR|$HOME" >> {tmp_path}/seen\n'
+        + file.read_text()
+    )
+    assert {each.level for each in examine("fire", root)} == {"ok"}
+    lines = (tmp_path / "seen").read_text().splitlines()
+    assert [line.partition(" ")[0] for line in lines][:2] == ["PreCompact", "SessionStart"]
+    assert {line.partition(" ")[2].partition("|")[0] for line in lines} == {str(copy.root)}
+    assert {line.split("|")[1] for line in lines} == {str(copy.data)}
+    assert not [line for line in lines if str(root) in line or f"|{Path.home()}" in line.replace(str(copy.data), "")]
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("echo hello", "it prints plain text, which goes nowhere: 'hello\\n'"),
+        ("exit 0", "it ended with 0, but no handler was reached"),
+    ],
+)
+def test_what_a_hook_of_the_plugins_does_wrong_is_named(copy: Copy, root: Path, program: str, words: str) -> None:
+    """With the event and the file that registers it."""
+    hooks = json.loads((copy.root / "hooks" / "hooks.json").read_text())
+    (copy.root / "hooks" / "hooks.json").write_text(json.dumps({"hooks": {"Stop": hooks["hooks"]["Stop"]}}))
+    (copy.root / "plugin" / "run.sh").write_text(f"{program}\n")
+    found = only("fire", root, "problem")
+    assert found.text == f"Stop (Stop), registered in {copy.root}/hooks/hooks.json: {words}"
+
+
+def test_without_an_environment_no_hook_of_the_plugins_is_run(root: Path, tmp_path: Path) -> None:
+    """Its first event would begin to build one; and an install is not what is missing."""
+    copy = pluginhome.enable(pluginhome.copy_of_plugin(tmp_path / "plugin"), ready=False)
+    found = only("fire", root, "notice")
+    assert found.text.startswith("the hooks of the plugin holdfast@holdfast were not run: it has no environment")
+    assert found.remedy == "holdfast doctor"
+    assert not copy.data.exists()

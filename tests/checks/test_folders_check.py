@@ -22,17 +22,17 @@ OWN = [paths.config_dir, paths.state_dir, programs]
 PLACES = [".claude", ".claude/state", ".claude/holdfast", "untracked", "untracked/workflow-state"]
 
 
+def _access(path: str | Path, wanted: int) -> bool:
+    try:
+        return (Path(path).stat().st_mode >> 6) & wanted == wanted
+    except OSError:
+        return False
+
+
 @pytest.fixture(autouse=True)
 def by_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     """Permissions count as for anybody, also when root runs the tests."""
-
-    def access(path: str | Path, wanted: int) -> bool:
-        try:
-            return (Path(path).stat().st_mode >> 6) & wanted == wanted
-        except OSError:
-            return False
-
-    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr(os, "access", _access)
 
 
 def mode(path: Path) -> int:
@@ -240,4 +240,42 @@ def test_a_disk_that_does_not_count_inodes_is_not_full(root: Path, monkeypatch: 
     """Some say 0 of 0."""
     disk = SimpleNamespace(f_bavail=10**9, f_frsize=1024, f_files=0, f_favail=0)
     monkeypatch.setattr(os, "statvfs", lambda place: disk)
+    healthy("folders", root)
+
+
+@pytest.mark.parametrize("bits", [0o000, 0o600])
+def test_a_folder_above_that_cannot_be_entered(
+    root: Path, monkeypatch: pytest.MonkeyPatch, anybody: None, bits: int
+) -> None:
+    """It is named once for all that lies below it, with the command that opens it; it is not --fix's to change."""
+    monkeypatch.setattr(os, "access", _access)
+    for place in OWN:
+        paths.ensure_private(place())
+    above = Path.home() / ".local"
+    above.chmod(bits)
+
+    found = only("folders", root, "problem")
+
+    assert found.text == f"{paths.state_dir()} cannot be reached: {above} cannot be entered"
+    assert (found.remedy, found.fix) == (f"chmod u+rwx {above}", None)
+    obey(found, root)
+    healthy("folders", root)
+
+
+@pytest.mark.parametrize("name", [*PLACES, "untracked/workflow-state/x"])
+def test_a_folder_of_the_project_that_cannot_be_entered(
+    root: Path, monkeypatch: pytest.MonkeyPatch, anybody: None, name: str
+) -> None:
+    """Command and --fix open it."""
+    monkeypatch.setattr(os, "access", _access)
+    folder = root / name
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o000)
+
+    found = only("folders", root, "problem")
+
+    assert found.text == f"{folder} cannot be entered"
+    assert mend("folders", root) == [f"made {folder} writable for you"]
+    folder.chmod(0o000)
+    obey(found, root)
     healthy("folders", root)

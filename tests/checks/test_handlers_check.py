@@ -134,3 +134,34 @@ def holdfast_trusts(root: Path, file: Path) -> None:
     from holdfast import trust
 
     trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})
+
+
+@pytest.mark.usefixtures("anybody")
+def test_a_handler_that_is_closed_to_us_is_opened(root: Path, mine: Path) -> None:
+    """Nobody is sent to correct what may be sound, or to trust what is; it is told once."""
+    write(mine).chmod(0o000)
+    found = only("handlers", root, "problem")
+    assert (found.text, found.remedy) == (f"{mine} cannot be read, so it does not run", f"chmod u+rw {mine}")
+    obey(found, root)
+    healthy("handlers", root)
+
+    file = write(paths.project_handlers(root) / "theirs.py")
+    holdfast_trusts(root, file)
+    healthy("handlers", root)
+    file.chmod(0o000)
+    found = only("handlers", root, "problem")
+    assert (found.text, found.remedy) == (f"{file} cannot be read, so it does not run", f"chmod u+rw {file}")
+    obey(found, root)
+    healthy("handlers", root)
+
+
+@pytest.mark.usefixtures("anybody")
+def test_a_folder_of_handlers_that_is_closed_to_us(root: Path) -> None:
+    """None of its files is found otherwise; the user's own folder is the folders check's matter."""
+    folder = write(paths.project_handlers(root) / "theirs.py").parent
+    write(paths.user_handlers() / "mine.py").parent.chmod(0o000)
+    folder.chmod(0o000)
+    found = only("handlers", root, "problem")
+    assert (found.text, found.remedy) == (f"{folder} cannot be read, so no handler in it runs", f"chmod u+rwx {folder}")
+    obey(found, root)
+    assert only("handlers", root, "notice").text.startswith(f"{folder / 'theirs.py'} is not trusted")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -135,6 +137,7 @@ def test_one_that_is_closed(
     assert found.text == f"{file} cannot be {words}, so nothing is remembered"
     obey(found, root)
     assert file.stat().st_mode & 0o600 == 0o600
+    file.chmod(0o444)
     assert found.fix is not None
     assert found.fix() == f"made {file} readable and writable for you"
     assert file.stat().st_mode & 0o777 == 0o600
@@ -175,3 +178,82 @@ def test_a_ledger_that_is_busy_is_not_damaged(root: Path, file: Path, monkeypatc
         assert [each.level for each in found] in ([], ["notice"])
         assert mend("ledger", root) == []
     assert file.exists()
+
+
+@pytest.mark.usefixtures("anybody")
+@pytest.mark.parametrize("bits", [0o500, 0o400, 0o000])
+def test_a_folder_that_cannot_be_written_is_no_damage(root: Path, file: Path, bits: int) -> None:
+    """A sound ledger is never set aside for it: the folder is named, with the command that opens it."""
+    held = file.read_bytes()
+    file.parent.chmod(bits)
+
+    found = only("ledger", root, "problem")
+
+    assert "damaged" not in found.text
+    verb = "written" if bits == 0o500 else "entered"
+    assert found.text == f"{file.parent} cannot be {verb}, so nothing is remembered in {file}"
+    assert found.remedy == f"chmod u+rwx {file.parent}"
+    assert found.fix is None  # the folders check has it
+    obey(found, root)
+    assert file.read_bytes() == held
+    assert remembered(root) == ["s1"]
+
+
+@pytest.mark.parametrize("code", ["SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_FULL"])
+def test_what_sqlite_cannot_do_now_is_no_damage(
+    root: Path, file: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    """Only what SQLite itself calls damaged is set aside."""
+
+    def refuse(*given: object, **options: object) -> object:
+        error = sqlite3.OperationalError("not now")
+        error.sqlite_errorname = code
+        raise error
+
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+    found = next(iter(check._content(file)))
+    assert (found.level, found.fix) == ("problem", None)
+    assert "not now" in found.text
+    assert found.remedy
+
+
+def crash_while_open(file: Path) -> None:
+    """Leave a write-ahead log beside the ledger, as a process does that is killed."""
+    script = f"""
+import os, sqlite3
+ledger = sqlite3.connect({str(file)!r})
+ledger.execute("UPDATE sessions SET client = 'x'")
+ledger.commit()
+os.kill(os.getpid(), 9)
+"""
+    subprocess.run([sys.executable, "-c", script], check=False)
+    assert file.with_name(file.name + "-wal").stat().st_size > 0
+
+
+@pytest.mark.usefixtures("anybody")
+@pytest.mark.parametrize("suffixes", [("-wal",), ("-shm",), ("-wal", "-shm"), ("", "-wal", "-shm")])
+def test_what_lies_beside_it_must_be_writable_too(root: Path, file: Path, suffixes: tuple[str, ...]) -> None:
+    """Command and --fix open all of them, and the ledger can be written."""
+    crash_while_open(file)
+    shut = [file.with_name(file.name + suffix) for suffix in suffixes]
+    for each in shut:
+        each.chmod(0o400)
+
+    found = only("ledger", root, "problem")
+
+    assert found.text == f"{' and '.join(map(str, shut))} cannot be written, so nothing is remembered"
+    obey(found, root)
+    healthy("ledger", root)
+    for each in shut:
+        each.chmod(0o400)
+    assert mend("ledger", root) == [f"made {' and '.join(map(str, shut))} readable and writable for you"]
+    assert remembered(root) == ["s1"]
+
+
+def test_a_ledger_of_somebody_else_is_not_ours_to_open(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a run with sudo: chmod would fail."""
+    file.chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda path, wanted: str(path) != str(file) or not wanted & os.W_OK)
+    monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
+    found = only("ledger", root, "problem")
+    assert (found.remedy, found.fix) == (f'sudo chown "$(id -un)" {file}', None)

@@ -180,3 +180,17 @@ def test_what_another_projects_install_needs_is_looked_at_too(root: Path, tmp_pa
     assert f"{other.settings} registers it for" in found.text
     obey(found, root)
     healthy("programs", root)
+
+
+@pytest.mark.usefixtures("anybody")
+def test_what_lies_in_a_closed_folder_no_install_mends(installed: Path, root: Path) -> None:
+    """The folder is to be opened; a closed program in an open one is written anew."""
+    installed.chmod(0o000)
+    assert only("programs", root, "problem").remedy == "holdfast install --scope user"
+    obey(only("programs", root, "problem"), root)
+    share = installed.parent.parent
+    share.chmod(0o000)
+    found = [each for each in examine("programs", root) if each.level != "ok"]
+    assert {(each.level, each.remedy, each.fix) for each in found} == {("problem", f"chmod u+rwx {share}", None)}
+    obey(found[0], root)
+    assert installed.exists()

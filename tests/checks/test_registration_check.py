@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import client, install, installs, loader, paths, registered, registration, scopes, skillcopy
+from holdfast import client, install, installs, loader, paths, plugins, registered, registration, scopes, skillcopy
 from holdfast.errors import StateError
 from holdfast.events import EVENTS
 from holdfast.project import Project
+from tests import pluginhome
 from tests.doctoring import examine, healthy, mend, obey, only
+from tests.processes import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.checks import Finding
     from holdfast.scopes import Scope, Target
 
 STOP = "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_{event}(event): ...\n"
@@ -395,3 +398,178 @@ def test_nothing_is_loaded_to_compare(root: Path) -> None:
     assert loader.find(Project.open(root))
     put(root)
     healthy("registration", root)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"hooks": []}', '"hooks" must be an object but is an array'),
+        ('{"hooks": {"Stop": {}}}', '"hooks.Stop" must be an array but is an object'),
+        ('{"permissions": []}', '"permissions" must be an object but is an array'),
+    ],
+)
+def test_where_nothing_can_be_registered_an_install_is_no_remedy(root: Path, content: str, words: str) -> None:
+    """It would be refused: the field is named, to be corrected first."""
+    target = scopes.target("user", root)
+    target.settings.parent.mkdir(exist_ok=True)
+    target.settings.write_text(content)
+
+    found = only("registration", root, "problem")
+
+    assert words in found.text
+    assert found.remedy == f"correct {target.settings}, then: holdfast install"
+    with pytest.raises(StateError, match="must be an"):
+        install.install(target)
+    target.settings.write_text("{}")
+    assert only("registration", root, "problem").remedy == "holdfast install"
+
+
+@pytest.mark.parametrize(("event", "limit"), [("Stop", 1), ("Stop", 4.5), ("SessionEnd", 1), ("SessionStart", "9")])
+def test_a_time_limit_that_cuts_answers_off(root: Path, event: str, limit: object) -> None:
+    """The client throws away what comes later; an install and --fix take the limit out, and leave a longer one."""
+    target = put(root)
+
+    def set_limit(settings: dict[str, Any]) -> None:
+        settings["hooks"][event][0]["hooks"][0]["timeout"] = limit
+        settings["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = 5
+
+    edit(target, set_limit)
+    found = only("registration", root, "problem")
+    words = f"{event}: time limit of {json.dumps(limit)} s taken out, it would cut answers off"
+    assert words in found.text
+    obey(found, root)
+    healthy("registration", root)
+    edit(target, set_limit)
+    assert mend("registration", root) == [f"{target.settings}: {words}"]
+    healthy("registration", root)
+    hooks = json.loads(target.settings.read_text("utf-8"))["hooks"]
+    assert "timeout" not in hooks[event][0]["hooks"][0]
+    assert hooks["PreToolUse"][0]["hooks"][0]["timeout"] == 5
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 {entry} Stop",
+        "python '{entry}'",
+        'cd /tmp; exec /usr/bin/python3 "{entry}" Stop',
+        "python3 $CLAUDE_PROJECT_DIR/tools/hooks/dispatch.py Stop",
+        'python3 "${{CLAUDE_PROJECT_DIR}}/tools/hooks/dispatch.py"',
+        "python3 tools/hooks/dispatch.py Stop",
+        "python3 $HOME/hooks/dispatch.py Stop",
+        "python3 ~/hooks/dispatch.py Stop",
+    ],
+)
+def test_the_entrypoint_by_hand_is_found_wherever_it_lies(root: Path, tmp_path: Path, command: str) -> None:
+    """Its path need not say whose it is: the file does."""
+    source = (paths.shipped("hooks") / "dispatch.py").read_text("utf-8")
+    entry = tmp_path / "some where" / "hooks" / "dispatch.py"
+    for place in (entry, root / "tools" / "hooks" / "dispatch.py", Path.home() / "hooks" / "dispatch.py"):
+        place.parent.mkdir(parents=True)
+        place.write_text(source)
+    target = put(root)
+    if " " in str(entry) and command == "python3 {entry} Stop":
+        command = command.replace("{entry}", str(entry).replace(" ", "\\ "))
+    command = command.format(entry=entry)
+    stray = {"hooks": [{"type": "command", "command": command}]}
+    edit(target, lambda settings: settings["hooks"]["Stop"].append(stray))
+
+    found = only("registration", root, "problem")
+
+    assert f"so the event is answered twice: {command}" in found.text
+    assert found.remedy == f'take that entry out of "hooks.Stop" in {target.settings}'
+
+
+def test_somebody_elses_dispatch_is_not_ours(root: Path) -> None:
+    """Of the same name, or gone."""
+    file = root / "hooks" / "dispatch.py"
+    file.parent.mkdir()
+    file.write_text("print('mine')\n")
+    target = put(root)
+    commands = [f"python3 {file} Stop", "python3 /gone/hooks/dispatch.py", "python3 'unclosed hooks/dispatch.py"]
+    others = [{"hooks": [{"type": "command", "command": each}]} for each in commands]
+    edit(target, lambda settings: settings["hooks"]["Stop"].extend(others))
+    healthy("registration", root)
+
+
+@pytest.mark.usefixtures("anybody")
+def test_a_folder_of_settings_that_is_closed_is_opened(root: Path) -> None:
+    """The user's is looked at by no other check."""
+    target = put(root)
+    target.settings.parent.chmod(0o000)
+    found = only("registration", root, "problem")
+    assert found.remedy == f"chmod u+rwx {target.settings.parent}"
+    obey(found, root)
+    healthy("registration", root)
+
+
+# --- beside the plugin --------------------------------------------------------------------------------------------
+
+
+def both(found: list[Finding]) -> list[Finding]:
+    return [each for each in found if " both register " in each.text]
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_plugin_and_settings_that_register_the_same_are_told(root: Path, rules: bool) -> None:
+    """Both are named, that each compaction is delivered once, and what removes the one and the other."""
+    target = put(root, allow_cli=rules)
+    copy = pluginhome.enable(ROOT)
+
+    (found,) = both(examine("registration", root))
+
+    assert (found.level, found.fix) == ("notice", None)
+    assert found.text.startswith(f"{target.settings} and the plugin holdfast@holdfast both register SessionStart, ")
+    assert not [event for event in copy.registered() if event not in found.text]
+    assert "each compaction is delivered once" in found.text
+    assert found.text.endswith("To do without the plugin: claude plugin uninstall holdfast@holdfast")
+    assert found.remedy.startswith("holdfast uninstall --scope user")
+    assert ("--allow-cli" in found.remedy) == rules
+    obey(found, root)
+    healthy("registration", root)
+    settings = json.loads(target.settings.read_text("utf-8"))
+    assert not set(settings.get("hooks", {})) & set(copy.registered())
+    assert ("permissions" in settings) == rules
+    assert settings["enabledPlugins"]
+
+
+def test_what_only_settings_register_is_put_back(root: Path) -> None:
+    """The command that removes one of the two leaves a person's own handlers their events."""
+    handler("notification")
+    target = put(root)
+    pluginhome.enable(ROOT)
+    (found,) = both(examine("registration", root))
+    assert "Notification" not in found.text
+    assert found.remedy == "holdfast uninstall --scope user && holdfast install --scope user"
+    obey(found, root)
+    assert "Notification" in json.loads(target.settings.read_text("utf-8"))["hooks"]
+    healthy("registration", root)
+
+
+def test_an_install_beside_the_plugin_is_no_double(root: Path) -> None:
+    """It adds what the plugin lacks, even of an event that the plugin registers, too."""
+    pluginhome.enable(ROOT)
+    path = paths.user_handlers() / "mine.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("from holdfast import hookimpl\n\n\n@hookimpl(match='Bash')\ndef on_pre_tool_use(event): ...\n")
+    target = put(root)
+    assert json.loads(target.settings.read_text("utf-8"))["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
+    healthy("registration", root)
+
+
+def test_a_teams_settings_beside_the_plugin_are_not_to_be_taken_out(root: Path) -> None:
+    """Whoever asks can do without the plugin; the settings are the project's."""
+    target = put(root, "project")
+    pluginhome.enable(ROOT, scope="project")
+    (found,) = both(examine("registration", root))
+    assert found.remedy == "claude plugin uninstall holdfast@holdfast --scope project"
+    assert target.undo in found.text
+
+
+def test_a_copy_that_no_settings_enable_is_told_of_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --plugin-dir the client keeps no name to uninstall."""
+    put(root)
+    monkeypatch.setattr(plugins, "running", lambda: True)
+    (found,) = both(examine("registration", root))
+    assert f"and the plugin in {ROOT} both register" in found.text
+    assert found.text.endswith("To do without the plugin: start the client without --plugin-dir")

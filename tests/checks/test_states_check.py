@@ -144,7 +144,7 @@ def test_somebody_elses_file_is_in_the_way(root: Path) -> None:
 
     found = only("states", root, "notice")
 
-    assert found.text.startswith(f"{file}: is no hybrid workflow")
+    assert found.text.startswith(f'{file}: "id" is missing, "task" is missing and "phases" is missing, so no ')
     assert mend("states", root) == []
     obey(found, root)
     healthy("states", root)
@@ -200,15 +200,16 @@ def change(file: Path, **values: Any) -> None:
         ({"current_phase": "phase_9"}, '"current_phase" is "phase_9", which is no phase'),
     ],
 )
-def test_what_does_not_validate_is_told(root: Path, hybrid: Path, values: dict[str, Any], words: str) -> None:
-    """With the field; corrected, it is fine."""
+def test_what_does_not_validate_is_a_problem(root: Path, hybrid: Path, values: dict[str, Any], words: str) -> None:
+    """With the file and the field, also in the remedy; corrected, it is fine."""
     good = hybrid.read_text()
     change(hybrid, **values)
     mend("states", root)  # the view
 
-    found = only("states", root, "notice")
+    found = only("states", root, "problem")
 
     assert found.text.startswith(f"{hybrid}: {words}")
+    assert found.remedy == f'correct "{next(iter(values))}" in {hybrid}'
     hybrid.write_text(good)
     mend("states", root)
     healthy("states", root)
@@ -321,4 +322,121 @@ def test_what_the_folders_check_says_is_not_said_twice(root: Path, tmp_path: Pat
     healthy("states", root)
     (root / name).unlink()
     (root / name).touch()
+    healthy("states", root)
+
+
+def activate_both(file: Path) -> None:
+    phases = [phase | {"status": "active"} for phase in json.loads(file.read_text())["phases"]]
+    change(file, phases=phases, status="active")
+
+
+def test_two_active_phases_are_a_problem(root: Path, hybrid: Path) -> None:
+    """What contradicts itself in no single field is corrected in the file."""
+    activate_both(hybrid)
+    mend("states", root)
+    found = only("states", root, "problem")
+    assert "phase_0, phase_1 are active at once" in found.text
+    assert found.remedy == f"correct {hybrid}"
+
+
+@pytest.mark.parametrize(
+    ("values", "words", "field"),
+    [
+        ({"phases": {}}, '"phases" is an object where a list must be', "phases"),
+        ({"phases": None}, '"phases" is null where a list must be', "phases"),
+        ({"task": ["x"]}, '"task" is a list where a text must be', "task"),
+        ({"phases": [{"order": 1}]}, '"phases[0]" has no "title"', "phases[0]"),
+        ({"phases": [{}, 7]}, '"phases[0]" has no "title" and "phases[1]" has no "title"', "phases[0]"),
+    ],
+)
+def test_a_workflow_that_is_none_any_more_is_a_problem(
+    root: Path, hybrid: Path, values: dict[str, Any], words: str, field: str
+) -> None:
+    """The field is named, and nothing is moved or overwritten unasked."""
+    good = hybrid.read_text()
+    change(hybrid, **values)
+
+    (found,) = (each for each in examine("states", root) if each.level == "problem")
+
+    assert found.text.startswith(f"{hybrid}: {words}, so no workflow of the hybrid format can be kept here")
+    assert found.remedy == f'correct "{field}" in {hybrid}'
+    assert found.fix is None
+    hybrid.write_text(good)
+    healthy("states", root)
+
+
+def test_no_object_at_all_is_a_problem(root: Path) -> None:
+    """It can only be moved."""
+    file = root / ".claude" / "state" / "workflow.json"
+    file.parent.mkdir()
+    file.write_text("[]")
+    found = only("states", root, "problem")
+    assert found.text.startswith(f"{file}: holds a JSON array where an object is expected")
+    obey(found, root)
+    healthy("states", root)
+
+
+@pytest.mark.usefixtures("anybody")
+@pytest.mark.parametrize("which", ["hybrid", "kept"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_state_file_that_is_closed_to_us_is_opened(
+    root: Path, which: str, known: bool, request: pytest.FixtureRequest
+) -> None:
+    """By the command and by --fix; it may be sound, and is neither overwritten nor set aside."""
+    file: Path = request.getfixturevalue(which)
+    good = file.read_text()
+    if not known:
+        project = Project.open(root)
+        for each in project.ledger_file.parent.iterdir():
+            each.unlink()
+    file.chmod(0o000)
+
+    found = only("states", root, "problem")
+
+    assert (found.text, found.remedy) == (f"{file}: cannot be read: Permission denied", f"chmod u+rw {file}")
+    obey(found, root)
+    healthy("states", root)
+    file.chmod(0o000)
+    assert mend("states", root) == [f"made {file} readable and writable for you"]
+    assert file.read_text() == good
+    healthy("states", root)
+
+
+@pytest.mark.usefixtures("anybody")
+def test_a_view_that_is_closed_to_us_is_opened(root: Path, hybrid: Path) -> None:
+    """It is not taken for somebody else's."""
+    view = root / ".claude" / "workflow_state_system.md"
+    view.chmod(0o000)
+    found = only("states", root, "notice")
+    assert (found.text, found.remedy) == (f"{view}: cannot be read: Permission denied", f"chmod u+rw {view}")
+    obey(found, root)
+    healthy("states", root)
+
+
+@pytest.mark.usefixtures("anybody")
+@pytest.mark.parametrize("name", [".claude/state", ".claude", "untracked/workflow-state", "untracked"])
+def test_what_lies_in_a_closed_folder_is_the_folders_check(root: Path, hybrid: Path, kept: Path, name: str) -> None:
+    """Told once."""
+    (root / name).chmod(0o000)
+    assert [found for found in examine("states", root) if found.level == "problem"] == []
+    assert len([found for found in examine("folders", root) if found.level == "problem"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("12/10 - SEO", 'phase 12 is beyond the total of 10; 10 is taken instead. Correct its "Phase:" line'),
+        ("0/10 - SEO", 'phase 0 is before the first; 1 is taken instead. Correct its "Phase:" line'),
+    ],
+)
+def test_what_explain_warns_of_is_told(root: Path, phase: str, words: str) -> None:
+    """In the same words, for the memory file and the plans that count."""
+    memory = root / "CLAUDE.local.md"
+    memory.write_text(f"# Current Workflow State\n\nWorkflow: Pages\nPhase: {phase}\n")
+
+    found = only("states", root, "notice")
+
+    assert (found.text, found.remedy) == (f"{memory}: {words}", f"correct {memory}")
+    assert f"warning: {words}" in holdfast("explain", root=root).out
+    memory.write_text(memory.read_text().replace(phase, "4/10 - SEO"))
     healthy("states", root)

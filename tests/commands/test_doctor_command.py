@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import checks, client, installs, paths, scopes
 from holdfast.checks import switches
+from holdfast.errors import StateError
 from holdfast.project import Project
+from holdfast.state import document
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -126,6 +128,27 @@ def test_what_cannot_be_mended_is_said(root: Path, monkeypatch: pytest.MonkeyPat
     assert "is write-protected" in said
     assert said.endswith("\n1 problem.\n")  # trying again would mend no more
     assert f"  ✓ programs: wrote {paths.launcher()}\n" in said
+
+
+def test_after_a_fix_that_failed_nobody_is_sent_to_fix_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stopped it comes first, also where another check waits for the same."""
+    file = break_ledger(root)
+
+    def refuse(path: Path) -> Path:
+        raise StateError(path, "cannot be set aside: Operation not permitted")
+
+    monkeypatch.setattr(document, "set_aside", refuse)
+    fresh = holdfast("doctor", "--json", root=root, code=1).json
+    said = holdfast("doctor", "--fix", "--json", root=root, code=1).json
+
+    def remedies(listed: dict[str, Any]) -> dict[str, str]:
+        return {row["check"]: row["remedy"] for row in listed["findings"] if row["check"] in ("ledger", "deliveries")}
+
+    wanted = (
+        f"see to what stopped it ({file}: cannot be set aside: Operation not permitted), then: holdfast doctor --fix"
+    )
+    assert remedies(fresh) == dict.fromkeys(("ledger", "deliveries"), "holdfast doctor --fix")
+    assert remedies(said) == dict.fromkeys(("ledger", "deliveries"), wanted)
 
 
 def test_json_is_for_programs(root: Path) -> None:

@@ -584,7 +584,7 @@ def prompt(project: HoldfastProject, transcript: Transcript, session: str = ME) 
 def states(project: HoldfastProject) -> list[str]:
     """Return the states of the deliveries, the last first."""
     there = opened(project)
-    found = [each.state for each in deliveries.recent(there, 10)]
+    found: list[str] = [each.state for each in deliveries.recent(there, 10)]
     there.close()
     return found
 

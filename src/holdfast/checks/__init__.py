@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from holdfast import access
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
@@ -18,15 +21,18 @@ Level = Literal["ok", "notice", "problem"]
 # name -> what it looks at; the module is holdfast.checks.<name> and offers look(project)
 CHECKS = {
     "programs": "the programs that registered commands run",
+    "plugin": "the environments of the plugin's copies",
     "registration": "what is registered in the settings files",
+    "installs": "the record of what was installed",
     "switches": "what keeps the client from running hooks",
     "handlers": "handlers that do not run or fail",
     "folders": "folders that must be there and be ours",
     "ledger": "the project's ledger",
-    "deliveries": "whether guidance came back after the last compactions",
+    "deliveries": "what SessionStart restored after the last compactions",
     "states": "workflow state files",
     "configuration": "holdfast.toml",
 }
+UNMENDED = "could not be mended: "
 FIRE = "fire"
 """The check that runs every registered command; only when it is asked for."""
 
@@ -72,10 +78,18 @@ def run(project: Project, names: Iterable[str] = tuple(CHECKS)) -> Iterator[Find
             for found in import_module(f"holdfast.checks.{name}").look(project):
                 yield replace(found, check=name)
         except (HoldfastError, OSError) as error:
-            yield Finding("problem", f"this could not be looked at: {error}", check=name)
+            yield Finding("problem", f"this could not be looked at: {error}", _opening(error), check=name)
         except Exception as error:  # noqa: BLE001 - whoever asks a doctor has something broken already
             text = f"the check itself failed, which is an error of Holdfast's: {type(error).__name__}: {error}"
             yield Finding("problem", text, "report it with what `holdfast status` prints", check=name)
+
+
+def _opening(error: HoldfastError | OSError) -> str:
+    """Return what to do about an error that ended a check: open what it names, if that is closed to us."""
+    named = getattr(error, "path", None) or getattr(error, "filename", None)
+    if not isinstance(named, str | os.PathLike):
+        return "holdfast status"
+    return access.remedy(Path(named)) or f"look at {os.fspath(named)}"
 
 
 def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str, bool]]:
@@ -86,7 +100,7 @@ def mend(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str, bool]]:
         try:
             done = found.fix()
         except (HoldfastError, OSError) as error:
-            yield found, f"could not be mended: {error}", False
+            yield found, f"{UNMENDED}{error}", False
         else:
             if done:  # else another mending did it already
                 yield found, done, True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import config, paths, trust
+from holdfast import access, config, paths, trust
 from holdfast.checks import folders, notice, ok, problem
 
 if TYPE_CHECKING:
@@ -19,14 +19,15 @@ def look(project: Project) -> Iterator[Finding]:
     """Read the user's and the project's file as every event does."""
     file = paths.project_config(project.root)
     loaded = config.load(project.root, trusted=trust.config_trusted(project.root))
-    problems = [each for each in loaded.problems if not (each.startswith(str(file)) and folders.blocked(file))]
+    blocked = [each for each in (paths.user_config(), file) if folders.blocked(each)]
+    problems = [each for each in loaded.problems if not each.startswith(tuple(f"{path}: " for path in blocked))]
     for said in problems:
-        mine = said.startswith(str(paths.user_config()))
-        yield problem(said, f"correct {paths.user_config() if mine else file}")
+        place = paths.user_config() if said.startswith(f"{paths.user_config()}: ") else file
+        yield problem(said, access.remedy(place) or f"correct {place}")
     if loaded.ignored:
         keys = ", ".join(f'"{key}"' for key in loaded.ignored)
         text = f"{file} is not trusted with the content it has, so {keys} in it does not count"
         yield notice(text, shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), str(file)]))
-    if not (problems or loaded.ignored):
-        present = [str(each) for each in (paths.user_config(), file) if each.exists()]
+    if not (problems or loaded.ignored or blocked):
+        present = [str(each) for each in (paths.user_config(), file) if access.is_there(each)]
         yield ok(f"{' and '.join(present)}: every key counts" if present else "there is none, and none is needed")

@@ -1,4 +1,4 @@
-"""Whether the last compactions were announced, and their guidance was given back."""
+"""Whether the last compactions were announced, and SessionStart restored after them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.checks import notice, ok, problem
+from holdfast.checks import folders, ledger, notice, ok, problem
 from holdfast.survival import seals, sessions
 
 if TYPE_CHECKING:
@@ -25,12 +25,19 @@ _UNANNOUNCED = "none"  # what a restore leaves where no PreCompact came before i
 
 
 def look(project: Project) -> Iterator[Finding]:
-    """Compare what PreCompact sealed with what a session took back."""
-    if not os.path.lexists(project.ledger_file):
+    """Compare what PreCompact sealed with what SessionStart took up.
+
+    A seal that was taken up says that a reply with the guidance was written. Whether it came into the model's context
+    stands in the session's transcript, which is not read here.
+    """
+    closed = folders.blocked(project.ledger_file)
+    if not closed and not os.path.lexists(project.ledger_file):
         yield ok("no compaction was seen here yet")
         return
-    if project.ledger.problem:
-        yield notice("nothing is known of compactions, for the ledger cannot be used", "holdfast doctor --fix")
+    if closed or project.ledger.problem:
+        # What mends the ledger is that check's to say: it may not be --fix.
+        remedy = next((each.remedy for each in ledger.look(project) if each.level == "problem"), "holdfast status")
+        yield notice("nothing is known of compactions, for the ledger cannot be used", remedy)
         return
     told = [seal for seal in seals.recent(project, seals.KEPT) if seal.workflows and not _under_way(seal)][:LAST]
     seen = {str(row["id"]): str(row["last_seen"]) for row in sessions.all_of(project)}
@@ -42,7 +49,10 @@ def look(project: Project) -> Iterator[Finding]:
     yield from found
     if not found:
         restored = sum(seal.claimed_by is not None for seal in told)
-        yield ok(f"{restored} of the last {len(told)} compaction(s) with a workflow were followed by its guidance")
+        yield ok(
+            f"SessionStart answered {restored} of the last {len(told)} compaction(s) with a workflow with its guidance"
+            "; whether the model got it is not confirmed here"
+        )
 
 
 def _under_way(seal: Seal) -> bool:
@@ -51,7 +61,7 @@ def _under_way(seal: Seal) -> bool:
 
 
 def _is_lost(seal: Seal, seen: dict[str, str]) -> bool:
-    """Tell whether a session went on after its PreCompact without its guidance: it has had events since."""
+    """Tell whether a session went on after its PreCompact and nothing was restored: it has had events since."""
     return seal.claimed_by is None and seen.get(seal.session, "") > seal.sealed_at
 
 
@@ -59,8 +69,9 @@ def _not_given(told: Sequence[Seal], lost: Sequence[Seal]) -> Iterator[Finding]:
     if not lost:
         return
     text = (
-        f"{len(lost)} of the last {len(told)} compaction(s) were announced and no guidance followed, the latest at "
-        f"{lost[0].sealed_at} in session {lost[0].session[:8]}: it was broken off, or SessionStart does not reach us"
+        f"{len(lost)} of the last {len(told)} compaction(s) were announced and SessionStart restored nothing after "
+        f"them, the latest at {lost[0].sealed_at} in session {lost[0].session[:8]}: it was broken off, or SessionStart "
+        "does not reach us"
     )
     newest = len(list(takewhile(lambda seal: seal in lost, told)))
     yield (problem if newest > 1 else notice)(text, _REMEDY)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import accepted, events, launcher, matching, recorded, registered, stage, trial
+from holdfast import accepted, events, launcher, matching, plugins, recorded, registered, stage, trial
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
+    from holdfast.plugins import Copy
     from holdfast.project import Project
-    from holdfast.registered import Entry
     from holdfast.stage import Stage
 
 LONGEST = 60.0  # seconds a command is waited for, where the client would wait longer
@@ -33,7 +34,7 @@ _WITNESS = "fired"  # the file in which the handler below notes that it was reac
 _HEAD = "from holdfast import hookimpl\n"
 _FUNCTION = '''
 
-@hookimpl(tryfirst=True)
+@hookimpl({options})
 def on_{name}(event, context):
     """Note that the event came."""
     with (context.root / "{file}").open("a") as witness:
@@ -41,25 +42,56 @@ def on_{name}(event, context):
 '''
 
 
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A registered command that is to be run: `file` registers it, `redo` does that again."""
+
+    event: str
+    matcher: str | None
+    hook: Mapping[str, Any]
+    file: Path
+    redo: str
+    whose: str = ""
+
+    @property
+    def limit(self) -> float:
+        """The seconds that the client gives it."""
+        limit = self.hook.get("timeout")
+        given = float(limit) if isinstance(limit, (int, float)) and limit > 0 else 0.0
+        return given or events.model(self.event).deadline
+
+
 def look(project: Project) -> Iterator[Finding]:
     """Run each registered command for each of its events in a home and a project that are thrown away.
 
     The user's ledger, project, configuration and own handlers have no part in it: the shipped handlers answer, and
-    one that only notes that it was reached.
+    one that only notes that it was reached. The plugin's hooks run apart from the settings', in a home of their own:
+    of one firing that both hear of, only one would be answered (`holdfast.pairing`).
     """
-    entries = _entries(project)
-    if not entries:
+    commands, copies = _registered(project), plugins.copies(project.root)
+    if not commands and not any(copy.commands() for copy in copies):
         yield notice("no command is registered, so there is nothing to run", "holdfast install")
-        return
-    with stage.opened() as place:
-        _prepare(place, {entry.event for entry in entries})
-        for entry in entries:
-            yield _fire(place, entry)
+    yield from _run(commands, {})
+    for copy in copies:
+        if copy.ready:
+            yield from _run(_of_plugin(copy), copy.environ)
+        else:  # its first event would begin to build
+            text = f"the hooks of {copy} were not run: it has no environment that is ready, so they are silent"
+            yield notice(text, "holdfast doctor")
 
 
-def _entries(project: Project) -> list[Entry]:
-    """Return the registered commands, each once for an event, in the order in which they are run."""
-    found: dict[tuple[str, str], Entry] = {}
+def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[Finding]:
+    if commands:
+        with stage.opened() as place:
+            place.environ.update(environ)
+            _prepare(place, commands)
+            for command in commands:
+                yield _fire(place, command)
+
+
+def _registered(project: Project) -> list[_Command]:
+    """Return the commands that settings register, each once for an event, in the order in which they are run."""
+    found: dict[tuple[str, str], _Command] = {}
     for target in registered.targets(project, everywhere=True):
         try:
             listed = registered.entries(target)
@@ -67,57 +99,80 @@ def _entries(project: Project) -> list[Entry]:
             continue  # the registration check says so
         for entry in listed:
             if entry.ours:
-                found.setdefault((entry.event, entry.command), entry)
+                command = _Command(entry.event, entry.matcher, entry.hook, target.settings, target.redo)
+                found.setdefault((entry.event, entry.command), command)
+    return _ordered(found.values())
+
+
+def _of_plugin(copy: Copy) -> list[_Command]:
+    file = copy.root / "hooks" / "hooks.json"
+    redo, whose = f"claude plugin update {copy.name}".strip(), f" of {copy}"
+    return _ordered(_Command(event, matcher, hook, file, redo, whose) for event, matcher, hook in copy.commands())
+
+
+def _ordered(commands: Iterable[_Command]) -> list[_Command]:
     order = [*_FIRST, *(event for event in events.EVENTS if event not in _FIRST)]
-    return sorted(found.values(), key=lambda entry: order.index(entry.event) if entry.event in order else len(order))
+    return sorted(commands, key=lambda each: order.index(each.event) if each.event in order else len(order))
 
 
-def _prepare(place: Stage, names: set[str]) -> None:
+def _prepare(place: Stage, commands: Sequence[_Command]) -> None:
     """Put the launcher, a workflow and the witness where the command looks for them."""
     for program in launcher.programs():
         beside = place.home / program.relative_to(Path.home())
         beside.parent.mkdir(parents=True, exist_ok=True)
         beside.symlink_to(program)
     place.write("CLAUDE.local.md", _MEMORY)
-    functions = [_FUNCTION.format(name=events.snake(name), file=_WITNESS) for name in events.EVENTS if name in names]
+    functions = [
+        _FUNCTION.format(name=events.snake(name), file=_WITNESS, options=_options(name, commands))
+        for name in events.EVENTS
+        if any(command.event == name for command in commands)
+    ]
     for folder in (".config", "Library/Application Support"):  # where each system keeps configuration
         witness = place.home / folder / "holdfast" / "handlers" / "witness.py"
         witness.parent.mkdir(parents=True)
         witness.write_text(_HEAD + "".join(functions), "utf-8")
 
 
-def _fire(place: Stage, entry: Entry) -> Finding:
-    event = entry.event
+def _options(event: str, commands: Sequence[_Command]) -> str:
+    """Return the witness's options: it wants no more than is registered, or a session would be told what lacks."""
+    matchers = {command.matcher for command in commands if command.event == event}
+    matcher = matchers.pop() if len(matchers) == 1 else None
+    listed = matcher and matching.alternatives(matcher, event)
+    return f"tryfirst=True, match={matcher!r}" if listed else "tryfirst=True"
+
+
+def _fire(place: Stage, command: _Command) -> Finding:
+    event = command.event
     if event not in events.EVENTS:
-        return problem(f"{entry.target.settings} registers {event}, which is no event", entry.target.redo)
-    name, payload = _payload(place, entry)
-    limit = entry.seconds or events.model(event).deadline
+        return problem(f"{command.file} registers {event}, which is no event", command.redo)
+    name, payload = _payload(place, command)
+    limit = command.limit
     environ = place.environ | ({"CLAUDE_ENV_FILE": str(place.home / "env.sh")} if event in _GIVEN_ENV_FILE else {})
     before, logged = _noted(place.root, event), len(_errors(place))
-    command = ["/bin/sh", "-c", entry.command]
-    ended = trial.run(command, json.dumps(payload).encode() + b"\n", environ, place.root, min(limit, LONGEST))
+    words = ["/bin/sh", "-c", str(command.hook["command"])]
+    ended = trial.run(words, json.dumps(payload).encode() + b"\n", environ, place.root, min(limit, LONGEST))
     faults = [*_faults(event, ended, min(limit, LONGEST)), *_errors(place)[logged:]]
     if not faults and _noted(place.root, event) == before:
         faults = ["it ended with 0, but no handler was reached"]
     said = f"{len(ended.stdout)} characters" if ended.stdout else "silence"
     if faults:
-        text = f"{event} ({name}), registered in {entry.target.settings}: {'; '.join(faults)}"
+        text = f"{event} ({name}), registered in {command.file}: {'; '.join(faults)}"
         return problem(text, "holdfast doctor" if faults[0].startswith("it ended") else "holdfast status")
-    return ok(f"{event} ({name}): {said}, after {ended.seconds:.2f} of {limit:g} seconds")
+    return ok(f"{event} ({name}){command.whose}: {said}, after {ended.seconds:.2f} of {limit:g} seconds")
 
 
-def _payload(place: Stage, entry: Entry) -> tuple[str, dict[str, Any]]:
-    """Return a recorded payload that the entry is registered for, as if of the throw-away project; its name, too."""
-    event = entry.event
+def _payload(place: Stage, command: _Command) -> tuple[str, dict[str, Any]]:
+    """Return a recorded payload that the command is registered for, as if of the throw-away project; its name, too."""
+    event = command.event
     known = [name for name in recorded.names() if name.partition("-")[0] == event and "subagent" not in name]
     mine = {"session_id": stage.SESSION, "cwd": str(place.root), "transcript_path": ""}
     if not known:
         return "never recorded", {"hook_event_name": event, **mine}
     field = events.model(event).matcher_field or ""
     payloads = {name: recorded.load(name, **mine) for name in known}
-    chosen = [name for name in known if matching.matches(entry.matcher, payloads[name].get(field), event)]
+    chosen = [name for name in known if matching.matches(command.matcher, payloads[name].get(field), event)]
     name = _PAYLOADS[event] if _PAYLOADS.get(event) in chosen else next(iter(chosen), known[0])
-    listed = matching.alternatives(entry.matcher or "", event)
+    listed = matching.alternatives(command.matcher or "", event)
     if not chosen and listed:  # nothing that the matcher selects was recorded
         return f"{name} as {listed[0]}", payloads[name] | {field: listed[0]}
     return name, payloads[name]

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import paths
+from holdfast import access, paths
 from holdfast.checks import notice, ok, problem
 from holdfast.workflow.formats import compaction_file, hybrid_file
 
@@ -43,26 +43,34 @@ def look(project: Project) -> Iterator[Finding]:
 
 
 def blocked(path: Path) -> bool:
-    """Tell whether a file stands where a folder above a path must be, which this check says already."""
+    """Tell whether a folder above a path cannot be entered or is a file, which this check says already."""
     above = next(each for each in path.parents if os.path.lexists(each))
-    return not above.is_dir()
+    return not access.is_folder(above) or not os.access(above, os.X_OK)
 
 
 def linked(root: Path, path: Path) -> bool:
     """Tell whether a path leads through a symbolic link below a project's root, which this check says already."""
-    return any(folder.is_symlink() for folder in path.parents if folder != root and folder.is_relative_to(root))
+    return any(access.is_link(folder) for folder in path.parents if folder != root and folder.is_relative_to(root))
 
 
 def _of(project: Project) -> list[Path]:
     state = hybrid_file.path(project).parent
     kept = compaction_file.folder(project)
-    return [state.parent, state, paths.sidecar_dir(project.root), kept.parent, kept]
+    return [state.parent, state, paths.sidecar_dir(project.root), kept.parent, kept, *_below(kept)]
+
+
+def _below(folder: Path) -> list[Path]:
+    """Return the folders in a folder, none where it cannot be read."""
+    try:
+        return sorted(each for each in folder.iterdir() if each.is_dir())
+    except OSError:
+        return []
 
 
 def _linked(project: Project) -> Iterator[Finding]:
     """Say which folders of the project are symbolic links: none is followed there."""
     for folder in _of(project):
-        if folder.is_symlink():
+        if access.is_link(folder):
             name = shlex.quote(str(folder))
             text = f"{folder} is a symbolic link, which is not followed, so nothing is read or kept behind it"
             yield problem(text, f"cp -R {name}/. {name}.real && rm {name} && mv {name}.real {name}")
@@ -75,7 +83,8 @@ def _unwritable(folders: list[Path]) -> Iterator[Finding]:
         if place in told or (os.access(place, os.W_OK | os.X_OK) and place.is_dir()):
             continue
         told.add(place)
-        what = f"{folder} cannot be created: {place}" if place != folder else str(place)
+        verb = "reached" if place.is_dir() and not os.access(place, os.X_OK) else "created"
+        what = f"{folder} cannot be {verb}: {place}" if place != folder else str(place)
         yield _unusable(place, what, mendable=place == folder)
 
 
@@ -91,7 +100,8 @@ def _unusable(place: Path, what: str, *, mendable: bool) -> Finding:
     if stat.S_IMODE(info.st_mode) & 0o300 == 0o300:
         return problem(f"{what} lies on a disk that can only be read", f"df {name}")
     fix = partial(_open, place) if mendable else None
-    return problem(f"{what} is write-protected", f"chmod u+rwx {name}", fix)
+    how = "is write-protected" if info.st_mode & 0o100 else "cannot be entered"
+    return problem(f"{what} {how}", f"chmod u+rwx {name}", fix)
 
 
 def _open(folder: Path) -> str:
@@ -137,7 +147,7 @@ def _mode(path: Path) -> int:
 
 
 def _disk(folder: Path) -> Iterator[Finding]:
-    place = next(each for each in (folder, *folder.parents) if each.exists())
+    place = next(each for each in (folder, *folder.parents) if access.is_there(each))
     disk = os.statvfs(place)
     free = disk.f_bavail * disk.f_frsize
     if free < FULL or (disk.f_files and not disk.f_favail):

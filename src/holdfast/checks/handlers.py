@@ -6,7 +6,7 @@ import shlex
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from holdfast import clock, config, faults, inspection, loader, paths
+from holdfast import access, clock, config, faults, inspection, loader, paths
 from holdfast.checks import notice, ok, problem
 
 if TYPE_CHECKING:
@@ -23,13 +23,20 @@ LATELY = timedelta(days=1)
 def look(project: Project) -> Iterator[Finding]:
     """Load every handler file that is active, and look at those that are not."""
     files = loader.find(project)
-    complaints = inspection.complaints(project, files)
+    folder = paths.project_handlers(project.root)
+    if access.closed(folder) == folder:
+        yield problem(f"{folder} cannot be read, so no handler in it runs", access.opening(folder))
+    closed = [file for file in files if access.closed(file.path)]
+    for file in closed:
+        yield problem(f"{file.path} cannot be read, so it does not run", access.remedy(file.path))
+    read = [file for file in files if file not in closed]
+    complaints = inspection.complaints(project, read)
     for file, said in complaints:
         yield _complaint(file, said)
-    for file in files:
+    for file in read:
         yield from _resting(file, project)
     yield from _unknown(project, files)
-    sound = [file for file in files if file.active and file.path not in {each.path for each, _ in complaints}]
+    sound = [file for file in read if file.active and file.path not in {each.path for each, _ in complaints}]
     yield ok(f"{len(sound)} handler file(s) load and run without faults")
 
 

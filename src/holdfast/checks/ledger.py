@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast import survival
+from holdfast import access, survival
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.state import document
@@ -28,11 +28,16 @@ if TYPE_CHECKING:
 
 _BESIDE = ("-wal", "-shm")  # what belongs to a database with a write-ahead log
 _PATIENCE = 5.0  # seconds to wait for a writer
+# What SQLite says of a file that is no ledger any more. All else it may say of a sound one, which is never set aside.
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 def look(project: Project) -> Iterator[Finding]:
     """Read the ledger without changing it."""
     file = project.ledger_file
+    if above := _unreachable(file):
+        yield problem(f"{above} cannot be entered, so nothing is remembered in {file}", access.opening(above))
+        return
     yield from _left_over(file)
     if not os.path.lexists(file):
         yield ok(f"there is no ledger yet; the first event begins {file}")
@@ -40,11 +45,34 @@ def look(project: Project) -> Iterator[Finding]:
     name = shlex.quote(str(file))
     if not file.is_file():
         yield problem(f"{file} is no regular file, so nothing is remembered", f"mv {name} {name}.aside")
-    elif not os.access(file, os.R_OK | os.W_OK):
-        text = f"{file} cannot be {'written' if os.access(file, os.R_OK) else 'read'}, so nothing is remembered"
-        yield problem(text, f"chmod u+rw {name}", partial(_open, file))
+    elif shut := [each for each in _parts(file) if not os.access(each, os.R_OK | os.W_OK)]:
+        yield _closed(shut)
+    elif not os.access(file.parent, os.W_OK):
+        # The folders check opens it. Without it not even a sound ledger can be read: SQLite wants to write beside it.
+        text = f"{file.parent} cannot be written, so nothing is remembered in {file}"
+        yield problem(text, access.opening(file.parent))
     else:
         yield from _content(file)
+
+
+def _unreachable(file: Path) -> Path | None:
+    """Return the folder above a ledger that cannot be entered, if any."""
+    place = access.closed(file)
+    return place if place is not None and not os.access(place, os.X_OK) and place.is_dir() else None
+
+
+def _parts(file: Path) -> list[Path]:
+    """Return the files of a ledger that are there: while it is in use, and after a crash, some lie beside it."""
+    beside = [file.with_name(file.name + suffix) for suffix in _BESIDE]
+    return [file, *(each for each in beside if each.exists())]
+
+
+def _closed(shut: list[Path]) -> Finding:
+    names = " and ".join(map(str, shut))
+    verb = "written" if all(os.access(each, os.R_OK) for each in shut) else "read"
+    commands = list(dict.fromkeys(access.opening(each) for each in shut))
+    fix = partial(_open, shut) if all(map(access.can_open, shut)) else None
+    return problem(f"{names} cannot be {verb}, so nothing is remembered", " && ".join(commands), fix)
 
 
 def _content(file: Path) -> Iterator[Finding]:
@@ -53,8 +81,12 @@ def _content(file: Path) -> Iterator[Finding]:
             said = [str(row[0]) for row in ledger.execute("PRAGMA quick_check")]
             present = _tables(ledger)
     except sqlite3.Error as error:
-        if is_lost(error):
+        if str(getattr(error, "sqlite_errorname", "")).startswith(_DAMAGED):
             yield _damaged(file, str(error))
+        elif is_lost(error):
+            folder = shlex.quote(str(file.parent))
+            text = f"{file} cannot be used now ({error}), so nothing is remembered"
+            yield problem(text, f"look at the disk of its folder: df -h {folder}")
         else:
             yield notice(f"{file} could not be looked at now: {error}", "holdfast doctor")
         return
@@ -82,7 +114,7 @@ def _damaged(file: Path, why: str) -> Finding:
 def _set_aside(file: Path) -> str:
     """Rename a damaged ledger with what belongs to it; a new one is begun by the next event."""
     with locked(file.parent):
-        if not any(found.level == "problem" for found in _content(file)):
+        if not any(found.fix is not None and found.level == "problem" for found in _content(file)):
             return ""  # mended meanwhile
         aside = document.set_aside(file)
         for suffix in _BESIDE:
@@ -92,12 +124,13 @@ def _set_aside(file: Path) -> str:
     return f"set {file} aside as {aside.name}; a new ledger begins with the next event"
 
 
-def _open(file: Path) -> str:
-    try:
-        file.chmod(0o600)
-    except OSError as error:
-        raise StateError(file, f"cannot be opened for you: {error.strerror}") from error
-    return f"made {file} readable and writable for you"
+def _open(shut: list[Path]) -> str:
+    for each in shut:
+        try:
+            each.chmod(0o600)
+        except OSError as error:
+            raise StateError(each, f"cannot be opened for you: {error.strerror}") from error
+    return f"made {' and '.join(map(str, shut))} readable and writable for you"
 
 
 def _upgrade(file: Path) -> str:

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import launcher, paths, registered, stage, trial
+from holdfast import access, launcher, paths, registered, stage, trial
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.state import document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
     from holdfast.launcher import Started
@@ -54,7 +54,8 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
         yield problem(f"{program} is not there, and {where}", remedy, fix)
         return
     except StateError as error:
-        yield problem(f"{error}, and {where}", remedy, fix)
+        above = access.closed(program.parent)  # then no install could write it either
+        yield problem(f"{error}, and {where}", access.opening(above) if above else remedy, None if above else fix)
         return
     if not os.access(program, os.X_OK):
         yield problem(f"{program} is not executable, and {where}", remedy, fix)
@@ -66,7 +67,7 @@ def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Itera
     if not os.access(started.interpreter, os.X_OK):
         yield problem(f"{program} starts {started.interpreter}, which is not there, and {where}", remedy, fix)
         return
-    fault = _started(program) if program.name == "run" else _called(program)
+    fault = unreached([str(program)], {}) if program.name == "run" else _called(program)
     if fault:
         yield problem(f"{program} does not answer: {fault}", remedy, fix)
     elif not _is_mine(started):
@@ -92,12 +93,15 @@ def _write() -> str:
     return "".join(f"wrote {' and '.join(map(str, written))}" for written in [launcher.write()] if written)
 
 
-def _started(program: Path) -> str:
-    """Say what goes wrong when the launcher is started with nothing on stdin, in a home of its own."""
+def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Say what keeps Holdfast from being reached by what a hook runs; empty where nothing does.
+
+    It is started for Stop with nothing on stdin, in a home of its own.
+    """
     with stage.opened() as place:
         place.home.mkdir()
         try:
-            ended = trial.run([str(program), "Stop"], b"", place.environ, place.root, PATIENCE)
+            ended = trial.run([*command, "Stop"], b"", {**place.environ, **environ}, place.root, PATIENCE)
         except OSError as error:
             return f"it cannot be started ({error.strerror or error})"
         log = place.log()

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import client, demand, install, installs, loader, plugins, registered, registration, skillcopy, upkeep
+from holdfast import (
+    access,
+    client,
+    demand,
+    install,
+    installs,
+    loader,
+    plugins,
+    registered,
+    registration,
+    skillcopy,
+    upkeep,
+)
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.settingsfile import sha256
 from holdfast.state import document
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
     from holdfast.installs import Install
     from holdfast.loader import HandlerFile
+    from holdfast.plugins import Copy
     from holdfast.project import Project
     from holdfast.registered import Entry
     from holdfast.scopes import Target
@@ -37,7 +49,7 @@ def look(project: Project) -> Iterator[Finding]:
         try:
             entries[target] = registered.entries(target)
         except StateError as error:
-            if not folders.blocked(target.settings):
+            if target.scope == "user" or not folders.blocked(target.settings):
                 unread.append(target)
                 yield problem(f"{error}, so the client may ignore all of it", _remedy(target))
     ours = [entry for listed in entries.values() for entry in listed if entry.ours]
@@ -53,13 +65,14 @@ def look(project: Project) -> Iterator[Finding]:
             yield from _allowed(target, record)
             yield from _skill(target, record)
     yield from _twice(ours)
+    for copy in plugins.copies(project.root):
+        for target, listed in entries.items():
+            yield from _beside(copy, target, {entry.event: entry.matcher for entry in listed if entry.ours})
 
 
 def _remedy(target: Target) -> str:
     """Return what makes a settings file readable again: permissions, or somebody who edits it."""
-    if target.real.exists() and not os.access(target.real, os.R_OK):
-        return f"chmod u+rw {shlex.quote(str(target.real))}"
-    return f"correct {target.settings}"
+    return access.remedy(target.real) or f"correct {target.settings}"
 
 
 def _absent(targets: Collection[Target]) -> Iterator[Finding]:
@@ -71,6 +84,11 @@ def _absent(targets: Collection[Target]) -> Iterator[Finding]:
         yield ok(f"this is the plugin's copy, which registers {len(plugins.own())} event(s)")
         return
     names = ", ".join(str(target.settings) for target in targets)
+    for target in targets:
+        if target.scope == "user" and (fault := registered.misshapen(target)):
+            text = f"nothing of Holdfast's is registered: not in {names}. {target.settings} cannot be changed: {fault}"
+            yield problem(text, f"correct {target.settings}, then: holdfast install")
+            return
     yield problem(f"nothing of Holdfast's is registered: not in {names}", "holdfast install")
 
 
@@ -158,6 +176,25 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
         names = " and ".join(str(target.settings) for target in files)
         text = f"{names} register {', '.join(double)} in different forms, so Holdfast is run twice"
         yield problem(text, " && ".join(stale) or next(iter(files)).redo)
+
+
+def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterator[Finding]:
+    """Say which events a settings file registers that the plugin registers, too, and how to keep one of the two."""
+    left = plugins.remainder(own, copy.registered(), {})
+    twice = [event for event in own if event not in left or left[event] != own[event]]
+    if not twice:
+        return
+    record = installs.get(target.real)
+    rules = " --allow-cli" if record is not None and record.allowed else ""
+    without = f"{target.undo} && {target.redo}{rules}" if left or rules else target.undo
+    text = (
+        f"{target.settings} and {copy} both register {', '.join(twice)}; each firing is answered once, by one of the "
+        "two, so each compaction is delivered once"
+    )
+    if target.scope == "project":  # a team's settings are not one person's to change
+        yield notice(f"{text}. To take it out of the project's settings: {without}", copy.undo)
+    else:
+        yield notice(f"{text}. To do without the plugin: {copy.undo}", without)
 
 
 def _allowed(target: Target, record: Install) -> Iterator[Finding]:

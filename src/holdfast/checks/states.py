@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from holdfast import access
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import MissingError, NotOurs, StateError
 from holdfast.state import document
 from holdfast.state.lock import locked
 from holdfast.survival import owners, sessions
-from holdfast.workflow import foreign, formats, statefile
+from holdfast.workflow import foreign, formats, memory, statefile
+from holdfast.workflow.detect import detect
 from holdfast.workflow.formats import compaction_file, hybrid_extra, hybrid_file, hybrid_view
 from holdfast.workflow.wording import quoted
 
@@ -25,10 +28,17 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Found, Problem, Workflow
 
 _ASIDE = ("*.corrupt-*", "*.kept-*")
+_FIELD = re.compile(r'"([^"]+)"')  # as warnings name it, before what is wrong with it
+_RECOVERED = "; its last generation is used"
+_NEEDED = {"id": "a text", "task": "a text", "phases": "a list"}  # without which a file is no hybrid workflow
+_A = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
 def look(project: Project) -> Iterator[Finding]:
     """Read every state file of the project; nothing is written."""
+    places = (hybrid_file.path(project).parent, compaction_file.folder(project))
+    if any(access.closed(each) not in (None, each) for each in places):
+        return  # in a folder that cannot be entered nothing can even be looked for; the folders check says so
     found = formats.all_found(project)
     theirs = {path: (why, in_the_way) for path, why, in_the_way in foreign.files(project)}
     told = [
@@ -37,7 +47,7 @@ def look(project: Project) -> Iterator[Finding]:
         if each.path not in theirs and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
     ]
     told += [
-        notice(f"{path}: {why}", _aside(path))
+        _in_the_way(project, path, why)
         for path, (why, in_the_way) in theirs.items()
         if in_the_way and not (folders.blocked(path) or folders.linked(project.root, path))
     ]
@@ -49,6 +59,7 @@ def look(project: Project) -> Iterator[Finding]:
     told += _view(project, theirs)
     told += _extra(project, found)
     told += _left_over(project)
+    told += _said(project)
     yield from told
     if not told:
         yield ok(f"{len(found.workflows)} workflow(s), and their files agree")
@@ -57,6 +68,9 @@ def look(project: Project) -> Iterator[Finding]:
 def _unread(project: Project, trouble: Problem) -> Finding:
     """Say what is wrong with a file that is broken, and mend it by what the ledger kept, or set it aside."""
     path = trouble.path
+    if closed := access.remedy(path):
+        fix = partial(access.open_up, path) if access.can_open(path) else None
+        return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", closed, fix)
     try:
         recovered = bool(statefile.read(project, path).broken)
     except NotOurs:
@@ -66,6 +80,42 @@ def _unread(project: Project, trouble: Problem) -> Finding:
     if not recovered and not path.is_file():
         return problem(f"{path}: {trouble.reason}", _aside(path))
     return problem(f"{path}: {trouble.reason}", "holdfast doctor --fix", partial(_mend, project, path))
+
+
+def _in_the_way(project: Project, path: Path, why: str) -> Finding:
+    """Say what stands at a place of ours and is not ours: without its file the hybrid format cannot be used at all."""
+    if closed := access.remedy(path):
+        return notice(f"{path}: {why.partition(';')[0]}", closed)
+    if path != hybrid_file.path(project):
+        return notice(f"{path}: {why}", _aside(path))
+    hindered = "so no workflow of the hybrid format can be kept here"
+    try:
+        data = document.load(path).data
+    except StateError as error:
+        return problem(f"{path}: {error.reason}, {hindered}", _aside(path))
+    faults = _faults(data)
+    if not any(key in data for key in _NEEDED):  # another tool's, which is in its right
+        return notice(f"{path}: {_listed(list(faults.values()))}, {hindered}", _aside(path))
+    return problem(f"{path}: {_listed(list(faults.values()))}, {hindered}", f'correct "{next(iter(faults))}" in {path}')
+
+
+def _faults(data: dict[str, Any]) -> dict[str, str]:
+    """Return field -> what is wrong with it, of a file that is no hybrid workflow (`hybrid_file.check`)."""
+    found = {}
+    for key, wanted in _NEEDED.items():
+        fits = isinstance(data.get(key), (str, int, float) if key != "phases" else list)
+        if key not in data:
+            found[key] = f'"{key}" is missing'
+        elif not fits:
+            found[key] = f'"{key}" is {_A.get(type(data[key]), "a number")} where {wanted} must be'
+    if not found:
+        names = [f"phases[{number}]" for number in range(len(data["phases"]))]
+        found = {name: f'"{name}" has no "title"' for name in names}
+    return found
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _mend(project: Project, path: Path) -> str:
@@ -90,7 +140,19 @@ def _lock(project: Project, path: Path) -> Path:
 def _unsound(workflows: Iterable[Workflow]) -> Iterator[Finding]:
     for workflow in workflows:
         for warning in workflow.warnings:
-            yield notice(f"{workflow.path}: {warning}", f"correct {workflow.path}")
+            field = _FIELD.match(warning)
+            remedy = f'correct "{field[1]}" in {workflow.path}' if field else f"correct {workflow.path}"
+            # The schema of the hybrid format is fixed; the other's is for people to keep by hand.
+            level = problem if workflow.format == hybrid_file.NAME else notice
+            yield level(f"{workflow.path}: {warning}", remedy)
+
+
+def _said(project: Project) -> Iterator[Finding]:
+    """Say what `holdfast explain` warns of in the files that people keep, as far as they count."""
+    for candidate in detect(project, everything=True).candidates:
+        if candidate.accepted or candidate.method == memory.FILE:
+            for warning in candidate.warnings:
+                yield notice(f"{candidate.path}: {warning}", f"correct {candidate.path}")
 
 
 def _stale(project: Project, found: Found) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
 
+_FIX = "holdfast doctor --fix"
 _MARKS = {"ok": "✓", "notice": "!", "problem": "✗"}
 
 
@@ -32,7 +34,7 @@ def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> No
     """
     found, mended = _look(project_dir, tuple(checks.CHECKS), fix=fix)
     if mended:  # what is left now
-        found, _ = _look(project_dir, tuple(checks.CHECKS))
+        found = _told_why(_look(project_dir, tuple(checks.CHECKS))[0], mended)
     if fire:
         found += _look(project_dir, (checks.FIRE,))[0]
     problems = sum(each.level == "problem" for each in found)
@@ -53,6 +55,27 @@ def _look(
         return found, list(checks.mend(found)) if fix else []
     finally:
         project.close()
+
+
+def _told_why(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> list[Finding]:
+    """Send nobody to `--fix` again where it failed just now: what stopped it has to be seen to first.
+
+    Some findings only wait for what another check could not mend; theirs is the first failure.
+    """
+    reasons = {
+        (each.check, each.text): done.removeprefix(checks.UNMENDED)
+        for each, done, succeeded in mended
+        if not succeeded and each.remedy == _FIX
+    }
+    if not reasons:
+        return list(found)
+    first = next(iter(reasons.values()))
+    return [
+        replace(each, remedy=f"see to what stopped it ({reasons.get((each.check, each.text), first)}), then: {_FIX}")
+        if each.remedy == _FIX
+        else each
+        for each in found
+    ]
 
 
 def _json(found: Sequence[Finding], mended: Sequence[tuple[Finding, str, bool]]) -> dict[str, Any]:

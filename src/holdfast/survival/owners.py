@@ -82,6 +82,15 @@ def take(project: Project, workflow: Workflow, session: str) -> None:
         own(project, workflow, session)
 
 
+def release(project: Project, workflow: Workflow) -> None:
+    """Let a workflow be nobody's: the next session that is alone here gets it, as long as it is fresh."""
+    project.ledger.ensure(TABLE)
+    project.ledger.run(
+        "DELETE FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
+        *(project.key, project.worktree, workflow.key),
+    )
+
+
 def of_session(project: Project, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
     """Return the workflows a session may save and move: its own and, while no other session is live, all fresh ones."""
     alone = not sessions.live_others(project, session)

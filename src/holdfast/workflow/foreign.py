@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import access
 from holdfast.errors import NotOurs, StateError
 from holdfast.state import document
 from holdfast.workflow import statefile
@@ -42,7 +43,7 @@ def files(project: Project) -> Iterator[tuple[Path, str, bool]]:
         if not path.match("state-*.json"):
             yield path, "is not named state-*.json, so it is not read as a workflow's state", False
     for place, what in _OTHERS.items():
-        if (project.root / place).exists():
+        if access.is_there(project.root / place):
             yield project.root / place, f"is {what}; Holdfast neither reads nor writes it", False
 
 
@@ -51,7 +52,7 @@ def _view(project: Project, path: Path) -> str:
     begins = hybrid_view.generate_markdown({}).partition("\n")[0]
     try:
         statefile.guard(project.root, path)
-        if not path.exists() or document.read(path)[0].startswith(begins.encode()):
+        if not access.is_there(path) or document.read(path)[0].startswith(begins.encode()):
             return ""
     except StateError as error:
         return error.reason

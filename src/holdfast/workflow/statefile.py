@@ -57,8 +57,15 @@ def guard(root: Path, path: Path) -> None:
     for folder in (path, *path.parents):
         if folder == root:
             return
-        if folder.is_symlink():
+        if _is_link(folder):
             raise StateError(path, f"leads through the symbolic link {folder}, which is not followed")
+
+
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except OSError:  # in a folder that is closed to us; reading says so
+        return False
 
 
 def read(project: Project, path: Path) -> StateFile:

@@ -10,11 +10,11 @@ LONGEST = 200  # characters of a value
 _DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 _BREAKS = re.compile("\r\n?|[\u2028\u2029\x85]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_TAGS = re.compile(r"<(?=\s*/?\s*(?:system-reminder|workflow-data)\b)", re.IGNORECASE)
+_TAGS = re.compile(r"<(?=\s*/?\s*(?:system-reminder|workflow-data|session-trail)\b)", re.IGNORECASE)
 
 
 def clean(text: str) -> str:
-    """Return text without control characters and lone surrogates, tags of the client's and of our fence disarmed."""
+    """Return text without control characters and lone surrogates, tags of the client's and of our fences disarmed."""
     text = _DROPPED.sub("", _BREAKS.sub("\n", text))
     return _TAGS.sub("‹", _SURROGATES.sub("\ufffd", text))
 

@@ -1,0 +1,82 @@
+"""What keeps a file or folder from being read or written, and the command that opens it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def closed(path: Path, *, write: bool = False) -> Path | None:
+    """Return what keeps a path from being read, or with `write` from being read and written; None where nothing does.
+
+    That is the highest folder above it that cannot be entered, else the path itself. What is not there is not closed.
+    """
+    for folder in reversed(path.parents):
+        if is_folder(folder) and not os.access(folder, os.X_OK):
+            return folder
+    if not is_there(path):
+        return None
+    wanted = os.R_OK | (os.W_OK if write else 0) | (os.X_OK if is_folder(path) else 0)
+    return None if os.access(path, wanted) else path
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether a path leads to something we can see; pathlib raises where a folder above it is closed to us."""
+    return _mode(path) != 0
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether a path leads to a folder we can see."""
+    return stat.S_ISDIR(_mode(path))
+
+
+def is_link(path: Path) -> bool:
+    """Tell whether a path is a symbolic link we can see."""
+    return stat.S_ISLNK(_mode(path, follow=False))
+
+
+def remedy(path: Path, *, write: bool = False) -> str:
+    """Return the command with which a path can be read, or with `write` also written; empty where nothing is closed."""
+    place = closed(path, write=write)
+    return "" if place is None else opening(place, write=write)
+
+
+def opening(place: Path, *, write: bool = True) -> str:
+    """Return the command that opens a file or folder which is there and closed to us.
+
+    A folder is opened for everything its owner does with it. What belongs to somebody else only an administrator can
+    give back, and on a disk that can only be read no permission helps.
+    """
+    name, info = shlex.quote(str(place)), place.stat()
+    folder = stat.S_ISDIR(info.st_mode)
+    if info.st_uid != os.geteuid():
+        return f'sudo chown {"-R " if folder else ""}"$(id -un)" {name}'
+    bits = 0o700 if folder else 0o600 if write else 0o400
+    if stat.S_IMODE(info.st_mode) & bits == bits:
+        return f"df {name}"
+    return f"chmod u+{'rwx' if folder else 'rw'} {name}"
+
+
+def can_open(place: Path) -> bool:
+    """Tell whether the permissions of what is closed to us are ours to change, and the reason why it is closed."""
+    return opening(place).startswith("chmod")
+
+
+def open_up(place: Path) -> str:
+    """Make what is ours readable and writable, and return a sentence that says so. Raises OSError."""
+    bits = 0o700 if place.is_dir() else 0o600
+    place.chmod(stat.S_IMODE(place.stat().st_mode) | bits)
+    return f"made {place} readable and writable for you"
+
+
+def _mode(path: Path, *, follow: bool = True) -> int:
+    """Return `st_mode`, 0 for what is not there or cannot be seen."""
+    try:
+        return path.stat(follow_symlinks=follow).st_mode
+    except OSError:
+        return 0

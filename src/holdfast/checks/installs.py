@@ -1,0 +1,50 @@
+"""Whether the record of what was installed where tells all that an uninstall has to know."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING
+
+from holdfast import access, installs, registered
+from holdfast.checks import folders, notice, ok, problem
+from holdfast.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.checks import Finding
+    from holdfast.project import Project
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Read the record; nothing in it is changed, for only whoever installed knows what was there before."""
+    file = installs.file()
+    if folders.blocked(file):
+        return  # the folders check says so
+    lost = installs.lost()
+    if lost:
+        closed = access.remedy(file)
+        fix = partial(access.open_up, file) if closed and access.can_open(file) else None
+        text = f"{lost}, so an uninstall cannot put settings back as they were"
+        yield problem(text, closed or _anew(project), fix)
+    for each in installs.set_aside():
+        text = f"{each} is a record that was broken and set aside; nothing reads it"
+        yield notice(text, f"rm {shlex.quote(str(each))}")
+    count = len(installs.load())
+    if not lost:
+        into = f"{file} knows what was installed into {count} settings file(s)"
+        yield ok(into if count else "nothing was installed yet by holdfast install")
+
+
+def _anew(project: Project) -> str:
+    """Return the commands that begin a new record, by installing again where our entries stand."""
+    commands = []
+    for target in registered.targets(project):
+        try:
+            if any(entry.ours for entry in registered.entries(target)):
+                commands.append(target.redo)
+        except StateError:
+            continue  # the registration check says so
+    name = shlex.quote(str(installs.file()))
+    return " && ".join(commands) or f"mv {name} {name}.aside"

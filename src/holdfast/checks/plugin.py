@@ -1,0 +1,117 @@
+"""Whether the Python environment of each of the plugin's copies is built, and its hooks answer."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from holdfast import access, plugins
+from holdfast.checks import notice, ok, problem, programs
+from holdfast.errors import StateError
+from holdfast.state import document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from holdfast.checks import Finding
+    from holdfast.plugins import Copy
+    from holdfast.project import Project
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Look at the data folder of each copy that a session in the project runs, and at what --plugin-dir left."""
+    copies = plugins.copies(project.root)
+    for copy in copies:
+        yield _copy(copy)
+    known = {copy.data for copy in copies}
+    others = [said for folder in plugins.data_folders() if folder not in known for said in _other(folder)]
+    yield from others
+    if not (copies or others):
+        yield ok("no plugin of Holdfast's is enabled here")
+
+
+def _copy(copy: Copy) -> Finding:
+    if not (copy.root / "plugin" / "run.sh").is_file():
+        remedy = f"claude plugin update {shlex.quote(copy.name)}" if copy.name else copy.undo
+        return problem(f"{copy} is enabled, but {copy.root} does not hold it", remedy)
+    environment = copy.environment
+    if copy.ready:
+        fault = programs.unreached(["/bin/sh", str(copy.root / "plugin" / "run.sh")], copy.environ)
+        if not fault:
+            return ok(f"{copy} answers, with its environment {environment}")
+        text = f"{copy} has its environment {environment}, but does not answer: {fault}"
+        return problem(text, f"rm -r {shlex.quote(str(environment))} && {copy.build}")
+    if closed := _closed(copy.data):
+        what, remedy = closed
+        return problem(f"{copy} does nothing: its environment cannot be built, for {what}", f"{remedy} && {copy.build}")
+    if _building(copy.data):
+        text = f"the environment of {copy} is being built in {copy.data}; until it is ready the plugin does nothing"
+        return notice(text, "holdfast doctor, in a minute")
+    if said := _failed(copy.data, environment.name.removeprefix("env-")):
+        return problem(f"{copy.data}: {said}", copy.build)
+    if (environment / "ready").is_file():
+        text = f"{copy} does nothing: {environment / 'bin' / 'python'}, with which its environment was built, is gone"
+        return problem(f"{text}; the next session builds another", copy.build)
+    how = "was begun and not finished" if environment.is_dir() else "is not built yet"
+    return notice(f"the environment of {copy} {how}; the next session of Claude Code builds it", copy.build)
+
+
+def _other(data: Path) -> Iterator[Finding]:
+    """Say what lies in a data folder that belongs to no enabled copy, as far as it is Holdfast's."""
+    ready = sorted(data.glob("env-*/ready"))
+    if _building(data):
+        yield notice(f"an environment for --plugin-dir is being built in {data}", "holdfast doctor, in a minute")
+    elif said := _failed(data):
+        yield notice(f"{data}: {said}", f"start the client with --plugin-dir, or rm -r {shlex.quote(str(data))}")
+    elif ready:
+        yield ok(f"{ready[0].parent} is ready for sessions with --plugin-dir")
+
+
+def _building(data: Path) -> bool:
+    """Tell whether a builder is at work: it keeps a lock (`plugin/build.py`)."""
+    try:
+        descriptor = os.open(data / "lock", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go of at once: two builders exclude each other
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _failed(data: Path, digest: str = "") -> str:
+    """Return what the builder noted of its last failure, of one environment or of any; empty where there is none."""
+    try:
+        failed: dict[str, Any] = document.load(data / "failed").data
+    except StateError:
+        failed = {}
+    if (digest and failed.get("digest") != digest) or not isinstance(failed.get("text"), str):
+        failed = {}
+    try:
+        raw, since = document.read(data / "no-python")
+    except StateError:
+        return str(failed.get("text", ""))
+    if failed and (data / "failed").stat().st_mtime > since:  # a Python was found later
+        return str(failed["text"])
+    return raw.decode("utf-8", "replace").strip() or "the plugin found no Python 3.11 or newer on PATH"
+
+
+def _closed(data: Path) -> tuple[str, str] | None:
+    """Return what keeps a builder from writing into the data folder, and the command that mends it."""
+    lock = data / "lock"
+    place = next(each for each in (data, *data.parents) if os.path.lexists(each))
+    for each, is_right, kind in ((place, place.is_dir(), "folder"), (lock, lock.is_file(), "file")):
+        name = shlex.quote(str(each))
+        if os.path.lexists(each) and not is_right:
+            return f"{each} is not a {kind}", f"mv {name} {name}.aside"
+        if shut := access.closed(each, write=True):
+            return f"{shut} cannot be written", access.opening(shut)
+    return None

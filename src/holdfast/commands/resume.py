@@ -1,0 +1,52 @@
+"""`holdfast resume`: claim a workflow by hand, and print what brings it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.commands import options
+from holdfast.survival import claims
+from holdfast.workflow import guidance, views
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from holdfast.survival.claims import Claim
+
+
+@click.command(name="resume")
+@options.workflow_argument
+@click.option("--session", "session_id", metavar="ID", help="The session it is for, if it is not the one that asks.")
+@click.option("--anyway", is_flag=True, help="Take it also from another session that is live.")
+@options.json_option
+@options.project_option
+def command(
+    workflow_id: str | None, session_id: str | None, anyway: bool, as_json: bool, project_dir: str | None
+) -> None:
+    """Claim the current workflow, or WORKFLOW, for a session, however old it is, and print its guidance.
+
+    Asked by a model, it is for the model's own session. Asked by a person, it is for the session that is live here;
+    where none is, the workflow is set free for the next one, which can be started with it at once:
+
+        claude "$(holdfast resume)"
+    """
+    project = options.open_project(project_dir)
+    claim = claims.claim(project, workflow_id, session_id or options.session(), anyway=anyway)
+    text = guidance.compile(claim.workflow, root=project.root).text
+    if as_json:
+        fields = {"session": claim.session, "before": claim.before, "guidance": text}
+        options.print_json(views.row(claim.workflow) | fields)
+        return
+    click.echo(_news(claim), err=True)
+    options.say(text)
+
+
+def _news(claim: Claim) -> str:
+    name = quoted(claim.workflow.title)
+    had = f"; session {claim.before[:8]} no longer has it" if claim.before and claim.live else ""
+    if claim.session is None:
+        return (
+            f"{name} is free for the next session here, which gets this after its first compaction."
+        )
+    return f"{name} belongs to session {claim.session[:8]} now{had}; every compaction gives it this."

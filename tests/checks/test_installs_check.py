@@ -1,0 +1,92 @@
+"""A record of installs that cannot be read is named, with what makes an uninstall possible again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import install, installs, paths, scopes
+from tests.doctoring import examine, healthy, mend, obey, only
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BROKEN = [
+    ("{broken", "is not JSON"),
+    ("", "is empty"),
+    ("[]", "holds a JSON array"),
+    ('{"installs": 3}', '"installs" must be an object'),
+    ("{}", '"installs" is missing'),
+    ('{"installs": {"/x/settings.json": {}}}', '"installs./x/settings.json" is no record of an install'),
+]
+
+
+def test_none_is_needed_before_the_first_install(root: Path) -> None:
+    """And a sound one is counted."""
+    assert "nothing was installed yet" in healthy("installs", root)
+    install.install(scopes.target("user", root))
+    assert f"{installs.file()} knows what was installed into 1 settings file(s)" in healthy("installs", root)
+
+
+@pytest.mark.parametrize(("content", "words"), BROKEN)
+def test_a_broken_record_is_a_problem(root: Path, content: str, words: str) -> None:
+    """The next install sets it aside and begins a new one, of all settings that name Holdfast."""
+    for scope in ("user", "local"):
+        install.install(scopes.target(scope, root))
+    installs.file().write_text(content)
+
+    found = only("installs", root, "problem")
+
+    assert found.text.startswith(f"{installs.file()}: {words}")
+    assert found.text.endswith(", so an uninstall cannot put settings back as they were")
+    assert found.remedy == f"holdfast install --scope user && holdfast install --scope local --project {root}"
+    assert found.fix is None
+    obey(found, root)
+
+    (aside,) = paths.state_dir().glob("installs.json.corrupt-*")
+    assert aside.read_text() == content
+    left = only("installs", root, "notice")
+    assert left.text == f"{aside} is a record that was broken and set aside; nothing reads it"
+    obey(left, root)
+    healthy("installs", root)
+    assert len(installs.load()) == 2
+
+
+def test_a_broken_record_of_nothing_is_moved(root: Path) -> None:
+    """Where no settings name Holdfast there is nothing to record anew."""
+    file = paths.ensure_private(paths.state_dir()) / "installs.json"
+    file.write_text("{broken")
+    found = only("installs", root, "problem")
+    assert found.remedy == f"mv {file} {file}.aside"
+    obey(found, root)
+    healthy("installs", root)
+
+
+@pytest.mark.usefixtures("anybody")
+def test_a_record_that_is_closed_to_us_is_opened(root: Path) -> None:
+    """By the command and by --fix: it may be sound, and no install should begin another."""
+    install.install(scopes.target("user", root))
+    file = installs.file()
+    known = json.loads(file.read_text())
+    file.chmod(0o000)
+
+    found = only("installs", root, "problem")
+
+    assert found.text == (
+        f"{file}: cannot be read: Permission denied, so an uninstall cannot put settings back as they were"
+    )
+    assert found.remedy == f"chmod u+rw {file}"
+    obey(found, root)
+    healthy("installs", root)
+    file.chmod(0o000)
+    assert mend("installs", root) == [f"made {file} readable and writable for you"]
+    assert json.loads(file.read_text()) == known
+
+
+@pytest.mark.usefixtures("anybody")
+def test_a_closed_folder_is_the_folders_check(root: Path) -> None:
+    """Told once."""
+    paths.ensure_private(paths.state_dir()).chmod(0o000)
+    assert examine("installs", root) == []

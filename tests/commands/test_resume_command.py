@@ -1,0 +1,130 @@
+"""`holdfast resume` makes a workflow a session's own by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import owners, sessions
+from holdfast.workflow import formats
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER, THIRD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.testing import HoldfastProject
+
+RESTORED = "WORKFLOW RESTORED AFTER COMPACTION"
+
+
+@pytest.fixture
+def root(holdfast_project: Callable[..., HoldfastProject]) -> Path:
+    """A project with one unfinished workflow of nobody."""
+    root = holdfast_project({}).root
+    holdfast("start", "Alpha", "--phase", "One", "--phase", "Two", root=root)
+    return root
+
+
+def live(root: Path, *names: str) -> None:
+    project = Project.open(root)
+    for name in names:
+        sessions.seen(project, name)
+    project.close()
+
+
+def owner(root: Path, title: str = "Alpha") -> str | None:
+    project = Project.open(root)
+    found = next(each for each in formats.all_found(project).workflows if each.title == title)
+    name = owners.owner(project, found)
+    project.close()
+    return name
+
+
+def test_a_model_claims_it_for_its_own_session(root: Path) -> None:
+    """And has the guidance at once, in the tool's result."""
+    live(root, ME, OTHER)
+    said = holdfast("resume", "Alpha", root=root, session=ME)
+    assert owner(root) == ME
+    assert RESTORED in said.out and "Phase: 1/2 - One" in said.out
+    assert said.err == f'"Alpha" belongs to session {ME[:8]} now; every compaction gives it this.\n'
+
+
+def test_a_person_claims_it_for_the_session_that_is_live(root: Path) -> None:
+    """There is one; of several one has to be named."""
+    live(root, OTHER)
+    holdfast("resume", root=root)
+    assert owner(root) == OTHER
+
+    live(root, ME)
+    said = holdfast("resume", "Alpha", "--anyway", root=root, code=1)
+    assert "2 sessions are live here" in said.err and "--session" in said.err
+    holdfast("resume", "Alpha", "--anyway", "--session", ME, root=root)
+    assert owner(root) == ME
+
+
+def test_where_no_session_is_live_it_is_free_for_the_next_one(root: Path) -> None:
+    """Whoever had it; the guidance can be the next session's first prompt."""
+    live(root, OTHER)
+    holdfast("resume", root=root)
+    project = Project.open(root)
+    sessions.ended(project, OTHER)
+    project.close()
+
+    said = holdfast("resume", root=root)
+
+    assert owner(root) is None
+    assert said.out.startswith("⚠️ WORKFLOW RESTORED")
+    assert "free for the next session" in said.err
+
+
+def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> None:
+    """And it is said who lost it."""
+    live(root, OTHER)
+    holdfast("resume", root=root, session=OTHER)
+    said = holdfast("resume", "Alpha", root=root, session=ME, code=1)
+    assert f"belongs to session {OTHER}, which is live" in said.err and "--anyway" in said.err
+    assert owner(root) == OTHER
+
+    said = holdfast("resume", "Alpha", "--anyway", root=root, session=ME)
+    assert owner(root) == ME
+    assert f"session {OTHER[:8]} no longer has it" in said.err
+
+
+def test_after_a_claim_a_compaction_restores_even_what_is_old(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside another live session, and however long nobody touched it."""
+    project = holdfast_project({})
+    holdfast("start", "Alpha", "--phase", "One", root=project.root)
+    monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
+    live(project.root, OTHER)
+    assert project.fire("SessionStart", "SessionStart-compact", session_id=ME).context == ""
+
+    holdfast("resume", "Alpha", root=project.root, session=ME)
+
+    assert RESTORED in project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
+
+
+def test_what_is_completed_or_unknown_is_refused(root: Path) -> None:
+    """With a way out."""
+    assert "no workflow is named 'Beta'" in holdfast("resume", "Beta", root=root, code=1).err
+    holdfast("done", "--all", root=root)
+    said = holdfast("resume", "Alpha", root=root, code=1).err
+    assert "'Alpha' was completed at" in said and "holdfast show" in said
+    holdfast("start", "Gamma", "--format", "hybrid", "--phase", "One", root=root)
+    holdfast("done", "--all", "Gamma", root=root)
+    said = holdfast("resume", "Gamma", root=root, code=1).err
+    assert "'Gamma'" in said and "completed" in said
+
+
+def test_programs_get_json(root: Path) -> None:
+    """The workflow's row, who has it, who had it, and the guidance."""
+    live(root, OTHER, THIRD)
+    holdfast("resume", "Alpha", root=root, session=OTHER)
+    said = holdfast("resume", "Alpha", "--anyway", "--json", root=root, session=ME).json
+    assert (said["title"], said["session"], said["before"]) == ("Alpha", ME, OTHER)
+    assert RESTORED in said["guidance"]

@@ -1,0 +1,88 @@
+"""What keeps a path from being read is found, with the command that opens it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import access
+from tests import permissions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def anybody() -> Iterator[None]:
+    """Permissions count, whoever runs the tests."""
+    with permissions.counting():
+        yield
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file in a folder in a folder, with a name that a shell would take apart."""
+    made = tmp_path / "above" / "be low" / "it's.json"
+    made.parent.mkdir(parents=True)
+    made.write_text("x")
+    return made
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_what_is_open_or_not_there_is_not_closed(file: Path, write: bool) -> None:
+    """Nor is what lies below a file."""
+    for path in (file, file.parent, file.with_name("none"), file.parent / "none" / "none", file / "below"):
+        assert access.closed(path, write=write) is None
+        assert access.remedy(path, write=write) == ""
+
+
+@pytest.mark.parametrize("bits", [0o000, 0o200])
+def test_a_file_that_cannot_be_read(file: Path, bits: int) -> None:
+    """The command opens it, and so do we."""
+    file.chmod(bits)
+    assert access.closed(file) == file
+    assert access.can_open(file)
+    subprocess.run(["/bin/sh", "-c", access.remedy(file)], check=True)
+    assert (access.closed(file, write=True), file.read_text()) == (None, "x")
+    file.chmod(bits)
+    assert access.open_up(file) == f"made {file} readable and writable for you"
+    assert access.closed(file, write=True) is None
+
+
+def test_a_file_that_can_only_be_read(file: Path) -> None:
+    """It is closed to who wants to write."""
+    file.chmod(0o400)
+    assert access.closed(file) is None
+    assert access.closed(file, write=True) == file
+    subprocess.run(["/bin/sh", "-c", access.remedy(file, write=True)], check=True)
+    assert access.closed(file, write=True) is None
+
+
+@pytest.mark.parametrize("bits", [0o000, 0o600])
+def test_the_highest_folder_that_cannot_be_entered_comes_first(file: Path, bits: int) -> None:
+    """One after the other."""
+    for folder in (file.parent, file.parent.parent):
+        folder.chmod(bits)
+    for folder in (file.parent.parent, file.parent):
+        assert access.closed(file) == folder
+        subprocess.run(["/bin/sh", "-c", access.remedy(file)], check=True)
+    assert access.closed(file) is None
+
+
+def test_what_is_somebody_elses_takes_an_administrator(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """We could not change its permissions."""
+    file.chmod(0o000)
+    monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
+    assert access.remedy(file).startswith('sudo chown "$(id -un)" ')
+    assert not access.can_open(file)
+
+
+def test_where_permissions_are_not_the_reason(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a disk that can only be read."""
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
+    assert access.remedy(file.parent, write=True) == f"df '{file.parent}'"
+    assert not access.can_open(file.parent)
