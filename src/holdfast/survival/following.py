@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.survival import archive, overview, owners, selection
-from holdfast.workflow import formats
-from holdfast.workflow.formats import compaction_file, hybrid_extra, hybrid_file
+from holdfast.workflow import formats, places
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
     from holdfast.survival.overview import Overview
     from holdfast.workflow.model import Found, Problem, Workflow
 
-# Where the formats keep their files; a change anywhere else is seen when the bucket is over.
-_PLACES = (hybrid_file.FILE, hybrid_extra.FILE, f"{compaction_file.FOLDER}/*/state-*.json")
-_BUCKET = 30  # seconds after which all is read again: sessions die without a word
+_BUCKET = 30  # seconds after which all is read again: sessions die without a word, and other files change
 _PAUSE = 60  # seconds before a ledger that could not be used is tried again
 
 
@@ -146,7 +143,7 @@ class Following:
     def _look_for_signs(self) -> object:
         """Return what differs as soon as anything changed: marks of the files, and of the ledger."""
         project = self._project
-        files = [_mark(path) for place in _PLACES for path in sorted(project.root.glob(place))]
+        files = [_mark(path) for place in places.STATES for path in sorted(project.root.glob(place))]
         version = project.ledger.one("PRAGMA data_version")  # SQLite's own sign that another process wrote
         return files, version, int(clock.now().timestamp()) // _BUCKET
 
