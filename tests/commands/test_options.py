@@ -12,7 +12,7 @@ from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.project import Project
 from holdfast.survival import sessions
-from tests.commandline import holdfast
+from tests.commandline import Said, holdfast
 from tests.handmade import ME
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ def test_the_project_is_named_or_found(tmp_path: Path, monkeypatch: pytest.Monke
     assert options.open_project("../../../option").root == folders["option"]
 
 
+def doctor() -> Said:
+    return holdfast("doctor", code=1)  # nothing is installed
+
+
 def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session started in a package of a repository works there (CLAUDE_PROJECT_DIR), so a command typed there does.
 
@@ -49,12 +53,14 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     said = holdfast("start", "Everywhere")
     assert f"Note: this is a workflow of {root}, where a session of {package} does not find it" in said.err
     assert "--project ." in said.err
+    assert f"this looks at {root}. A session that is started in {package} is another project's" in doctor().err
 
     seen = Project.open(package)
     sessions.seen(seen, ME)
     seen.close()
     assert options.open_project(None).root == package
     assert holdfast("start", "Here").err == ""
+    assert doctor().err == ""
     monkeypatch.chdir(package / "src")
     assert options.open_project(None).root == package
     monkeypatch.chdir(root / "packages")

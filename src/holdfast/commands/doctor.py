@@ -32,6 +32,7 @@ def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> No
     Exit code 1 if there is a problem; what is only worth knowing is marked with "!". The settings of a project
     belong to its team and are never changed by --fix.
     """
+    _say_where(project_dir)
     found, mended = _look(project_dir, tuple(checks.CHECKS), fix=fix)
     if mended:  # what is left now
         found = _told_why(_look(project_dir, tuple(checks.CHECKS))[0], mended)
@@ -43,6 +44,18 @@ def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> No
     else:
         _print(found, mended)
     sys.exit(1 if problems else 0)
+
+
+def _say_where(project_dir: str | None) -> None:
+    project = options.open_project(project_dir)
+    if here := options.inside(project, project_dir):
+        click.echo(
+            f"Note: this looks at {project.root}. A session that is started in {here} is another project's: it reads "
+            f"no .claude/settings.json of {project.root} (an install for the user covers both), and finds no workflow "
+            "that lies there. `holdfast doctor --project .` looks at this folder.\n",
+            err=True,
+        )
+    project.close()
 
 
 def _look(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from holdfast import paths, project, trust
-from holdfast.project import Project
+from holdfast import paths, trust
+from holdfast.project import Project, nearest
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -48,13 +48,23 @@ def open_project(project_dir: str | None) -> Project:
     here = Path.cwd()
     root = paths.find_root(project_dir, os.environ, here)
     if not named(project_dir):
-        root = project.nearest(here.resolve(), root)
+        root = nearest(here.resolve(), root)
     return Project.open(root, trusted=trust.config_trusted(root))
 
 
 def named(project_dir: str | None) -> bool:
     """Tell whether somebody said which project is meant, so that nothing is looked for from here upward."""
     return bool(project_dir or os.environ.get("HOLDFAST_PROJECT_DIR") or os.environ.get("CLAUDE_PROJECT_DIR"))
+
+
+def inside(project: Project, project_dir: str | None) -> Path | None:
+    """Return the folder within the project that a command was typed in without naming any, else None.
+
+    A session that is started there has that folder for its project, not this one (client fact: `CLAUDE_PROJECT_DIR`),
+    and does not read this one's `.claude/settings.json`.
+    """
+    here = Path.cwd().resolve()
+    return here if not named(project_dir) and here != project.root else None
 
 
 def session() -> str | None:

@@ -46,7 +46,5 @@ def _news(claim: Claim) -> str:
     name = quoted(claim.workflow.title)
     had = f"; session {claim.before[:8]} no longer has it" if claim.before and claim.live else ""
     if claim.session is None:
-        return (
-            f"{name} is free for the next session here, which gets this after its first compaction."
-        )
+        return f"{name} is free for the next session here, which gets this after its first compaction."
     return f"{name} belongs to session {claim.session[:8]} now{had}; every compaction gives it this."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,9 @@ from holdfast.workflow import formats, templates
 from holdfast.workflow.formats.hybrid_functions import DEFAULT_AGENT
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # What may be meant as an agent but stands in the title; no mail address, no version.
 _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL)
@@ -77,7 +80,7 @@ def command(
     if session:
         owners.own(project, workflow, session)
     moving.tell(workflow, as_json, f"Started in {workflow.place}.")
-    if not options.named(project_dir) and (here := Path.cwd().resolve()) != project.root:
+    if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
     for name, agent in given:
         if not agent and (stuck := _STUCK.fullmatch(name)):
