@@ -6,6 +6,7 @@ failed a short while ago. `wait` waits for others and says on stderr what failed
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -26,6 +27,9 @@ LONGEST = 300.0  # seconds one step may take
 PAUSES = (3600, 6 * 3600, 24 * 3600)  # seconds before the next try by itself, after one failure, two, and more
 SAID = 300  # characters of a tool's last words that are told
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
+_TELLING = re.compile(
+    r"(?i)error|.*(not created|No module named|No space left|quota exceeded|Permission denied|Read-only file system)"
+)
 CHECK = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -33,10 +37,11 @@ import holdfast.cli, holdfast.engine, holdfast.calls, holdfast.events.session
 from holdfast import pairing
 pairing.expect()
 """
-REMEDIES = (
+REMEDIES = (  # the first that fits: with the disk full ensurepip fails, too
+    (r"No space left|[Qq]uota exceeded", "Make room in {data} or in the folder for temporary files (TMPDIR)."),
     (r"ensurepip|python3?[\d.]*-venv", "Install your system's package for Python's venv (python3-venv), or uv."),
     (r"hash", "The package index gave other files than the plugin names: look at pip's index settings."),
-    (r"No space left|Permission denied|Read-only", "Make room in, or give yourself access to, the folder named."),
+    (r"Permission denied|Read-only|not permitted", "Give yourself access to {data}, and to what is named here."),
 )
 OTHERWISE = (
     "If this machine reaches packages through a proxy or an index of its own, set HTTPS_PROXY or pip's index-url."
@@ -52,24 +57,32 @@ def main(root: Path, data: Path, how: str) -> int:
     if how == "quietly":
         with suppress(OSError):
             os.setsid()  # the session's end must not end it
-    os.chdir(data)  # no uv.toml or pip folder of a project's lies here
-    with _locked(data, 0.0 if how == "quietly" else PATIENCE) as alone:
-        if not alone:
-            return _say(how, "another session is still building the plugin's environment; try again in a minute")
-        digest = wanted(root)
-        environment = data / f"env-{digest}"
-        if sound(environment):
-            return 0
-        failed = _failed(data, digest)
-        if how != "now" and failed and time.time() < failed["not_before"]:
-            return _say(how, failed["text"])
-        try:
-            by = make(root, environment)
-            _note_ready(root, environment, by)
-        except (BuildError, OSError) as error:
-            shutil.rmtree(environment, ignore_errors=True)
-            return _say(how, _note_failed(root, data, digest, failed, str(error)))
-        _tidy(data, environment)
+    try:
+        os.chdir(data)  # no uv.toml or pip folder of a project's lies here
+        with _locked(data, 0.0 if how == "quietly" else PATIENCE) as alone:
+            if not alone:
+                return _say(how, "another session is still building the plugin's environment; try again in a minute")
+            return _build(root, data, how)
+    except OSError as error:
+        return _say(how, _note_unusable(root, data, error))
+
+
+def _build(root: Path, data: Path, how: str) -> int:
+    """Build unless that is done already, or failed a short while ago. Raises OSError for a folder of no use."""
+    digest = wanted(root)
+    environment = data / f"env-{digest}"
+    if sound(environment):
+        return 0
+    failed = _failed(data, digest)
+    if how != "now" and failed and time.time() < failed["not_before"]:
+        return _say(how, failed["text"])
+    try:
+        by = make(root, environment)
+        _note_ready(root, environment, by)
+    except (BuildError, OSError) as error:
+        shutil.rmtree(environment, ignore_errors=True)
+        return _say(how, _note_failed(root, data, digest, failed, str(error)))
+    _tidy(data, environment)
     return 0
 
 
@@ -110,8 +123,10 @@ def _with_uv(root: Path, environment: Path) -> None:
 
 
 def _with_pip(root: Path, environment: Path) -> None:
-    _run([sys.executable, "-I", "-m", "venv", str(environment)])
-    pip = [str(environment / "bin" / "python"), "-I", "-m", "pip", "--no-input", "--disable-pip-version-check"]
+    _run([sys.executable, "-I", "-m", "venv", "--without-pip", str(environment)])
+    python = str(environment / "bin" / "python")
+    _run([python, "-I", "-m", "ensurepip", "--default-pip"])  # venv itself would not say why this fails
+    pip = [python, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check"]
     install = ["install", "--quiet", "--no-user", "--retries", "2", "--timeout", "20", "--no-deps", "--require-hashes"]
     _run([*pip, *install, "--only-binary", ":all:", "--requirement", _requirements(root)])
 
@@ -135,7 +150,7 @@ def _run(command: list[str]) -> None:
 def _last_words(text: str) -> str:
     """Return the lines that say what went wrong, without anybody's password."""
     lines = [" ".join(line.split()) for line in _CREDENTIALS.sub("//…@", text).splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"(?i)error|.*(not created|No module named)", line)]
+    errors = [line for line in lines if _TELLING.match(line)]
     return " ".join(errors[:2] or lines[-2:])[:SAID]
 
 
@@ -153,13 +168,37 @@ def _note_failed(root: Path, data: Path, digest: str, before: dict[str, Any] | N
     times = before["times"] + 1 if before else 1
     later = time.time() + PAUSES[min(times, len(PAUSES)) - 1]
     remedy = next((text for pattern, text in REMEDIES if re.search(pattern, words)), OTHERWISE)
+    remedy = remedy.replace("{data}", str(data))
+    start = f"Holdfast's plugin could not build its Python environment and does nothing without it. {words} — {remedy} "
+    command = f"{root}/bin/holdfast --build"
+    text = f"{start}It tries again by itself at a session start after {_stamp(later)}; {command} tries at once."
+    try:
+        _put(data / "failed", {"digest": digest, "times": times, "not_before": later, "words": words, "text": text})
+        if not before or before["words"] != words:
+            _put(data / "report", {"systemMessage": text})
+    except OSError:  # nothing can be kept there, so the next session cannot know that it should wait
+        return f"{start}The next session tries again, {command} at once."
+    return text
+
+
+def _note_unusable(root: Path, data: Path, error: OSError) -> str:
+    """Return what keeps the data folder from being used; a session tells the user, if a report can be left there."""
+    place = os.fspath(error.filename or data)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = "make room on its disk"
+    elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        remedy = "give yourself write access to it"
+    else:
+        remedy = "put that right"
+    reason = f"{place}: {error.strerror}" if Path(place) != data else str(error.strerror)
     text = (
-        f"Holdfast's plugin could not build its Python environment and does nothing without it. {words} — {remedy} "
-        f"It tries again by itself at a session start after {_stamp(later)}; {root}/bin/holdfast --build tries at once."
+        f"the plugin's environment cannot be built in {data} ({reason}), and without it the plugin does nothing; "
+        f"{remedy}, then run {root}/bin/holdfast --build"
     )
-    _put(data / "failed", {"digest": digest, "times": times, "not_before": later, "words": words, "text": text})
-    if not before or before["words"] != words:
-        _put(data / "report", {"systemMessage": text})
+    told = {"systemMessage": f"Holdfast: {text}"}
+    with suppress(OSError, ValueError):
+        if not (data / "report.told").exists() or json.loads((data / "report.told").read_text("utf-8")) != told:
+            _put(data / "report", told)
     return text
 
 
@@ -187,11 +226,15 @@ def _tidy(data: Path, environment: Path) -> None:
 
 def _put(path: Path, facts: dict[str, Any]) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(facts) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(facts) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

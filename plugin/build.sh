@@ -1,7 +1,11 @@
 #!/bin/sh
 # Finds a Python for build.py: `build.sh ROOT DATA HOW`, where HOW is quietly, wait or now.
 root=$1 data=$2 how=$3
-cd "$data" || exit 1
+cd "$data" 2> /dev/null || {
+    [ "$how" = quietly ] ||
+        echo "holdfast: the plugin's environment cannot be built in $data; give yourself access to that folder" >&2
+    exit 1
+}
 
 for name in python3 python3.14 python3.13 python3.12 python3.11 python; do
     found=$(command -v "$name") || continue
@@ -17,6 +21,6 @@ text="$text Install it (or uv, then: uv python install 3.12); the next session f
 [ "$how" = quietly ] || echo "holdfast: $text" >&2
 [ -e no-python ] && exit 1
 if [ "$how" = quietly ]; then
-    printf '{"systemMessage": "%s"}\n' "$text" > "report.$$" && mv "report.$$" report && : > no-python
+    printf '{"systemMessage": "%s"}\n' "$text" > "report.$$" && mv "report.$$" report && echo "$text" > no-python
 fi
 exit 1

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
+import sysconfig
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast import recorded
+from holdfast import recorded, scopes
+from holdfast.plugins import Copy
 from tests import processes
 from tests.processes import ROOT, Ended, Place
 
@@ -36,6 +39,20 @@ case "$*" in
     /bin/chmod +x "$last/bin/python" ;;
 esac
 exit 0
+"""
+# An environment that knows where it is, as the real ones do, with the packages of the test's own interpreter.
+VENV = """\
+    {python} -m venv --without-pip "$last"
+    echo {packages} > "$last"/lib/python3*/site-packages/packages.pth ;;
+"""
+REAL_UV = f"{UV[: UV.index('    mkdir')]}{VENV}{UV[UV.index('esac') :]}"
+BOUND = """
+import ctypes, os, sys
+drop, override, search = 24, 1, 2
+for right in (override, search):  # what is run next cannot get them back
+    if os.getuid() == 0 and ctypes.CDLL(None).prctl(drop, right, 0, 0, 0):
+        sys.exit("root cannot be bound by file modes here")
+os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
@@ -88,8 +105,16 @@ class Plugin:
         command = ["/bin/sh", "-c", self.command(event)]
         return processes.run(command, json.dumps(sent).encode() + b"\n", self.environ, self.place.root)
 
-    def cli(self, *arguments: str, **changes: str | None) -> Ended:
-        """Run the plugin's `holdfast` as the model's Bash does: found on PATH, without the plugin's variables."""
+    def fire_bound(self, event: str, name: str) -> Ended:
+        """As `fire`, bound by the modes of files and folders even where root runs the tests."""
+        sent = json.dumps(self.place.payload(name)).encode() + b"\n"
+        return processes.run(bound("/bin/sh", "-c", self.command(event)), sent, self.environ, self.place.root)
+
+    def cli(self, *arguments: str, bind: bool = False, **changes: str | None) -> Ended:
+        """Run the plugin's `holdfast` as the model's Bash does: found on PATH, without the plugin's variables.
+
+        With `bind` it is bound by the modes of files and folders even where root runs the tests.
+        """
         environ = self.environ | {
             "PATH": f"{self.programs}:{self.root / 'bin'}",
             "HOLDFAST_PLUGIN_DATA": str(self.data),
@@ -97,16 +122,20 @@ class Plugin:
         environ.pop("CLAUDE_PLUGIN_DATA")
         environ.pop("CLAUDE_PLUGIN_ROOT")
         environ = {name: value for name, value in (environ | changes).items() if value is not None}
-        return processes.run(["/bin/sh", "-c", 'holdfast "$@"', "sh", *arguments], b"", environ, self.place.root)
+        command = ["/bin/sh", "-c", 'holdfast "$@"', "sh", *arguments]
+        return processes.run(bound(*command) if bind else command, b"", environ, self.place.root)
 
     def add_python(self) -> None:
         """Put a usable Python on PATH."""
         self.program("python3", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
 
-    def add_uv(self, *, fails: str = "") -> None:
-        """Put a fake uv on PATH that makes environments of the test's own interpreter, or fails with some words."""
-        log = self.programs / "uv.log"
-        self.program("uv", UV.format(log=log, python=sys.executable))
+    def add_uv(self, *, fails: str = "", real: bool = False) -> None:
+        """Put a fake uv on PATH that makes environments of the test's own interpreter, or fails with some words.
+
+        The environments are programs that start that interpreter; with `real`, virtual environments.
+        """
+        log, packages = self.programs / "uv.log", sysconfig.get_path("purelib")
+        self.program("uv", (REAL_UV if real else UV).format(log=log, python=sys.executable, packages=packages))
         (self.programs / "uv.log.fail").unlink(missing_ok=True)
         if fails:
             (self.programs / "uv.log.fail").write_text(fails + "\n")
@@ -149,6 +178,30 @@ def copy_of_plugin(folder: Path) -> Path:
     for name in PARTS:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
+
+
+def bound(*command: str) -> list[str]:
+    """Return a command that obeys the modes of files and folders, also where root runs the tests."""
+    return [sys.executable, "-c", BOUND, *command]
+
+
+def enable(root: Path, *, name: str = "holdfast@holdfast", scope: str = "user", ready: bool = True) -> Copy:
+    """Enable the plugin at `root` in the user's settings, as the client does, with an environment unless told not."""
+    claude = scopes.claude_dir()
+    settings = claude / "settings.json"
+    found = json.loads(settings.read_text()) if settings.exists() else {}
+    (claude / "plugins").mkdir(parents=True, exist_ok=True)
+    settings.write_text(json.dumps(found | {"enabledPlugins": {name: True}}))
+    row = {"scope": scope, "installPath": str(root)}
+    (claude / "plugins" / "installed_plugins.json").write_text(json.dumps({"plugins": {name: [row]}}))
+    copy = Copy(root, claude / "plugins" / "data" / re.sub("[^a-z0-9]", "-", name), name, scope)
+    if ready:
+        (copy.environment / "bin").mkdir(parents=True)
+        (copy.environment / "ready").write_text("{}\n")
+        python = copy.environment / "bin" / "python"
+        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+    return copy
 
 
 def age(path: Path, seconds: float) -> None:

@@ -343,7 +343,7 @@ def test_it_is_tried_again_by_itself_later_and_at_once_when_asked(failing: Plugi
     known = json.loads(failed.read_text())
     failed.write_text(json.dumps(known | {"not_before": 0}))
     failing.build()
-    assert sorted(path.name for path in failing.data.iterdir()) == [failing.environment.name, "lock"]
+    wait(lambda: sorted(path.name for path in failing.data.iterdir()) == [failing.environment.name, "lock"])
     (failing.environment / "ready").unlink()
     failed.write_text(json.dumps(known))
     assert failing.cli("list").exit_code == 1
