@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import calls
+from holdfast import advise, block, calls, deny, outcomes
 from holdfast.calls import Answer, Caller, Overtime, describe, interrupted_after
 from holdfast.config import Config
 from holdfast.context import Context
@@ -100,7 +100,7 @@ def test_answers_come_in_plan_order() -> None:
         ("return [advise('x'), 5]", "returned int"),
         ("return advise", "returned function"),
         ("yield advise('x')", "returned generator"),
-        ("return block('x')", "block() is not accepted on PreToolUse"),
+        ("return instruct_summary('x')", "instruct_summary() is not accepted on PreToolUse"),
         ("return [advise('good'), force_turn('bad')]", "force_turn() is not accepted on PreToolUse"),
         ("return advise('')", "advise() takes a text that says something"),
         ("return deny(None)", "deny() takes a string, not NoneType"),
@@ -285,3 +285,9 @@ def test_the_line_is_the_handlers_own() -> None:
 def test_an_error_without_words_or_place_is_still_named() -> None:
     """The type is enough where there is nothing else."""
     assert describe(ValueError(), 1) == "raised ValueError"
+
+
+def test_to_block_a_tool_call_is_to_deny_it(tmp_path: Path) -> None:
+    """The client's own older word (client fact §1.3); on other events it stays what it is."""
+    assert outcomes.as_said_on("PreToolUse", [block("no"), advise("x")]) == (deny("no"), advise("x"))
+    assert outcomes.as_said_on("PostToolUse", [block("no")]) == (block("no"),)

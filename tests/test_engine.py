@@ -59,7 +59,7 @@ BAD = {
     "c_sys_exit": (handler("sys.exit(3)"), "raised SystemExit: 3"),
     "d_os_exit": (handler("os._exit(4)"), "ended its process (exit code 4)"),
     "e_nonsense": (handler("return {'decision': 'block'}"), "returned dict"),
-    "f_not_accepted": (handler("return block('no')"), "block() is not accepted on PreToolUse"),
+    "f_not_accepted": (handler("return instruct_summary('no')"), "instruct_summary() is not accepted on PreToolUse"),
     "h_sleeps": (handler("time.sleep(60)", options="timeout=0.2"), "took longer than it"),
     "i_shell_sleeps": (handler("os.system('sleep 60')", options="timeout=0.2"), "took longer than it may"),
     "j_c_loop": (handler("sum(range(10**11))", options="timeout=0.2"), "took longer than it may"),

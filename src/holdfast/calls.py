@@ -118,7 +118,7 @@ class Caller:
         try:
             with interrupted_after(limit):
                 returned = implementation.function(*(given[argument] for argument in implementation.argnames))
-            said = outcomes.flatten(returned)
+            said = outcomes.as_said_on(name, outcomes.flatten(returned))
             for outcome in said:
                 outcomes.check(outcome, name, type(self.event).accepts)
             merge(name, said)  # what cannot be merged alone would cost the others their answers

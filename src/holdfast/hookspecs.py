@@ -125,7 +125,7 @@ def on_user_prompt_expansion(event: events.UserPromptExpansion, context: Context
 def on_pre_tool_use(event: events.PreToolUse, context: Context) -> Answer:
     """Fires before a tool is called, ahead of the permission check, in every permission mode.
 
-    May answer: deny, ask, allow, defer, change_input, advise, tell_user, stop.
+    May answer: deny, ask, allow, defer, change_input, advise, tell_user, stop. To block is to deny.
 
     Example::
 

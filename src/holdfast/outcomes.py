@@ -111,7 +111,7 @@ def defer(reason: str = "") -> Outcome:
 
 
 def block(reason: str) -> Outcome:
-    """Block what the event announces: a prompt, a compaction, a stop, a task, a settings change."""
+    """Block what the event announces: a prompt, a compaction, a stop, a task, a settings change; deny a tool call."""
     return Outcome("block", _words("block", reason))
 
 
@@ -256,6 +256,13 @@ def flatten(returned: object) -> tuple[Outcome, ...]:
     raise OutcomeError(
         f"returned {type(returned).__name__}; a handler returns None, an outcome such as advise(…), or a list of them"
     )
+
+
+def as_said_on(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """Return what a handler said in the event's own words: to block a tool call is to deny it (client fact §1.3)."""
+    if event != "PreToolUse":
+        return tuple(said)
+    return tuple(deny(outcome.text) if outcome.kind == "block" else outcome for outcome in said)
 
 
 def check(outcome: Outcome, event: str, accepts: frozenset[str]) -> None:

@@ -40,7 +40,7 @@ def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
             yield world
         finally:
             client.close()
-            request.node.user_properties.append(("events", _events(world)))
+            request.node.user_properties.append(("seen", _seen(world)))
             _keep(world, request.node.name)
 
 
@@ -76,8 +76,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(line)
 
 
-def _events(world: World) -> dict[str, int]:
-    seen = Counter(answer["hook_event"] for session in world.client.sessions for answer in world.hooks(session))
+def _seen(world: World) -> dict[str, int]:
+    """Count the events and the compactions in the client's stream, and what only a recording shows."""
+    lines = [*world.other_lines, *(line for session in world.client.sessions for line in session.lines)]
+    seen = Counter(str(line["hook_event"]) for line in lines if line.get("subtype") == "hook_response")
+    seen.update(name for name in world.recorded if name in table.UNSEEN)
+    seen[table.COMPACTIONS] = sum(line.get("subtype") == "compact_boundary" for line in lines)
     return dict(seen)  # what a test process sends to its master must be plain
 
 

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import threading
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 Kind = Literal["main", "agent", "summary", "side"]
 Block = dict[str, Any]
@@ -87,6 +88,9 @@ class Reply:
     error: tuple[str, str] = ("api_error", "scripted")
 
 
+Turn = Reply | Callable[[Request], Reply]
+
+
 def say(text: str, *, tokens: int = 2_000) -> Reply:
     """Return a reply that ends the turn."""
     return Reply(({"type": "text", "text": text},), tokens)
@@ -122,13 +126,13 @@ class Model:
 
     Attributes:
         turns: replies of the main conversation, or what makes them of the request, in order; then it says "Done."
-        agents: replies of subagents, by a text that their first message contains.
+        agents: replies of subagents, or what makes them, by a text that their first message contains.
         summary: replies to requests for a summary, in order; the last one stays.
         requests: all requests so far.
     """
 
-    turns: list[Reply | Callable[[Request], Reply]] = field(default_factory=list)
-    agents: dict[str, list[Reply]] = field(default_factory=dict)
+    turns: list[Turn] = field(default_factory=list)
+    agents: dict[str, list[Turn]] = field(default_factory=dict)
     summary: list[Reply] = field(default_factory=lambda: [say("<summary>They talked about the weather.</summary>")])
     requests: list[Request] = field(default_factory=list)
     url: str = ""
@@ -149,13 +153,16 @@ class Model:
         if request.kind == "summary":
             return self.summary.pop(0) if len(self.summary) > 1 else self.summary[0]
         if request.kind == "main":
-            turn = self.turns.pop(0) if self.turns else say("Done.")
-            return turn(request) if callable(turn) else turn
+            return _reply(self.turns.pop(0) if self.turns else say("Done."), request)
         if request.kind == "agent":
             for needle, replies in self.agents.items():
                 if needle in request.text and replies:
-                    return replies.pop(0)
+                    return _reply(replies.pop(0), request)
         return say("Fine.")
+
+
+def _reply(turn: Turn, request: Request) -> Reply:
+    return turn(request) if callable(turn) else turn
 
 
 def kind_of(body: dict[str, Any], headers: dict[str, str]) -> Kind:

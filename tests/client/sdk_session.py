@@ -1,4 +1,4 @@
-"""Run by the Agent SDK's own interpreter: a session of several prompts; prints a JSON line for each result."""
+"""Run by the Agent SDK's own interpreter: a session of several prompts; prints a JSON line for each message."""
 
 import asyncio
 import json
@@ -8,6 +8,7 @@ from claude_agent_sdk import (  # type: ignore[import-not-found]  # is in its ow
     ClaudeAgentOptions,
     ClaudeSDKClient,
     ResultMessage,
+    SystemMessage,
 )
 
 
@@ -19,12 +20,15 @@ async def main(binary: str, project: str, environ: dict[str, str], prompts: list
         env=environ,
         model="claude-sonnet-4-5",
         setting_sources=["user", "project", "local"],
+        include_hook_events=True,
     )
     async with ClaudeSDKClient(options) as client:
         for prompt in prompts:
             await client.query(prompt)
             async for message in client.receive_response():
-                if isinstance(message, ResultMessage):
+                if isinstance(message, SystemMessage):
+                    print(json.dumps({"line": message.data}))
+                elif isinstance(message, ResultMessage):
                     print(json.dumps({"prompt": prompt, "result": message.result, "error": message.is_error}))
 
 

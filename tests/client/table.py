@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SCENARIOS = {
+    0: "Tests whose own process ended",
     1: "A session, from its start to its end",
     2: "Compactions, manual and automatic, in each format",
     3: "Phases moved by the model's own Bash",
@@ -25,6 +26,12 @@ SCENARIOS = {
     12: "A subagent's own compaction",
     13: "The Python Agent SDK",
 }
+UNSEEN = ("PreCompact", "PostCompact", "SessionEnd")  # the client sends them to hooks, but not to its stream
+COMPACTIONS = "compactions"
+_NOTE = (
+    "events are what the client's stream shows, compactions its compact_boundary lines; "
+    f"{', '.join(UNSEEN)} are not in it and counted only where a test had Holdfast record them"
+)
 _PARTS = re.compile(r"::(?P<test>\w+)\[(?P<version>\d+\.\d+\.\d+)")
 
 
@@ -33,7 +40,7 @@ class Row:
     """What was seen of one scenario on one client."""
 
     results: Counter[str] = field(default_factory=Counter)
-    events: Counter[str] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
     failed: list[str] = field(default_factory=list)
 
 
@@ -42,8 +49,8 @@ def lines(reports: Iterable[Any]) -> Iterator[str]:
     rows: dict[tuple[int, str], Row] = {}
     for report in reports:
         given, parts = dict(report.user_properties), _PARTS.search(report.nodeid)
-        row = rows.setdefault((given["scenario"], parts["version"] if parts else "-"), Row())
-        row.events.update(given.get("events", {}))
+        row = rows.setdefault((given.get("scenario", 0), parts["version"] if parts else "-"), Row())
+        row.seen.update(given.get("seen", {}))
         if report.when == "call" or report.outcome != "passed":
             row.results[report.outcome] += 1
             row.failed += [report.nodeid.split("::")[-1]] if report.outcome == "failed" else []
@@ -51,5 +58,7 @@ def lines(reports: Iterable[Any]) -> Iterator[str]:
     for (number, version), row in sorted(rows.items()):
         result = ", ".join(f"{count} {outcome}" for outcome, count in sorted(row.results.items()))
         yield f"{number:>2} {SCENARIOS[number]:<49} {version:<8} {result}"
-        yield f"   events: {', '.join(f'{event} {count}' for event, count in sorted(row.events.items())) or 'none'}"
+        events = [f"{name} {count}" for name, count in sorted(row.seen.items()) if name != COMPACTIONS]
+        yield f"   events: {', '.join(events) or 'none'}; {COMPACTIONS}: {row.seen[COMPACTIONS]}"
         yield from (f"   failed: {each}" for each in row.failed)
+    yield _NOTE

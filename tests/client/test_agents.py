@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.client.model import agent, bash, fail, say
+from tests.client.model import Reply, Request, agent, bash, fail, say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.client.world import World
 
 REPORT = (
     "The module is written.\n\nDELIVERABLES:\n- calculator.py\n- four functions\nCONTEXT_FOR_NEXT: it lies at the root"
+)
+VIEW = (
+    "# Workflow Status: Create a calculator\n\nStatus: {status} | Current Phase: {current}\n\n## Phases\n\n"
+    "- {first}\n- {second}\n"
+)
+ONE_DONE = VIEW.format(
+    status="active",
+    current="Write and run tests",
+    first="[x] Phase 0: Create calculator module → calculator.py, four functions",
+    second="[ ] Phase 1: Write and run tests",
+)
+FAILED = VIEW.format(
+    status="failed",
+    current="Create calculator module",
+    first="[ ] Phase 0: Create calculator module ✗ failed",
+    second="[ ] Phase 1: Write and run tests",
 )
 
 
@@ -31,28 +51,70 @@ def statuses(world: World) -> list[str]:
     return [phase["status"] for phase in world.state["phases"]]
 
 
+def moves(request: Request) -> list[str]:
+    """Return every move of a phase that a conversation tells of, in order."""
+    return [" ".join(found) for found in re.findall(r'Phase (\d/\d) "[^"]+" is (\w+)', request.text)]
+
+
+def todos(request: Request) -> list[str]:
+    """Return the items of the last to-do list that a conversation was given."""
+    return re.findall(r"^- (\[.\] .+: \w+)$", request.text.split("as a to-do list:")[-1], re.MULTILINE)
+
+
+def counted(world: World) -> list[tuple[int, list[str]]]:
+    """Return of each phase how often it was begun, and the verdicts on its launches; no agent may count as running."""
+    shown = json.loads(world.holdfast("show", "--json"))
+    assert shown["agents"] == []
+    verdicts: dict[str, list[str]] = {phase["id"]: [] for phase in shown["phases"]}
+    for launch in world.rows("launches"):
+        verdicts[launch["phase"]].append(launch["verdict"])
+    return [((phase["history"] or {"attempts": 0})["attempts"], verdicts[phase["id"]]) for phase in shown["phases"]]
+
+
 @pytest.mark.scenario(4)
 def test_foreground(hybrid: World) -> None:
     """Each agent completes its phase; the next one and the to-do list stand beside its result."""
-    hybrid.model.turns = [
-        agent("Create calculator module", "PROMPT-ONE"),
-        agent("Write and run tests", "PROMPT-TWO"),
-        say("Done."),
-    ]
-    seen: list[list[str]] = []
-    hybrid.model.agents = {"PROMPT-ONE": [bash("true"), say(REPORT)], "PROMPT-TWO": [say("DELIVERABLES: tests.py")]}
+    seen: list[tuple[str, list[str]]] = []
+
+    def noted(reply: Reply) -> Callable[[Request], Reply]:
+        def turn(request: Request) -> Reply:
+            seen.append((request.kind, statuses(hybrid)))
+            return reply
+
+        return turn
+
+    first, second = agent("Create calculator module", "PROMPT-ONE"), agent("Write and run tests", "PROMPT-TWO")
+    hybrid.model.turns = [noted(first), noted(second), noted(say("Done."))]
+    hybrid.model.agents = {
+        "PROMPT-ONE": [noted(bash("true")), noted(say(REPORT))],
+        "PROMPT-TWO": [noted(say("DELIVERABLES: tests.py"))],
+    }
     session = hybrid.client.session()
     session.prompt("Begin.")
     session.close()
-    first, second = hybrid.model.of("main")[1:3]
-    print(first.last, second.last, hybrid.view, sep="\n=====\n")
-    assert statuses(hybrid) == ["completed", "completed"]
+    middle, end = hybrid.model.of("main")[1:3]
+    print(middle.last, end.last, hybrid.view, sep="\n=====\n")
+    assert seen == [
+        ("main", ["pending", "pending"]),
+        ("agent", ["active", "pending"]),
+        ("agent", ["active", "pending"]),
+        ("main", ["completed", "active"]),
+        ("agent", ["completed", "active"]),
+        ("main", ["completed", "completed"]),
+    ]
     assert hybrid.state["status"] == "completed"
-    assert 'Phase 1/2 "Create calculator module" is completed' in first.last
-    assert "calculator.py" in first.last and "it lies at the root" in first.last
-    assert "[x] Create calculator module" in first.last
-    assert "[x] Write and run tests" in second.last
-    assert not seen and not hybrid.complaints
+    assert hybrid.view == VIEW.format(
+        status="completed",
+        current="none",
+        first="[x] Phase 0: Create calculator module → calculator.py, four functions",
+        second="[x] Phase 1: Write and run tests → tests.py",
+    )
+    assert "calculator.py" in middle.last and "it lies at the root" in middle.last
+    assert todos(middle) == ["[x] Create calculator module: completed", "[>] Write and run tests: in_progress"]
+    assert todos(end) == ["[x] Create calculator module: completed", "[x] Write and run tests: completed"]
+    assert moves(end) == ["1/2 active", "1/2 completed", "2/2 completed"]
+    assert counted(hybrid) == [(1, ["completed"])] * 2
+    assert not hybrid.complaints
 
 
 @pytest.mark.scenario(4)
@@ -67,9 +129,12 @@ def test_background(hybrid: World) -> None:
     session.wait()
     after = hybrid.model.of("main")[-1]
     print(launched.last, after.last, hybrid.view, sep="\n=====\n")
-    assert statuses(hybrid)[0] == "completed"
-    assert 'Phase 1/2 "Create calculator module" is completed' in after.text
-    assert "[x] Create calculator module" in after.text
+    assert statuses(hybrid) == ["completed", "active"]
+    assert hybrid.view == ONE_DONE
+    assert moves(launched) == ["1/2 active"]
+    assert moves(after) == ["1/2 active", "1/2 completed"]
+    assert todos(after) == ["[x] Create calculator module: completed", "[>] Write and run tests: in_progress"]
+    assert counted(hybrid) == [(1, ["completed"]), (1, [])]
     assert not hybrid.complaints
 
 
@@ -92,7 +157,10 @@ def test_failing(hybrid: World, status: int, background: bool) -> None:
     after = hybrid.model.of("main")[-1]
     print(after.text[-3000:], hybrid.view, sep="\n=====\n")
     assert statuses(hybrid) == ["failed", "pending"]
-    assert "is failed" in after.text
+    assert hybrid.view == FAILED
+    assert moves(after) == ["1/2 active", "1/2 failed"]
+    assert todos(after) == ["[ ] Create calculator module: pending", "[ ] Write and run tests: pending"]
+    assert counted(hybrid) == [(1, ["failed"]), (0, [])]
     assert not hybrid.complaints
 
 

@@ -20,6 +20,7 @@ CONTEXT = {f"key{n}": f"value-{n}" for n in range(1, 6)}
 FACTS = ["Title of the work", *PHASES, *READING, *REMINDERS, *CONTEXT, *CONTEXT.values()]
 AUTO = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
 FULL = 90_000
+TOO_LONG = fail(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
 
 
 def begin(world: World, form: str) -> None:
@@ -82,20 +83,43 @@ def test_automatic(world: World, form: str, when: str) -> None:
 
 
 @pytest.mark.scenario(2)
-def test_prompt_too_long(world: World) -> None:
-    """The API refuses the request as too long; the newer client compacts and goes on."""
-    begin(world, "compaction")
-    world.model.turns = [
-        say("One."),
-        say("Two."),
-        fail(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
-    ]
+@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+def test_prompt_too_long(world: World, form: str) -> None:
+    """The API refuses the request as too long; the client compacts and goes on in the same turn."""
+    begin(world, form)
+    world.model.turns = [say("One."), say("Two."), TOO_LONG, say("Three."), say("Four.")]
     session = world.client.session()
-    for prompt in ("Begin.", "Go on.", "Now."):
-        session.prompt(prompt)
-    if not world.model.of("summary"):
-        pytest.skip("this client gave up")
-    assert world.model.of("main")[-1].text.count(HEADING) == 1
+    said = [session.prompt(prompt).result for prompt in ("Begin.", "Go on.", "Now.", "And on.")]
+    assert said == ["One.", "Two.", "Three.", "Four."]
+    (summary,) = world.model.of("summary")
+    assert SUMMARY in summary.last
+    following, later = (q for q in world.model.of("main") if q.number > summary.number)
+    assert following.text.count(HEADING) == 1
+    assert not [fact for fact in FACTS if fact not in guidance(following.text)]
+    assert later.text.count(HEADING) == 1
+    assert not world.complaints
+
+
+@pytest.mark.scenario(2)
+def test_prompt_too_long_again(world: World) -> None:
+    """Such a compaction keeps the latest messages as they are, an earlier guidance with them: the current one is last.
+
+    The client says so in `compact_metadata`; which of the two is in force must be seen from their order alone.
+    """
+    begin(world, "hybrid")
+    session = world.client.session()
+    for handover in ("", "handover-1"):
+        world.model.turns = [*[say("Talk. " * 40)] * 4, TOO_LONG]
+        for prompt in ("Begin.", "Work.", "Work on.", "Go on.", "Now."):
+            session.prompt(prompt)
+        text = world.model.of("main")[-1].text
+        newest = guidance(text[text.rindex(HEADING) :])
+        assert f"Phase: {'2/5 - Phase-title-2' if handover else '1/5 - Phase-title-1'}" in newest
+        assert handover in newest
+        assert not [fact for fact in FACTS if fact not in newest]
+        world.holdfast("done", "--note", "handover-1")
+        world.holdfast("next")
+    assert len(world.model.of("summary")) == 2
     assert not world.complaints
 
 
@@ -143,14 +167,21 @@ def test_many_in_a_row(world: World) -> None:
 
 
 @pytest.mark.scenario(2)
-def test_without_a_workflow(world: World) -> None:
-    """Nothing stands anywhere."""
+@pytest.mark.parametrize("how", ["manual", "automatic", "too long"])
+def test_without_a_workflow(world: World, how: str) -> None:
+    """Nothing stands anywhere: not in the summariser's request, nor in the next one, and no hook answered."""
+    world.client.extra = AUTO
+    full = {"manual": say("Full."), "automatic": say("Full.", tokens=FULL), "too long": TOO_LONG}[how]
+    world.model.turns = [say("Zero."), say("One."), full]
     session = world.client.session()
-    session.prompt("Begin.")
-    session.prompt("Work.")
-    session.prompt("/compact")
-    session.prompt("Go on.")
-    assert not [q.number for q in world.model.requests if HEADING in q.text or SUMMARY in q.text]
+    for prompt in ("Begin.", "Work.", "Work on.", "/compact" if how == "manual" else "Go.", "Go on.", "And on."):
+        session.prompt(prompt)
+    (summary,) = world.model.of("summary")
+    assert [q for q in world.model.of("main") if q.number > summary.number]
+    assert "Additional Instructions:" not in summary.last
+    ours = [(q.number, q.kind) for q in world.model.requests if HEADING in q.text or SUMMARY in q.text]
+    assert not ours
+    assert not [a for a in world.hooks(session) if a.get("stdout") or a.get("stderr")]
     assert not world.complaints
 
 
@@ -176,6 +207,11 @@ def test_memory_file(world: World) -> None:
         assert fact in guidance(after)
     assert SUMMARY in world.model.of("summary")[0].last
     assert not world.complaints
+
+
+def units(text: str) -> int:
+    """Return a text's length as the client counts it: in UTF-16 units, of which an emoji has two."""
+    return len(text.encode("utf-16-le")) // 2
 
 
 def guidance(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.client.model import Reply, Request, agent, bash, call, fail, say
-from tests.client.test_agents import REPORT, hybrid, statuses
-from tests.client.test_compaction import HEADING, SUMMARY, begin, guidance
+from tests.client.test_agents import FAILED, REPORT, counted, hybrid, moves, statuses, todos
+from tests.client.test_compaction import FACTS, HEADING, SUMMARY, begin, guidance, units
 
 if TYPE_CHECKING:
     from tests.client.world import World
@@ -102,7 +103,13 @@ def test_a_stopped_agent_fails_its_phase(hybrid: World) -> None:
     with suppress(TimeoutError):
         session.wait(timeout=3)
     session.prompt("And?")
+    after = hybrid.model.of("main")[-1]
     assert statuses(hybrid) == ["failed", "pending"]
+    assert hybrid.view == FAILED
+    assert moves(after) == ["1/2 active", "1/2 failed"]
+    assert todos(after) == ["[ ] Create calculator module: pending", "[ ] Write and run tests: pending"]
+    assert counted(hybrid) == [(1, ["failed"]), (0, [])]
+    assert not hybrid.complaints
 
 
 @pytest.mark.scenario(4)
@@ -155,14 +162,21 @@ def test_agents_and_compactions_in_turn(world: World) -> None:
 
 
 @pytest.mark.scenario(2)
-def test_a_large_workflow(world: World) -> None:
-    """Within the client's limit; the model can read the sidecar, which has the hash that is given."""
-    options = [part for number in range(250) for part in ("--remind", f"Reminder-{number:03} {'x' * 60}")]
-    world.holdfast("start", "Large", "--phase", "One", "--phase", "Two", *options)
+@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+def test_a_large_workflow(world: World, form: str) -> None:
+    """Within the client's limit, which counts an emoji as two; the model can read the sidecar, whose hash is given."""
+    options = [part for number in range(250) for part in ("--remind", f"Reminder-{number:03} {'🧭' * 40}")]
+    options += [part for number in range(40) for part in ("--phase", f"Phase-{number:02} {'🚀' * 40}")]
+    world.holdfast("start", "Large 🐘", "--format", form, *options)
     text = compact(world)
-    assert "persisted-output" not in text
+    assert text.count(HEADING) == 1 and "persisted-output" not in text and "Large 🐘" in guidance(text)
+    (answer,) = (a for a in world.hooks(world.client.sessions[0]) if a["hook_name"] == "SessionStart:compact")
+    printed = json.loads(answer["stdout"])["hookSpecificOutput"]["additionalContext"]
+    print(units(printed), len(printed), units(guidance(text)), world.model.of("summary")[-1].last[-600:])
+    assert printed.strip() == guidance(text).strip()
+    assert 9_000 < units(printed) <= 9_500
     found = re.search(r"Sidecar, all of this whole: (\S+) \(sha256 (\w+)\)", guidance(text))
-    assert found and len(guidance(text)) <= 9_500
+    assert found
     assert hashlib.sha256(Path(found[1]).read_bytes()).hexdigest() == found[2]
     world.model.turns = [call("Read", file_path=found[1]), say("Read.")]
     world.client.sessions[0].prompt("Read it.")
@@ -229,6 +243,40 @@ def test_the_sessions_id_changes(world: World, how: str) -> None:
     for prompt in ("Again.", "Work.", "/compact", "Go on."):
         session.prompt(prompt)
     assert world.model.of("main")[-1].text.count(HEADING) == 1
+
+
+@pytest.mark.scenario(7)
+@pytest.mark.parametrize("compacted_before", [False, True])
+def test_a_fork_beside_its_origin(world: World, compacted_before: bool) -> None:
+    """While the session that owns the workflow lives, a fork of it gets nothing anew, and the owner what is its own.
+
+    What the conversation held when it was forked is the fork's, too, until its own compaction drops it.
+    """
+    begin(world, "compaction")
+    origin = world.client.session()
+    world.model.turns = [bash("holdfast next"), say("Ok.")]
+    for prompt in ("Begin.", "Work.", *(("/compact", "Go on.") if compacted_before else ())):
+        origin.prompt(prompt)
+    before = len(world.model.of("summary"))
+
+    fork = world.client.session("--resume", origin.id, "--fork-session")
+    fork.prompt("Fork.")
+    assert fork.id != origin.id
+    assert world.model.of("main")[-1].text.count(HEADING) == int(compacted_before)
+    for prompt in ("Fork works.", "/compact", "Fork goes on."):
+        fork.prompt(prompt)
+    summary = world.model.of("summary")[before]
+    print(world.model.of("main")[-1].text[-3000:], *world.log, sep="\n")
+    assert HEADING not in world.model.of("main")[-1].text
+    assert SUMMARY not in summary.last
+    assert {row["session"] for row in world.rows("owners")} == {origin.id}
+
+    for prompt in ("Origin works.", "/compact", "Origin goes on."):
+        origin.prompt(prompt)
+    after = world.model.of("main")[-1].text
+    assert after.count(HEADING) == 1
+    assert not [fact for fact in FACTS if fact not in guidance(after)]
+    assert SUMMARY in world.model.of("summary")[-1].last
 
 
 @pytest.mark.scenario(7)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.client.model import bash, say
+from tests.client.test_compaction import FACTS, HEADING, SUMMARY, begin, guidance
 
 if TYPE_CHECKING:
     from tests.client.world import World
@@ -39,6 +40,30 @@ from holdfast.events import PostToolUse
 def on_post_tool_use(event: PostToolUse):
     """Advise."""
     return advise("ADVICE-FROM-GOOD")
+'''
+BLOCK = '''
+from holdfast import block, hookimpl
+
+@hookimpl(match="Bash")
+def on_pre_tool_use(event):
+    """Block."""
+    return block("BLOCKED-BEFOREHAND") if "blocked" in event.tool_input.get("command", "") else None
+'''
+INSTRUCT = '''
+from holdfast import hookimpl, instruct_summary
+
+@hookimpl
+def on_pre_compact():
+    """Tell the summariser."""
+    return instruct_summary("WORDS-FROM-GOOD")
+'''
+CONTEXT = '''
+from holdfast import advise, hookimpl
+
+@hookimpl
+def on_session_start():
+    """Advise."""
+    return advise("ADVICE-AT-START")
 '''
 ASKS = '''
 from holdfast import advise, ask, force_turn, hookimpl, tell_user
@@ -92,6 +117,11 @@ BAD = {
     "f_segfault": "import ctypes\n%s\n    ctypes.string_at(0)\n",
 }
 HEAD = "from holdfast import hookimpl\n@hookimpl(match='Bash')\ndef on_post_tool_use(event):"
+HEADS = {
+    "SessionStart": "from holdfast import hookimpl\n@hookimpl\ndef on_session_start(event):",
+    "PreCompact": "from holdfast import hookimpl\n@hookimpl\ndef on_pre_compact(event):",
+}
+TOUCH = ("--allowedTools", "Bash(touch:*)")
 
 
 def put(world: World, **sources: str) -> None:
@@ -107,12 +137,14 @@ def put(world: World, **sources: str) -> None:
 def test_deny_and_change(world: World) -> None:
     """A refused command does not run and its reason is the result; a changed one runs changed."""
     put(world, no=DENY, other=CHANGE)
-    world.model.turns = [bash("touch forbidden"), bash("echo before"), bash("echo untouched"), say("Done.")]
-    session = world.client.session()
+    turns = [bash(command) for command in ("touch forbidden", "echo before", "echo untouched", "touch harmless")]
+    world.model.turns = [*turns, say("Done.")]
+    session = world.client.session(*TOUCH)
     session.prompt("Begin.")
-    denied, changed, untouched = (q.last for q in world.model.of("main")[1:4])
+    denied, changed, untouched, _ = (q.last for q in world.model.of("main")[1:])
     print(denied, changed, untouched, sep="\n====\n")
     assert "this is forbidden here" in denied and not (world.project / "forbidden").exists()
+    assert (world.project / "harmless").exists()
     assert "after" in changed and "before" not in changed
     assert "untouched" in untouched
     assert not world.complaints
@@ -139,6 +171,20 @@ def test_allow_and_block(world: World) -> None:
     assert not (world.project / "unasked").exists()
     assert (world.project / "allowed").exists()
     assert "BLOCKED-AFTERWARDS" in blocked
+    assert not world.complaints
+
+
+@pytest.mark.scenario(6)
+def test_block_before(world: World) -> None:
+    """A call that is blocked before it does not run, whoever allows it, and the model is told why; others run."""
+    put(world, a_fine=ALLOW, b_no=BLOCK)
+    world.model.turns = [bash("touch blocked"), bash("touch allowed-blocked"), bash("touch harmless"), say("Done.")]
+    world.client.session(*TOUCH).prompt("Begin.")
+    *blocked, _ = (q.last for q in world.model.of("main")[1:])
+    print(*blocked, *world.log, sep="\n")
+    assert (world.project / "harmless").exists()
+    assert not (world.project / "blocked").exists() and not (world.project / "allowed-blocked").exists()
+    assert all("BLOCKED-BEFOREHAND" in each for each in blocked)
     assert not world.complaints
 
 
@@ -172,6 +218,51 @@ def test_one_that_hangs_is_ended(world: World) -> None:
     assert any("a_hangs" in line for line in world.complaints)
 
 
+@pytest.mark.scenario(9)
+@pytest.mark.parametrize("event", HEADS)
+def test_bad_ones_around_a_compaction(world: World, event: str) -> None:
+    """The summariser still gets our words, the model the guidance and a good handler's words, and nothing else."""
+    bad = {name: source % HEADS[event] for name, source in BAD.items()}
+    put(world, y_good=INSTRUCT, z_good=CONTEXT, **bad)
+    begin(world, "hybrid")
+    text = compacted(world)
+    (summary,) = world.model.of("summary")
+    print(summary.last[-700:], *world.log, sep="\n")
+    added = summary.last.split("Additional Instructions:")[1]
+    assert added.count(SUMMARY) == 1 and added.count("WORDS-FROM-GOOD") == 1
+    assert text.count(HEADING) == 1 and "ADVICE-AT-START" in text
+    assert not [fact for fact in FACTS if fact not in guidance(text)]
+    assert not [q.number for q in world.model.requests if "NOISE" in q.text + q.system]
+    assert not [name for name in BAD if not any(name in line for line in world.complaints)]
+
+
+@pytest.mark.scenario(9)
+@pytest.mark.parametrize("event", HEADS)
+def test_one_that_hangs_around_a_compaction(world: World, event: str) -> None:
+    """It costs its own time limit; summariser and model are told what they would be without it."""
+    config = world.client.home / ".config/holdfast/holdfast.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[handlers]\ntimeout = 1.0\n")
+    hangs = f"import time\n{HEADS[event]}\n    time.sleep(600)\n"
+    put(world, a_hangs=hangs, y_good=INSTRUCT, z_good=CONTEXT)
+    begin(world, "hybrid")
+    text = compacted(world)
+    added = world.model.of("summary")[0].last.split("Additional Instructions:")[1]
+    assert added.count(SUMMARY) == 1 and added.count("WORDS-FROM-GOOD") == 1
+    assert text.count(HEADING) == 1 and "ADVICE-AT-START" in text
+    assert not [fact for fact in FACTS if fact not in guidance(text)]
+    assert any("a_hangs" in line for line in world.complaints)
+
+
+def compacted(world: World) -> str:
+    """Have a session with a compaction, in which every prompt is answered; return the request after it."""
+    session = world.client.session()
+    said = [session.prompt(prompt).result for prompt in ("Begin.", "Work.", "/compact", "Go on.")]
+    assert [said[0], said[1], said[3]] == ["Done."] * 3
+    assert not session.errors and not session.junk
+    return world.model.of("main")[-1].text
+
+
 @pytest.mark.scenario(6)
 def test_dropped_in_handler_is_registered_at_the_next_start(world: World) -> None:
     """A file dropped in without `install` works from the next session on, and the user is told."""
@@ -191,9 +282,11 @@ def test_dropped_in_handler_is_registered_at_the_next_start(world: World) -> Non
 def test_ask_and_another_turn(world: World) -> None:
     """`ask` is a refusal where nobody can be asked; `force_turn` gives one more turn; `advise` stands at the prompt."""
     put(world, asks=ASKS)
-    world.model.turns = [bash("echo risky"), say("Done."), say("Done twice.")]
-    ran = world.client.session().prompt("Begin.")
+    world.model.turns = [bash("touch risky"), bash("touch harmless"), say("Done."), say("Done twice.")]
+    ran = world.client.session(*TOUCH).prompt("Begin.")
     first, asked, *_ = (q.last for q in world.model.of("main"))
+    print(asked)
+    assert (world.project / "harmless").exists() and not (world.project / "risky").exists()
     assert "UserPromptSubmit hook additional context: ADVICE-AT-PROMPT" in first
     assert "please ask" in asked
     assert sum("ONE-MORE-TURN" in q.last for q in world.model.of("main")) == 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.client.model import bash, say
-from tests.client.test_compaction import HEADING, begin
+from tests.client.test_compaction import HEADING, SUMMARY, begin, guidance
 from tests.client.test_edges import compact
 
 if TYPE_CHECKING:
@@ -70,6 +70,37 @@ def test_a_subfolder(world: World) -> None:
     assert [*package.glob("untracked/workflow-state/*/*.json")]
     assert not (world.project / "untracked").exists() and not (package / "src" / "untracked").exists()
     assert not world.complaints
+
+
+@pytest.mark.scenario(11)
+def test_a_subfolder_of_an_installed_project(bare: World) -> None:
+    """The client reads only the settings of the folder it starts in: silence there, until that has its own.
+
+    Neither the root's hooks run in the package nor do its allow rules hold; the root's workflow stays the root's.
+    """
+    git(bare.project, "init", "-q")
+    bare.holdfast("install", "--scope", "project", "--allow-cli")
+    begin(bare, "compaction")
+    package = bare.project / "packages" / "one"
+    package.mkdir(parents=True)
+    inside = moved_to(bare, package)
+    session = inside.client.session()
+    inside.model.turns = [bash("echo fine"), say("Done.")]
+    ran = [session.prompt(prompt) for prompt in ("Begin.", "Work.", "/compact", "Go on.")]
+    assert [ran[0].result, ran[1].result, ran[3].result] == ["Done."] * 3
+    assert "fine" in inside.model.of("main")[1].last
+    assert not inside.hooks(session)
+    assert not session.errors and not session.junk and not [notice for each in ran for notice in each.notices]
+    assert not [q.number for q in inside.model.requests if HEADING in q.text or SUMMARY in q.text]
+    assert session.close() == 0
+
+    (package / ".claude").mkdir()
+    inside.holdfast("install", "--scope", "project", "--allow-cli")
+    inside.holdfast("start", "Of the package", "--phase", "One")
+    after = compact(inside)
+    assert after.count(HEADING) == 1
+    assert "Of the package" in guidance(after) and "Title of the work" not in guidance(after)
+    assert not bare.complaints
 
 
 @pytest.mark.scenario(11)

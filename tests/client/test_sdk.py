@@ -39,7 +39,9 @@ def test_the_sdk_gets_the_guidance(world: World) -> None:
         check=False,
     )
     print(ran.stdout, ran.stderr)
-    said = [json.loads(line) for line in ran.stdout.splitlines()]
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    world.other_lines += [each["line"] for each in lines if "line" in each]
+    said = [each for each in lines if "prompt" in each]
     assert [each["prompt"] for each in said] == prompts
     assert not [each for each in said if each["error"]]
     after = world.model.of("main")[-1].text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,12 +26,14 @@ class World:
         model: the scripted model.
         program: the `holdfast` command of the environment under test.
         version: the client's version.
+        other_lines: what clients that others ran for a test wrote to their streams.
     """
 
     client: Client
     model: Model
     program: Path
     version: str
+    other_lines: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def project(self) -> Path:
@@ -79,6 +81,13 @@ class World:
         )
         assert ran.returncode == 0, ran.stderr + ran.stdout
         return ran.stdout
+
+    @property
+    def recorded(self) -> list[str]:
+        """The names of the events that Holdfast itself got, in order; none where it was not told to record them."""
+        files = (self.client.home / ".local/state/holdfast").rglob("*.jsonl")
+        lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        return [line["payload"]["hook_event_name"] for line in sorted(lines, key=lambda line: str(line["at"]))]
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return a table of the project's ledger."""

@@ -232,3 +232,24 @@ def test_all_sessions_are_listed_with_the_latest_first(project: Project, monkeyp
     first, second = sessions.all_of(project)
     assert (first["id"], first["ended_at"]) == (ME, "2026-03-01T10:30:00.000000Z")
     assert (second["id"], second["first_seen"], second["ended_at"]) == (OTHER, "2026-03-01T10:00:00.000000Z", None)
+
+
+def test_a_session_goes_on_in_the_process_it_has(project: Project) -> None:
+    """A fork of 2.1.197 first sends an event with the id it comes from, out of its own process."""
+    here, elsewhere = str(os.getpid()), str(os.getppid())
+    sessions.seen(project, ME, here)
+    sessions.seen(project, ME, elsewhere)
+    sessions.seen(project, OTHER, elsewhere)
+    assert sessions.live_others(project, OTHER) == {ME}
+
+    sessions.ended(project, ME)
+    sessions.seen(project, ME, elsewhere)  # resumed
+    assert sessions.live_others(project, OTHER) == set()
+
+
+def test_a_session_whose_process_is_gone_goes_on_in_the_next(project: Project) -> None:
+    """It crashed, and is resumed."""
+    sessions.seen(project, ME, str(2**22 + 1))  # above every pid_max
+    sessions.seen(project, ME, str(os.getpid()))
+    sessions.seen(project, OTHER, "1")
+    assert sessions.live_others(project, OTHER) == {ME}

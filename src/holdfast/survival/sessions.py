@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.errors import HoldfastError
+from holdfast.survival import happenings
+from holdfast.survival.happenings import Happening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.project import Project
+    from holdfast.survival.happenings import Asked
 
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
+_NAMED = 5  # sessions that an error names
 SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
 TABLE = """
 CREATE TABLE IF NOT EXISTS sessions (
@@ -44,6 +49,7 @@ def seen(project: Project, session: str, process: str | None = None, transcript:
     """
     project.ledger.ensure(TABLE)
     now = clock.stamp()
+    process = _kept(project, session) or process
     project.ledger.run(
         "INSERT INTO sessions (project, id, worktree, host, client, process, transcript, first_seen, last_seen)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -111,6 +117,13 @@ def crashed(project: Project, session: str) -> bool:
     return row is not None and not row["ended_at"] and row["host"] == project.host and not _runs(row["process"])
 
 
+def process_gone(project: Project, session: str) -> bool:
+    """Tell whether the process a session was last seen in, on this host, is gone; see `crashed` for when to ask."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one("SELECT host, process FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    return row is not None and row["host"] == project.host and not _runs(row["process"])
+
+
 def live_others(project: Project, session: str) -> set[str]:
     """Return the other sessions of this worktree that are live.
 
@@ -172,6 +185,69 @@ def all_of(project: Project) -> list[dict[str, object]]:
         " ORDER BY last_seen DESC, id",
         project.key,
     )
+
+
+def meant(project: Project, beginning: str) -> str:
+    """Return the one session whose id is, or begins with, a text.
+
+    Raises:
+        HoldfastError: several begin so, or none is known.
+    """
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT id FROM sessions WHERE project = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?",
+        *(project.key, beginning, f"{beginning}\U0010ffff", _NAMED + 1),
+    )
+    found = [str(row["id"]) for row in rows]
+    if found[:1] == [beginning] or len(found) == 1:
+        return found[0]
+    if not found:
+        raise HoldfastError(f"no session of this project begins with {beginning!r}; `holdfast log` shows them")
+    more = " and more" if len(found) > _NAMED else ""
+    raise HoldfastError(
+        f"several sessions begin with {beginning!r}: {', '.join(found[:_NAMED])}{more}; give more of it"
+    )
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return when sessions began, ended or went silent, those asked for; each as its last events have it."""
+    if asked.workflow:
+        return []
+    found = [
+        Happening(row[at], "session", what, session=row["id"], worktree=row["worktree"])
+        for at, what in (("first_seen", "session began"), ("ended_at", "session ended"))
+        for row in happenings.newest(project, asked, ddl=TABLE, table="sessions", at=at, session="id", workflow="")
+    ]
+    since = clock.stamp(clock.now() - SILENCE)
+    silent = [
+        Happening(row["last_seen"], "session", "session went silent", row["id"], detail=why, worktree=row["worktree"])
+        for condition, why in ((f"last_seen < '{since}'", ""), (f"last_seen >= '{since}'", "its process is gone"))
+        for row in happenings.newest(
+            *(project, asked),
+            ddl=TABLE,
+            table="sessions",
+            at="last_seen",
+            where=f"ended_at IS NULL AND {condition}",
+            session="id",
+            workflow="",
+        )
+        if not why or (row["host"] == project.host and not _runs(row["process"]))
+    ]
+    return found + silent
+
+
+def _kept(project: Project, session: str) -> str | None:
+    """Return the process in which a session goes on, whichever one names it now: it runs, and no later session in it.
+
+    A fork of 2.1.197 first sends an event under the id it comes from, while that session may go on elsewhere.
+    """
+    row = project.ledger.one(
+        "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ? AND ended_at IS NULL"
+        " AND process NOT IN (SELECT later.process FROM sessions AS later WHERE later.project = sessions.project"
+        " AND later.id <> sessions.id AND later.process IS NOT NULL AND later.first_seen >= sessions.last_seen)",
+        *(project.key, session, project.host),
+    )
+    return str(row["process"]) if row and row["process"] is not None and _runs(row["process"]) else None
 
 
 def _number(process: str | None) -> int | None:
