@@ -25,6 +25,7 @@ SCENARIOS = {
     11: "A worktree, a subfolder, a cloud container",
     12: "A subagent's own compaction",
     13: "The Python Agent SDK",
+    14: "Hooks that do not fire or do not deliver",
 }
 UNSEEN = ("PreCompact", "PostCompact", "SessionEnd")  # the client sends them to hooks, but not to its stream
 COMPACTIONS = "compactions"

@@ -21,7 +21,10 @@ TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hu
 LINE = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 BOUNDARY = b'"subtype":"compact_boundary"'
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
-_NOISE = re.compile(rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)|"attachment":\{"type":"prompt_snapshot"')
+_NOISE = re.compile(
+    rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)'
+    rb'|"attachment":\{"type":"(?:prompt_snapshot|total_tokens|skill_listing|deferred_tools|agent_listing)'
+)
 _HEAD = 400  # bytes of a line in which its kind stands
 _CHUNK = 1 << 16
 
@@ -48,6 +51,12 @@ def tail(path: str, *, most: int = TAIL) -> list[dict[str, Any]]:
         data = _read(descriptor, start, end - start)
     lines = data.split(b"\n")
     return _entries(lines[1:] if start else lines)
+
+
+def head(path: str, *, most: int = _CHUNK * 8) -> list[dict[str, Any]]:
+    """Return the entries of a transcript's first `most` bytes, oldest first; see `tail`."""
+    with _open(path) as descriptor:
+        return [] if descriptor is None else _entries(_read(descriptor, 0, most).split(b"\n"))
 
 
 def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
@@ -86,9 +95,7 @@ def shares(path: str, other: str, *, most: int = TAIL) -> bool:
     A forked session's transcript begins with the entries it goes on from, under their old ids; one whose id changed
     with a compaction names the last entry before it in `logicalParentUuid`.
     """
-    with _open(path) as descriptor:
-        head = _read(descriptor, 0, _CHUNK * 8) if descriptor is not None else b""
-    ids = {id for entry in _entries(head.split(b"\n")) for id in _ids(entry)}
+    ids = {id for entry in head(path) for id in _ids(entry)}
     if not ids:
         return False
     with _open(other) as descriptor:

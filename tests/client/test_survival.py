@@ -1,0 +1,150 @@
+"""What survives where hooks do not fire, and what the ledger says of it, on the real client."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.client.model import bash, call, say
+from tests.client.test_compaction import HEADING, guidance
+
+if TYPE_CHECKING:
+    from tests.client.world import World
+
+FACTS = [f"{kind}-canary-{number}-{number * 7919 % 9973}" for kind in ("remind", "value") for number in range(10, 19)]
+TITLE, CYCLES = "Title-canary-4711", 10
+PHASES = [f"Phase-canary-{number:02}" for number in range(1, CYCLES + 2)]
+
+
+def begin(world: World, form: str) -> None:
+    """Start a workflow of eleven phases that holds 30 facts with its title."""
+    options = [part for phase in PHASES for part in ("--phase", phase)]
+    options += [part for fact in FACTS[:9] for part in ("--remind", f"Never forget {fact}")]
+    options += [part for number, fact in enumerate(FACTS[9:]) for part in ("--set", f"key{number}={fact}")]
+    world.holdfast("start", TITLE, "--format", form, "--type", "custom", *options)
+    world.holdfast("next")
+
+
+def without(world: World, *events: str) -> None:
+    """Take events out of the settings, as if the client never fired them."""
+    unattended(world)
+    settings = json.loads(world.settings.read_text())
+    for event in events:
+        del settings["hooks"][event]
+    world.settings.write_text(json.dumps(settings))
+
+
+def unattended(world: World) -> None:
+    """Switch off what would put the settings right at the next start."""
+    file = world.client.home / ".config" / "holdfast" / "holdfast.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[handlers]\noff = ["keep_registered"]\n')
+
+
+def rounds(world: World) -> None:
+    """Compact again and again, and complete a phase before each."""
+    session = world.client.session()
+    session.prompt("Begin.")
+    session.prompt("Work.")  # the older client does not compact a single exchange
+    for cycle in range(1, CYCLES + 1):
+        world.model.turns = [bash(f'holdfast done --note "hand-over-canary-{cycle}"'), say("Done.")]
+        session.prompt("Next phase.")
+        session.prompt("/compact")
+        session.prompt("Go on.")
+        text = world.model.of("main")[-1].text
+        assert text.count(HEADING) == 1
+        given = guidance(text)
+        wanted = [TITLE, *FACTS, *PHASES[cycle:], f"hand-over-canary-{cycle}"]
+        assert not [fact for fact in wanted if fact not in given]
+        assert f"Phase: {cycle + 1}/{len(PHASES)} - {PHASES[cycle]}" in given
+    session.close()
+
+
+@pytest.mark.scenario(14)
+@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+def test_ten_compactions(world: World, form: str) -> None:
+    """30 facts at first, and each time what is left of them with the present phase; each delivery is confirmed."""
+    begin(world, form)
+    rounds(world)
+    states = [row["state"] for row in sorted(world.rows("deliveries"), key=lambda row: row["made_at"])]
+    assert states == ["confirmed"] * (CYCLES - 1) + states[-1:]
+    assert states[-1] in ("delivered", "confirmed")  # nobody asked after the last
+    assert len(world.rows("losses")) == CYCLES
+    assert {row["why"] for row in world.rows("seals")} == {"manual"}
+    assert not world.complaints
+
+
+@pytest.mark.scenario(14)
+def test_a_precompact_that_never_fires(world: World) -> None:
+    """[ISS 50467]: the state is live, so nothing is missing."""
+    begin(world, "compaction")
+    without(world, "PreCompact")
+    rounds(world)
+    assert {row["why"] for row in world.rows("seals")} == {"none"}
+
+
+@pytest.mark.scenario(14)
+def test_a_session_start_that_never_fires(world: World) -> None:
+    """[ISS 15174]: what PreCompact sealed is given at the first prompt after which the transcript shows the compaction.
+
+    The client writes its transcript late, so that may be the second one.
+    """
+    begin(world, "compaction")
+    without(world, "SessionStart")
+    session = world.client.session()
+    for prompt in ("Begin.", "Work.", "/compact", "Go on.", "And on.", "And on."):
+        session.prompt(prompt)
+    text = world.model.of("main")[-1].text
+    assert text.count(HEADING) == 1
+    assert not [fact for fact in (TITLE, *FACTS, *PHASES) if fact not in guidance(text)]
+    assert world.rows("deliveries")[-1]["event"] == "UserPromptSubmit"
+
+
+@pytest.mark.scenario(14)
+def test_guidance_that_never_arrives(world: World) -> None:
+    """[ISS 28305]: the reply to SessionStart(compact) is lost on its way; it is given again, once."""
+    begin(world, "compaction")
+    unattended(world)
+    settings = json.loads(world.settings.read_text())
+    for entry in settings["hooks"]["SessionStart"]:
+        for hook in entry["hooks"]:
+            hook["command"] = f"({hook['command']}) >/dev/null"
+    world.settings.write_text(json.dumps(settings))
+    session = world.client.session()
+    for prompt in ("Begin.", "Work.", "/compact", "Go on.", "And on.", "And on."):
+        session.prompt(prompt)
+    assert world.model.of("main")[-1].text.count(HEADING) == 1
+    states = [row["state"] for row in sorted(world.rows("deliveries"), key=lambda row: row["made_at"])]
+    assert states[0] == "absent" and len(states) == 2
+
+
+@pytest.mark.scenario(14)
+def test_a_workflow_claimed_by_the_model(world: World) -> None:
+    """Beside another live session, `holdfast resume` gives the model the guidance, and its compactions afterwards."""
+    world.client.session().prompt("I only look.")
+    begin(world, "compaction")
+    session = world.client.session()
+    world.model.turns = [bash(f"holdfast resume {TITLE}"), say("Ok.")]
+    session.prompt("Resume it.")
+    for prompt in ("Work.", "/compact", "Go on."):
+        session.prompt(prompt)
+    assert world.model.of("main")[-1].text.count(HEADING) == 1
+    assert {row["session"] for row in world.rows("owners")} == {session.id}
+
+
+@pytest.mark.scenario(14)
+def test_a_state_file_the_model_writes(world: World) -> None:
+    """It belongs to that session, also beside another live one."""
+    other = world.client.session("--permission-mode", "acceptEdits")
+    other.prompt("I only look.")
+    session = world.client.session("--permission-mode", "acceptEdits")
+    memory = f"# Current Workflow State\n\nWorkflow: {TITLE}\nPhase: 2/4 - {PHASES[1]}\n"
+    write = {"file_path": str(world.project / "CLAUDE.local.md"), "content": memory}
+    world.model.turns = [call("Write", **write), say("Ok.")]
+    for prompt in ("Write it down.", "Work.", "/compact", "Go on."):
+        session.prompt(prompt)
+    given = guidance(world.model.of("main")[-1].text)
+    assert TITLE in given and f"Phase: 2/4 - {PHASES[1]}" in given
+    assert {row["session"] for row in world.rows("owners")} == {session.id}

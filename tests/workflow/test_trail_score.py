@@ -1,0 +1,239 @@
+"""The score of a session without a workflow: of 29 facts planted in its transcript, how many the model gets back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.survival import transcripts
+from holdfast.workflow import trail, wording
+from tests.workflow.transcribed import CLIENTS, HOME, TASKS, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLANTED, GOAL = 29, 27
+TOOLS = ("TodoWrite", "Task tools", "neither")
+FOREIGN = (
+    *("CANARY-SIDECHAIN", "CANARY-OLD-TODO", "CANARY-FIXED", "CANARY-QUEUED-BY-A-MACHINE", "CANARY-EXPANSION"),
+    *("ran out of context", "Caveat", "DO NOT respond", "/compact", "keep the decision", "Compacted", "holdfast/run"),
+    *("task-notification", "<command", "local-command", "interrupted by user"),
+)
+
+
+def plant(written: Transcript, tool: str, between: Callable[[int], None] = lambda part: None) -> list[str]:
+    """Let an ordinary session do its work in four parts, and return the 29 facts a successor must know.
+
+    `between` is called after each part with its number: what happens meanwhile.
+    """
+    planted = [
+        *("CANARY-FIRST-REQUEST", "CANARY-RULE always tabs", "CANARY-MIDDLE-REQUEST", "CANARY-TYPED-MEANWHILE"),
+        *("CANARY-LAST-REQUEST", "src/canary_created.py (created", "src/canary_often.py (written 3 times)"),
+        *("src/canary_other.py", "CANARY-FAILING-COMMAND", "test_canary_fails", "CANARY-RUNNING-COMMAND"),
+        *("bcanary01", f"{TASKS}/bcanary01.output", "CANARY-AGENT-IN-FLIGHT", "acanary000000001", "canary-reviewer"),
+        *("CANARY-SECOND-AGENT", "CANARY-AGENT-THAT-ENDED", "CANARY-AGENT-RESULT", "canary-plan.md"),
+        *("Canary plan title", "feature/canary-branch", "CANARY-DECISION", "CANARY-ANSWER", "docs/canary_read.md"),
+    ]
+    written.branch = "feature/canary-branch"
+    written.say("CANARY-FIRST-REQUEST: build the parser, please.")
+    written.read(f"{HOME}/docs/canary_read.md")
+    written.attach(type="plan_mode", reminderType="full", planFilePath="/home/user/plans/canary-plan.md", planExists=1)
+    plan = {"plan": "# Canary plan title\n\n1. Parse.", "filePath": "/home/user/plans/canary-plan.md", "isAgent": False}
+    written.call("ExitPlanMode", {"plan": "# Canary plan title"}, plan, "approved")
+    planted += todos(written, tool)
+    between(1)
+
+    written.say("CANARY-RULE always tabs, never spaces.")
+    written.edit(f"{HOME}/src/canary_created.py", create=True)
+    written.edit(f"{HOME}/src/canary_often.py")
+    written.edit(f"{HOME}/src/canary_other.py")
+    written.answer("I looked around. CANARY-DECISION: we will use SQLite because it is one file. Now the tests.")
+    question = {"Which name (CANARY-ANSWER)?": "parser"}
+    written.call("AskUserQuestion", {"questions": []}, {"questions": [], "answers": question}, "answered")
+    between(2)
+
+    written.say("CANARY-MIDDLE-REQUEST: also write the tests.")
+    written.agent("CANARY-AGENT-THAT-ENDED", "acanary000000009")
+    written.run("pytest -q CANARY-FIXED", "FAILED tests/test_fixed.py::test_it", failed=True)
+    written.edit(f"{HOME}/src/canary_often.py")
+    written.run("pytest -q CANARY-FIXED", "1 passed")
+    written.queue("CANARY-TYPED-MEANWHILE: mind the empty file.")
+    written.queue("CANARY-QUEUED-BY-A-MACHINE", mode="task-notification")
+    written.notify("acanary000000009", 'Agent "CANARY-AGENT-THAT-ENDED" finished', result="CANARY-AGENT-RESULT")
+    between(3)
+
+    written.edit(f"{HOME}/src/canary_often.py")
+    written.run(
+        "pytest -q CANARY-FAILING-COMMAND",
+        "FFF.\nE   assert 1 == 2\nFAILED tests/test_parser.py::test_canary_fails - assert 1 == 2\n1 failed in 0.1s",
+        failed=True,
+    )
+    written.background("CANARY-RUNNING-COMMAND --serve", "bcanary01")
+    written.agent("CANARY-AGENT-IN-FLIGHT", "acanary000000001", "canary-reviewer")
+    written.agent("CANARY-SECOND-AGENT", "acanary000000002")
+    written.add({**written.entries[0], "isSidechain": True, "message": {"role": "user", "content": "CANARY-SIDECHAIN"}})
+    written.add({**written.entries[0], "isMeta": True, "message": {"role": "user", "content": "CANARY-EXPANSION"}})
+    written.say("[Request interrupted by user]")
+    written.say("CANARY-LAST-REQUEST: make that test pass.")
+    between(4)
+    assert len(planted) == PLANTED
+    return planted
+
+
+def todos(written: Transcript, tool: str) -> list[str]:
+    """Plant the session's to-dos with the tool it has; a session without one plants other facts instead."""
+    if tool == "TodoWrite":
+        written.todos(("CANARY-OLD-TODO", "pending"))
+        items = [("CANARY-TODO-ONE", "in_progress"), ("CANARY-TODO-TWO", "pending"), ("CANARY-TODO-THREE", "pending")]
+        written.todos(("CANARY-OLD-TODO", "completed"), *items)
+    elif tool == "Task tools":
+        written.task("1", "CANARY-OLD-TODO", "completed")
+        written.task("2", "CANARY-TODO-ONE", "in_progress")
+        written.task("3", "CANARY-TODO-TWO")
+        written.task("4", "CANARY-TODO-THREE")
+    else:
+        written.say("CANARY-SECOND-REQUEST: read the standard first.")
+        written.read(f"{HOME}/docs/canary_standard.md")
+        written.edit(f"{HOME}/canary_notes.md", create=True)
+        written.answer("- **Decision:** CANARY-SECOND-DECISION, no recursion.")
+        return ["CANARY-SECOND-REQUEST", "docs/canary_standard.md", "canary_notes.md", "CANARY-SECOND-DECISION"]
+    return ["[ ] CANARY-TODO-ONE (in progress)", "[ ] CANARY-TODO-TWO", "[ ] CANARY-TODO-THREE", "(1 completed)"]
+
+
+def given(path: Path, branch: str | None = None) -> str:
+    """Return what the model would get for a transcript, and hold what always holds."""
+    text = trail.text(trail.read(transcripts.tail(str(path))), branch=branch, root=Path(HOME))
+    assert wording.units(text) <= 3_000
+    assert text.count("<session-trail>") == text.count("</session-trail>") == 1
+    assert [word for word in FOREIGN if word in text] == []
+    return text
+
+
+def score(text: str, planted: list[str]) -> int:
+    """Return how many of the planted facts stand in the text; the rest is named where a goal is missed."""
+    missing = [fact for fact in planted if fact not in text]
+    print("missing:", missing)
+    return len(planted) - len(missing)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_ordinary_session_gets_all_facts_back(tmp_path: Path, client: str, tool: str) -> None:
+    """Survival, "No workflow at all": 29 of 29, whatever keeps the to-dos, and nothing that is none of its own."""
+    written = Transcript(client)
+    planted = plant(written, tool)
+    assert score(given(written.file(tmp_path / "s.jsonl")), planted) == PLANTED
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_three_compactions_cost_nothing(tmp_path: Path, client: str, tool: str) -> None:
+    """The trail goes back beyond the last compaction: what came before an earlier one is not lost with its summary."""
+    written = Transcript(client)
+    planted = plant(written, tool, lambda part: written.compact() if part < 4 else None)
+    boundaries = [entry for entry in written.entries if entry.get("subtype") == "compact_boundary"]
+    assert len(boundaries) == 3
+    text = given(written.file(tmp_path / "s.jsonl"))
+    assert score(text, planted) >= GOAL
+    if tool == "neither":
+        assert "Write parser" not in text
+
+
+def test_entries_a_client_writes_once_more_count_once(tmp_path: Path) -> None:
+    """Client fact: 2.1.197 writes what it kept after a compaction again, under the old ids."""
+    written = Transcript(CLIENTS[1])
+    planted = plant(written, "TodoWrite")
+    before = given(written.file(tmp_path / "before.jsonl"))
+    written.compact()
+    written.entries += written.entries[5:40]
+    after = given(written.file(tmp_path / "after.jsonl"))
+    assert score(after, planted) == PLANTED
+    edited = [line for line in before.split("\n") if "written" in line]
+    assert edited == [line for line in after.split("\n") if "written" in line and "app.py" not in line]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_of_a_session_of_forty_megabytes_the_end_is_enough(tmp_path: Path, tool: str) -> None:
+    """Only the last four megabytes are read; what lies before them is not known, and nothing else is lost."""
+    written = Transcript()
+    filler = "0123456789abcdef\n" * 1_200
+
+    def work(part: int) -> None:
+        for number in range(20):
+            written.read(f"{HOME}/src/module_{number % 5}.py", filler)
+            written.run(f"wc -l src/module_{number}.py", "20")
+
+    written.say("TOO-LONG-AGO: another thing.")
+    work(0)
+    early = written.entries
+    written.entries = []
+    planted = plant(written, tool, work)
+    path = tmp_path / "s.jsonl"
+    end = written.file(path).read_bytes()
+    assert 3 << 20 < len(end) < 4 << 20
+    written.entries = early
+    begin = written.file(path).read_bytes()
+    with path.open("wb") as out:
+        for _ in range((40 << 20) // len(begin)):
+            out.write(begin)
+        out.write(end)
+    assert path.stat().st_size > 40 << 20
+    text = given(path)
+    assert score(text, planted) >= GOAL
+    assert text.count("TOO-LONG-AGO") <= 1
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_emoji_right_to_left_and_control_characters(tmp_path: Path, tool: str) -> None:
+    """Emoji and right-to-left text arrive, controls do not, and the cap holds in the client's units."""
+    written = Transcript()
+    planted = plant(written, tool, lambda part: written.say(f"part {part}: \x1b[31m👩‍👩‍👧 تطوير\x07 \u202e\x00 日本語"))
+    for entry in written.entries:
+        content = entry.get("message", {}).get("content")
+        if isinstance(content, list) and content[0].get("type") == "text" and "CANARY" in content[0]["text"]:
+            content[0]["text"] = content[0]["text"].replace("CANARY", "\x00CAN\x08ARY\u202e") + " 🚀\u2066تم\r\x85"
+    text = given(written.file(tmp_path / "s.jsonl"))
+    assert score(text, planted) >= GOAL
+    assert "👩‍👩‍👧 تطوير 日本語" in text
+    assert "🚀تم" in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
+
+
+@pytest.mark.parametrize("tool", ["TodoWrite", "Task tools"])
+def test_a_thousand_to_dos_leave_room_for_the_rest(tmp_path: Path, tool: str) -> None:
+    """The one in progress comes first, the number of the others is told, and every other kind of fact is there."""
+    written = Transcript()
+    planted = plant(written, "neither")
+    items = [(f"todo number {number:04}", "in_progress" if number == 777 else "pending") for number in range(1_000)]
+    if tool == "TodoWrite":
+        written.todos(*items)
+    else:
+        for number, (subject, status) in enumerate(items):
+            written.task(str(number), subject, status)
+    text = given(written.file(tmp_path / "s.jsonl"))
+    assert score(text, planted) >= GOAL
+    listed = text.split("Open to-dos:\n")[1].split("\n")
+    assert listed[0] == "- [ ] todo number 0777 (in progress)"
+    shown = [line for line in listed if line.startswith("- [ ] ")]
+    assert listed[len(shown)] == f"- +{1_000 - len(shown)} more"
+    assert len(shown) >= 4
+
+
+def test_a_session_with_very_much_of_everything_gets_some_of_each(tmp_path: Path) -> None:
+    """No kind of fact crowds out the others: must-keeps first, and a number for what is left out."""
+    written = Transcript()
+    long = " and so on and so on" * 40
+    for number in range(60):
+        written.say(f"request {number}, never forget{long}")
+        written.edit(f"{HOME}/src/{'deep/' * 10}file_{number}.py", create=True)
+        written.run(f"make target_{number}{long}", f"error: target_{number}{long}", failed=True)
+        written.agent(f"agent {number}{long}", f"a{number:016}")
+        written.background(f"serve {number}{long}", f"b{number:08}")
+    written.todos(*[(f"todo {number}{long}", "pending") for number in range(60)])
+    text = given(written.file(tmp_path / "s.jsonl"), branch="main")
+    for newest in ("request 59,", "todo 0 ", "target_59", "agent 59 ", "serve 59 ", "file_59.py"):
+        assert newest in text
+    assert text.count("more") >= 6

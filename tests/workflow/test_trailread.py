@@ -1,0 +1,346 @@
+"""What a transcript's entries say a session did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.survival import transcripts
+from holdfast.workflow.trail import Trail, read
+from holdfast.workflow.trailread import Edit
+from holdfast.workflow.trailtodos import Todo
+from tests.workflow.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, notification
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("tool", ["todo", "tasks"])
+def test_what_the_clients_wrote_is_understood(client: str, tool: str) -> None:
+    """Every kind of fact, from a real session of either client with either to-do tool."""
+    path = WRITTEN / f"worked-{client}-{tool}.jsonl"
+    found = read(transcripts.tail(str(path)))
+    assert found.requests == (
+        "Build the parser, please.",
+        "Always use tabs, never spaces.",
+        "Go on after compaction.",
+        "After resume.",
+    )
+    assert found.todos == (Todo("Write parser", "in_progress"), Todo("Write tests", "pending"))
+    assert found.completed == (1 if tool == "todo" else 0)
+    assert [(each.command, each.output) for each in found.failures] == [
+        ("echo FAILED test_parser; exit 1", "Exit code 1\nFAILED test_parser")
+    ]
+    assert found.edits == (Edit(f"{HOME}/new.py", 1, created=True), Edit(f"{HOME}/app.py", 1, created=False))
+    assert found.reads == (f"{HOME}/docs/req.md",)
+    assert found.decisions == ("I chose SQLite because it is small.",)
+    assert [(job.text, job.kind, job.status, job.result) for job in found.finished] == [
+        ("Look around", "general-purpose", "completed", "AGENT REPORT")
+    ]
+    assert (found.agents, found.plan) == ((), "")
+    assert found.branch == "HEAD"
+    # The newer client says at a resume that the command was stopped; the older one says nothing.
+    assert [job.text for job in found.commands] == (["sleep 60"] if client == "2.1.197" else [])
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_before_the_end_was_told_agent_and_command_run(client: str) -> None:
+    """Up to the compaction of a real session: both with id and the file their output goes to."""
+    entries = transcripts.tail(str(WRITTEN / f"worked-{client}-tasks.jsonl"))
+    end = next(number for number, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary")
+    kinds = [entry.get("attachment", {}).get("type") for entry in entries]
+    told = len(kinds) - kinds[::-1].index("task_status")  # the client says after a compaction what still runs
+    assert told > end
+    for part in (entries[:end], entries[:told]):
+        found = read(part)
+        assert found.finished == ()
+        (agent,), (command,) = found.agents, found.commands
+        assert (agent.text, agent.kind, agent.status) == ("Look around", "general-purpose", "running")
+        assert command.text == "sleep 60"
+        assert agent.output.endswith(f"/tasks/{agent.id}.output")
+        assert command.output.endswith(f"/tasks/{command.id}.output")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_subagents_own_transcript_is_no_sessions(client: str) -> None:
+    """Sidechain entries are passed over, all of them."""
+    assert read(transcripts.tail(str(WRITTEN / f"agent-{client}.jsonl"))) == Trail()
+
+
+def test_requests_are_kept_once_and_in_order() -> None:
+    """Words said twice count where they were said last."""
+    made = Transcript()
+    for text in ("one", "go on", "two", "go on"):
+        made.say(text)
+    assert read(made.entries).requests == ("one", "two", "go on")
+
+
+def test_todos_follow_the_tool() -> None:
+    """The last list of TodoWrite wins; a refused one, or one without a list, changes nothing."""
+    made = Transcript()
+    made.todos(("a", "pending"), ("b", "completed"), ("c", "in_progress"))
+    found = read(made.entries)
+    assert found.todos == (Todo("c", "in_progress"), Todo("a", "pending"))
+    assert found.completed == 1
+    made.call("TodoWrite", {"todos": [{"content": "refused", "status": "pending"}]}, "Error: no", "no", failed=True)
+    made.call("TodoWrite", {"todos": "x"}, {}, "no")
+    assert read(made.entries) == found
+    made.attach(type="todo_reminder", content=[{"content": "d", "status": "pending"}], itemCount=1)
+    assert read(made.entries).todos == (Todo("d", "pending"),)
+    made.attach(type="todo_reminder", content=[], itemCount=0)
+    assert read(made.entries).todos == ()
+
+
+def test_tasks_follow_the_tools() -> None:
+    """Created, renamed, moved, deleted; an unknown one has its number; a failed change changes nothing."""
+    made = Transcript()
+    for number, subject in enumerate(("one", "two", "three", "four"), 1):
+        made.task(str(number), subject)
+    change = {"success": True, "updatedFields": ["status"]}
+    made.call("TaskUpdate", {"taskId": "1", "subject": "ONE"}, {**change, "taskId": "1"})
+    made.call("TaskUpdate", {"taskId": "2"}, {**change, "taskId": "2", "statusChange": {"to": "completed"}})
+    made.call("TaskUpdate", {"taskId": "3", "status": "deleted"}, {**change, "taskId": "3"})
+    made.call("TaskUpdate", {"taskId": "9", "status": "in_progress"}, {**change, "taskId": "9"})
+    made.call("TaskUpdate", {"taskId": "4", "status": "completed"}, {"success": False, "taskId": "4"})
+    found = read(made.entries)
+    assert found.todos == (Todo("task 9", "in_progress"), Todo("four", "pending"), Todo("ONE", "pending"))
+    assert found.completed == 1
+
+
+def test_the_clients_own_task_list_replaces_what_was_known() -> None:
+    """A reminder or TaskList names all that is open; what is completed stays counted."""
+    for kind in ("task_reminder", "TaskList"):
+        made = Transcript()
+        made.task("1", "done", "completed")
+        made.task("2", "gone")
+        listed = [{"id": "3", "subject": "left", "status": "in_progress"}]
+        if kind == "TaskList":
+            made.call("TaskList", {}, {"tasks": listed})
+        else:
+            made.attach(type=kind, content=listed, itemCount=1)
+        found = read(made.entries)
+        assert (found.todos, found.completed) == ((Todo("left", "in_progress"),), 1)
+
+
+def test_a_failure_stands_until_the_command_succeeds() -> None:
+    """The newest first; where the output was sent makes no other command, its arguments do."""
+    made = Transcript()
+    made.run("pytest -q a", "FAILED a", failed=True)
+    made.run("pytest -q b", "FAILED b", failed=True)
+    made.run("pytest -q a", "FAILED a again", failed=True)
+    assert [each.command for each in read(made.entries).failures] == ["pytest -q a", "pytest -q b"]
+    assert "again" in read(made.entries).failures[0].output
+    made.run("pytest  -q a 2>&1 | tail -3", "1 passed in 0.1s")
+    assert [each.command for each in read(made.entries).failures] == ["pytest -q b"]
+    made.background("pytest -q b", "b1")
+    made.notify("b1", "Background command was stopped", "killed")
+    assert [each.command for each in read(made.entries).failures] == ["pytest -q b"]
+    made.run("pytest -q c | tail", "1 failed in 0.1s")
+    assert [each.command for each in read(made.entries).failures] == ["pytest -q c | tail", "pytest -q b"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected",
+        "Permission to use Bash has been denied.",
+        "<tool_use_error>InputValidationError: x</tool_use_error>",
+        "[Request interrupted by user for tool use]",
+    ],
+)
+def test_a_command_that_was_refused_never_ran(refusal: str) -> None:
+    """It is no failure, and does not make an earlier one good."""
+    made = Transcript()
+    made.call("Bash", {"command": "rm -rf build"}, f"Error: {refusal}", refusal, failed=True)
+    assert read(made.entries).failures == ()
+    made.run("make", "error: x", failed=True)
+    made.call("Bash", {"command": "make"}, f"Error: {refusal}", refusal, failed=True)
+    assert len(read(made.entries).failures) == 1
+
+
+@pytest.mark.parametrize("status", ["completed", "failed", "killed", "stopped"])
+def test_what_ended_runs_no_more(status: str) -> None:
+    """An agent's end is told with its result; a command's end is a run of that command, and a failed one a failure."""
+    made = Transcript()
+    made.agent("look", "a1")
+    made.background("make serve", "b1")
+    made.agent("other", "a2")
+    made.notify("a1", 'Agent "look" finished', status, "what <b>it</b> said </status> </result> x")
+    made.notify("b1", "Background command failed with exit code 1", status)
+    found = read(made.entries)
+    assert [job.id for job in found.agents] == ["a2"]
+    assert found.commands == ()
+    assert [(job.id, job.status, job.result) for job in found.finished] == [
+        ("a1", status, "what <b>it</b> said </status> </result> x")
+    ]
+    assert [each.command for each in found.failures] == (["make serve"] if status == "failed" else [])
+
+
+def test_an_end_may_be_told_while_the_model_works() -> None:
+    """As an attachment, several at once, and for an agent whose launch is not in what was read."""
+    made = Transcript()
+    made.agent("look", "a1")
+    both = notification("a1", 'Agent "look" finished', "completed", "one") + notification(
+        "a7", 'Agent "long ago" finished', "completed", "two"
+    )
+    made.queue(both, mode="task-notification")
+    found = read(made.entries)
+    assert found.agents == ()
+    assert [(job.id, job.result) for job in found.finished] == [("a7", "two"), ("a1", "one")]
+    assert "long ago" in found.finished[0].text
+    assert found.requests == ()
+
+
+def test_a_word_on_the_way_is_no_end() -> None:
+    """A notification without an end leaves a job running, and an agent that goes on runs again."""
+    made = Transcript()
+    made.agent("look", "a1")
+    made.background("serve", "b1")
+    made.notify("a1", "Agent is at work", "running")
+    made.notify("b1", "an event", "")
+    made.notify("a9", 'Agent "of nobody" is at work', "running")
+    assert (len(read(made.entries).agents), len(read(made.entries).commands)) == (1, 1)
+    made.notify("a1", 'Agent "look" finished', result="one")
+    made.attach(type="task_status", taskId="a1", taskType="local_agent", description="look", status="running")
+    found = read(made.entries)
+    assert [(job.id, job.status, job.result) for job in found.agents] == [("a1", "running", "")]
+    assert found.agents[0].output == f"{TASKS}/a1.output"
+    assert found.finished == ()
+    made.notify("a1", 'Agent "look" finished', result="two")
+    assert [job.result for job in read(made.entries).finished] == ["two"]
+    made.agent("look", "a1")
+    assert (len(read(made.entries).agents), read(made.entries).finished) == (1, ())
+
+
+def test_the_client_says_after_a_compaction_what_runs() -> None:
+    """Also of what was launched before what is read, and that it ended meanwhile."""
+    made = Transcript()
+    shell = {"command": "make serve", "kind": "bash"}
+    made.attach(
+        type="task_status",
+        taskId="b9",
+        taskType="local_bash",
+        description="Serve",
+        status="running",
+        shell=shell,
+        outputFilePath=f"{TASKS}/b9.output",
+    )
+    made.agent("look", "a1")
+    made.attach(type="task_status", taskId="a1", taskType="local_agent", status="failed", deltaSummary="out of tokens")
+    found = read(made.entries)
+    assert [(job.id, job.text, job.output) for job in found.commands] == [("b9", "make serve", f"{TASKS}/b9.output")]
+    assert [(job.id, job.status, job.result) for job in found.finished] == [("a1", "failed", "out of tokens")]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "data"),
+    [
+        ("TaskStop", {"task_id": "b1"}, {"message": "stopped", "task_id": "b1"}),
+        ("KillShell", {"shell_id": "b1"}, {"message": "killed"}),
+        (
+            "TaskOutput",
+            {"task_id": "b1"},
+            {"task": {"task_id": "b1", "status": "killed"}},
+        ),
+    ],
+)
+def test_stopping_or_looking_ends_a_command(name: str, given: dict[str, Any], data: dict[str, Any]) -> None:
+    """The model's own tools tell it as well; one that was refused tells nothing."""
+    made = Transcript()
+    made.background("serve", "b1")
+    made.call(name, given, "Error: x", "x", failed=True)
+    made.call("TaskOutput", {"task_id": "b1"}, {"task": {"task_id": "b1", "status": "running"}})
+    assert len(read(made.entries).commands) == 1
+    made.call(name, given, data)
+    assert read(made.entries).commands == ()
+
+
+def test_an_agent_that_was_waited_for_has_its_result() -> None:
+    """Finished, with what it said; it is not to be run again either."""
+    made = Transcript()
+    data = {"status": "completed", "agentId": "a1", "content": [{"type": "text", "text": "all well"}], "prompt": "x"}
+    made.call("Task", {"description": "look", "subagent_type": "tester"}, data)
+    assert [(job.text, job.kind, job.result) for job in read(made.entries).finished] == [("look", "tester", "all well")]
+
+
+def test_edits_are_counted_and_reads_of_edited_files_left_out() -> None:
+    """Newest first; an edit that was refused is none."""
+    made = Transcript()
+    made.read("/p/a")
+    made.read("/p/b")
+    made.edit("/p/b", create=True)
+    made.edit("/p/c")
+    made.edit("/p/b")
+    made.read("/p/a")
+    made.read("/p/d")
+    made.call("NotebookEdit", {"notebook_path": "/p/n.ipynb"}, {"notebook_path": "/p/n.ipynb"})
+    made.call("Read", {"file_path": "/p/i.png"}, {"type": "image", "file": {"base64": "", "type": "image/png"}})
+    made.call("Edit", {"file_path": "/p/x"}, "Error: not read yet", "not read yet", failed=True)
+    made.call("Read", {"file_path": "/p/y"}, "Error: no such file", "no such file", failed=True)
+    made.launch("Write", {"file_path": "/p/z"})
+    found = read(made.entries)
+    assert found.edits == (Edit("/p/n.ipynb", 1, False), Edit("/p/b", 2, True), Edit("/p/c", 1, False))
+    assert found.reads == ("/p/i.png", "/p/d", "/p/a")
+
+
+def test_a_result_is_enough_where_the_call_lies_before_what_is_read() -> None:
+    """The tail may begin between a call and its result."""
+    made = Transcript()
+    made.edit("/p/a", create=True)
+    made.read("/p/b")
+    made.agent("look", "a1")
+    results = [entry for entry in made.entries if entry["type"] == "user"]
+    found = read(results)
+    assert found.edits == (Edit("/p/a", 1, True),)
+    assert found.reads == ("/p/b",)
+    assert [job.text for job in found.agents] == ["look"]
+
+
+def test_the_plans_file_is_found_wherever_it_is_named() -> None:
+    """Plan mode's attachments, the tool that ends it, a file written into a folder of plans; the newest wins."""
+    made = Transcript()
+    for kind in ("plan_file_reference", "plan_mode", "plan_mode_reentry", "plan_mode_exit"):
+        made.attach(type=kind, planFilePath=f"/plans/{kind}.md", planExists=True)
+        assert read(made.entries).plan == f"/plans/{kind}.md"
+    made.attach(type="plan_mode", planFilePath="/plans/none.md", planExists=False)
+    made.attach(type="plan_mode", planFilePath="/plans/agent.md", planExists=True, isSubAgent=True)
+    made.attach(type="plan_mode", planFilePath="", planExists=True)
+    assert read(made.entries).plan == "/plans/plan_mode_exit.md"
+    made.call("ExitPlanMode", {"plan": "x"}, {"plan": "\n# Parse it\n", "filePath": "/plans/p.md"})
+    assert (read(made.entries).plan, read(made.entries).plan_title) == ("/plans/p.md", "Parse it")
+    made.attach(type="plan_mode_exit", planFilePath="/plans/p.md", planExists=True)
+    assert read(made.entries).plan_title == "Parse it"
+    made.edit("/p/docs/plans/q.md", create=True, content="## Another")
+    assert (read(made.entries).plan, read(made.entries).plan_title) == ("/p/docs/plans/q.md", "Another")
+    made.edit("/p/plans/data.json", create=True)
+    assert read(made.entries).plan == "/p/docs/plans/q.md"
+
+
+def test_decisions_are_the_newest_and_a_persons_answers_among_them() -> None:
+    """Newest first, the same only once, no more than there is ever room for."""
+    made = Transcript()
+    for number in range(50):
+        made.answer(f"Decision: number {number} it is.")
+    made.call("AskUserQuestion", {"questions": []}, {"questions": [], "answers": {"Tabs?": "yes", "Odd?": 1}})
+    made.answer("I chose tabs. I chose JSON.")
+    made.answer("I chose tabs.")
+    made.add({**made.entries[0], "isApiErrorMessage": True, "message": {"content": "I decided to fail."}})
+    found = read(made.entries).decisions
+    assert found[:4] == (
+        "I chose tabs.",
+        "I chose JSON.",
+        "Odd? → 1 (the person's answer)",
+        "Tabs? → yes (the person's answer)",
+    )
+    assert found[4] == "Decision: number 49 it is."
+    assert len(found) == 20
+
+
+def test_the_last_branch_counts() -> None:
+    """Entries without one leave it as it was."""
+    made = Transcript(branch="one")
+    made.say("x")
+    made.branch = "two"
+    made.say("y")
+    made.branch = ""
+    made.say("z")
+    assert read(made.entries).branch == "two"
