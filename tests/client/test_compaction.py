@@ -170,6 +170,7 @@ def test_many_in_a_row(world: World) -> None:
 @pytest.mark.parametrize("how", ["manual", "automatic", "too long"])
 def test_without_a_workflow(world: World, how: str) -> None:
     """Nothing stands anywhere: not in the summariser's request, nor in the next one, and no hook answered."""
+    world.configure("trail = false\n")
     world.client.extra = AUTO
     full = {"manual": say("Full."), "automatic": say("Full.", tokens=FULL), "too long": TOO_LONG}[how]
     world.model.turns = [say("Zero."), say("One."), full]

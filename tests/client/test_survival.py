@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tests.client.world import World
 
 FACTS = [f"{kind}-canary-{number}-{number * 7919 % 9973}" for kind in ("remind", "value") for number in range(10, 19)]
+UNATTENDED = '[handlers]\noff = ["keep_registered"]\n'  # what would put the settings right at the next start
+TRAIL = "What this session did before its compaction"
 TITLE, CYCLES = "Title-canary-4711", 10
 PHASES = [f"Phase-canary-{number:02}" for number in range(1, CYCLES + 2)]
 
@@ -29,18 +31,11 @@ def begin(world: World, form: str) -> None:
 
 def without(world: World, *events: str) -> None:
     """Take events out of the settings, as if the client never fired them."""
-    unattended(world)
+    world.configure(UNATTENDED)
     settings = json.loads(world.settings.read_text())
     for event in events:
         del settings["hooks"][event]
     world.settings.write_text(json.dumps(settings))
-
-
-def unattended(world: World) -> None:
-    """Switch off what would put the settings right at the next start."""
-    file = world.client.home / ".config" / "holdfast" / "holdfast.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text('[handlers]\noff = ["keep_registered"]\n')
 
 
 def rounds(world: World) -> None:
@@ -106,7 +101,7 @@ def test_a_session_start_that_never_fires(world: World) -> None:
 def test_guidance_that_never_arrives(world: World) -> None:
     """[ISS 28305]: the reply to SessionStart(compact) is lost on its way; it is given again, once."""
     begin(world, "compaction")
-    unattended(world)
+    world.configure(UNATTENDED)
     settings = json.loads(world.settings.read_text())
     for entry in settings["hooks"]["SessionStart"]:
         for hook in entry["hooks"]:
@@ -148,3 +143,29 @@ def test_a_state_file_the_model_writes(world: World) -> None:
     given = guidance(world.model.of("main")[-1].text)
     assert TITLE in given and f"Phase: 2/4 - {PHASES[1]}" in given
     assert {row["session"] for row in world.rows("owners")} == {session.id}
+
+
+@pytest.mark.scenario(14)
+@pytest.mark.parametrize("tasks", ["0", "1"])
+def test_a_session_without_a_workflow_gets_its_trail(world: World, tasks: str) -> None:
+    """What it was asked, changed, has to do and what failed, from its own transcript, once."""
+    world.client.extra = {"CLAUDE_CODE_ENABLE_TASKS": tasks}
+    todos = [{"content": "Todo-canary-1", "status": "in_progress", "activeForm": "Doing"}]
+    todo = (
+        call("TodoWrite", todos=todos) if tasks == "0" else call("TaskCreate", subject="Todo-canary-1", description="d")
+    )
+    write = call("Write", file_path=str(world.project / "canary_module.py"), content="a = 1\n")
+    failing = bash("echo FAILED test_canary_4711; exit 1")
+    world.model.turns = [todo, write, failing, say("I chose SQLite because of canary-4712.")]
+    session = world.client.session("--permission-mode", "acceptEdits", "--allowedTools", "Bash")
+    session.prompt("Build the canary-4713 parser.")
+    for text in ("Always use tabs, says canary-4714.", "/compact", "Go on.", "And on."):
+        session.prompt(text)
+    given = world.model.of("main")[-1].text
+    assert given.count(TRAIL) == 1
+    trail = given[given.index(TRAIL) :]
+    wanted = ("Todo-canary-1", "canary_module.py", "test_canary_4711", "canary-4713", "canary-4714", "canary-4712")
+    assert not [fact for fact in wanted if fact not in trail]
+    assert TRAIL not in world.model.of("summary")[0].text
+    assert [row["state"] for row in world.rows("deliveries")] == ["confirmed"]
+    assert not world.complaints

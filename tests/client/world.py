@@ -67,6 +67,12 @@ class World:
         """The lines of the log that are more than information."""
         return [line for line in self.log if NOISE not in line[:40]]
 
+    def configure(self, text: str) -> None:
+        """Write the user's holdfast.toml."""
+        file = self.client.home / ".config" / "holdfast" / "holdfast.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
     def holdfast(self, *arguments: str) -> str:
         """Run the command line as a person would, in the project."""
         environ = {name: value for name, value in self.client.environ.items() if name in ("HOME", "PATH", "LANG")}
