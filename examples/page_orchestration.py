@@ -194,12 +194,14 @@ class Orchestration:
         )
 
     def own_compaction_of_the_agent(self) -> None:
-        """The subagent's own context is compacted: nothing of that is the main conversation's."""
+        """The subagent's own context is compacted: it gets its task back, and nothing is the main conversation's."""
         who = {"agent_id": self.agent.run, "agent_type": "Explore"}
         kept = self.path.read_bytes()
         before = self.project.fire("PreCompact-auto-in-subagent", **who)
         after = self.project.fire("SessionStart-compact-in-subagent", **who)
-        promise(before.stdout == "" and after.context == "", "a subagent's own compaction restores no workflow to it")
+        promise("Open every link" in after.context, "a subagent gets back what it was launched for")
+        own = before.stdout == "" and "Page Orchestration" not in after.context
+        promise(own, "a subagent's own compaction restores no workflow to it")
         promise(self.path.read_bytes() == kept, "and saves none")
 
     def hear_from_the_agent(self) -> Shown:

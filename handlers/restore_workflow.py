@@ -5,19 +5,24 @@ from pathlib import Path
 from holdfast import Context, Outcome, advise, environment, hookimpl, paths, tell_user
 from holdfast.budget import units
 from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
+from holdfast.events.prompts import TaskNotification
 from holdfast.survival import (
-    agents,
+    agentlines,
     compactions,
     deliveries,
+    errands,
+    fates,
     history,
     losses,
     owners,
+    reading,
     seals,
     sessions,
     summaries,
+    transcripts,
 )
 from holdfast.survival.owners import Verdict
-from holdfast.workflow import formats, guidance
+from holdfast.workflow import briefs, formats, guidance
 from holdfast.workflow.model import Found, Workflow
 
 
@@ -26,15 +31,15 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     """Let the model call the command line, and after a compaction give it its workflow back (R001-16, R001-17).
 
     So too when a session is resumed that crashed; at any other start the user gets a line about unfinished work, and
-    the model nothing (I001-12).
+    the model nothing (I001-12). After a subagent's own compaction it gets back what it was launched for, and no more.
     """
     said = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])]
     if event.in_subagent:
-        return said
+        return said + (_part(event, context, event.agent_id) if event.source == "compact" else [])
     known = sessions.known(context.project, event.session_id)
     if event.source == "compact" and compactions.is_an_agents(context.project, event.session_id, context.environ):
         summaries.take(context.project, event.session_id)  # the agent's
-        return said
+        return said + _part(event, context, compactions.whose(context.project, event.session_id))
     crashed = event.source == "resume" and sessions.crashed(context.project, event.session_id)
     _seen(event, context)
     if event.source == "compact" or (crashed and _owns(event, context)):
@@ -54,6 +59,8 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     if lost is None and not seals.missed(context.project, event.session_id):
         return []
     context.log(f"the guidance {lost.mark if lost else 'of a compaction'} never arrived; given again")
+    if lost and not lost.workflow:
+        return _trail(event, context)
     return _restore(event, context, known=True)
 
 
@@ -70,6 +77,8 @@ def on_post_compact(event: PostCompact, context: Context) -> None:
     last = next(iter(deliveries.recent(context.project, 1, event.session_id)), None)
     if event.in_subagent or not event.compact_summary or last is None:
         return
+    if compactions.is_an_agents(context.project, event.session_id, context.environ):
+        return  # the agent's own summary, of which the main conversation's guidance says nothing
     told = next(iter(losses.recent(context.project, 1, event.session_id)), None)
     if told is None or told.noted_at < last.made_at:
         found = formats.all_found(context.project).workflows
@@ -114,11 +123,39 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = owners.judge(context.project, event.session_id, found.workflows, known=known)
-    if verdict.full is None and event.hook_event_name == "UserPromptSubmit":
+    if verdict.full is not None:
+        return [_deliver(event, context, verdict.full, verdict, found)]
+    summaries.take(context.project, event.session_id)
+    if event.hook_event_name == "UserPromptSubmit":
         return []  # what the compaction took is finished by now, or another session's
-    if verdict.full is None:
-        return _say_refused(context, verdict.refused) + _mention(found, verdict.others, context)
-    return [_deliver(event, context, verdict.full, verdict, found)]
+    told = _say_refused(event, context, verdict.refused) + _mention(found, verdict.others, context)
+    return told + _trail(event, context)
+
+
+def _trail(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
+    if not context.config.trail or not event.transcript_path:
+        return []
+    from holdfast.workflow import trail
+
+    text = trail.text(
+        trail.read(transcripts.tail(event.transcript_path)), branch=context.project.branch, root=context.root
+    )
+    if not text:
+        return []
+    project, session = context.project, event.session_id
+    delivery = deliveries.begin(
+        project,
+        session,
+        event=event.hook_event_name,
+        workflow="",
+        title="the session's trail",
+        mark=trail.mark(text),
+        units=units(text),
+        transcript=event.transcript_path,
+    )
+    context.log(f"gave the session's trail, {units(text)} characters", session=session)
+    return [advise(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
 
 
 def _deliver(
@@ -129,17 +166,21 @@ def _deliver(
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, session)
     recap = summaries.take(project, session)
+    fates.catch_up(project, session, event.transcript_path, TaskNotification.noted)
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
     if branch and branch != project.branch:
         notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
+    known = reading.states(project, session, workflow)
     made = guidance.compile(
         workflow,
         root=context.root,
         others=verdict.others,
-        agents=[
-            _running(launch) for launch in agents.running(project, session) if launch.workflow in (None, workflow.key)
-        ],
+        agents=agentlines.lines(
+            each for each in fates.of_session(project, session) if each.workflow in (None, workflow.key)
+        ),
         notes=notes,
+        files=reading.files(known),
+        contents=reading.contents(project, known),
         recap=recap,
     )
     delivery = deliveries.begin(
@@ -159,9 +200,9 @@ def _deliver(
 
     def delivered() -> None:
         deliveries.written(project, delivery)
-        if (
-            not verdict.sealed and event.hook_event_name == "SessionStart"
-        ):  # where no PreCompact left a seal a spent one shows in `holdfast status`
+        reading.inlined(project, session, known, made.inlined)
+        if not verdict.sealed and event.hook_event_name == "SessionStart":
+            # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
             seals.leave(project, session, "none", [seals.of(workflow)])
             seals.claim(project, session, known=True)
 
@@ -169,10 +210,18 @@ def _deliver(
     return advise(made.text, must_keep=True, on_delivered=delivered)
 
 
-def _running(launch: agents.Launch) -> str:
-    """Say of an agent in flight that it must not be started again."""
-    phase = f" for {launch.phase}" if launch.phase else ""
-    return f"{launch.agent_type} ({launch.agent_id}){phase} was started and has not reported its end; it runs already"
+def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outcome]:
+    """Give a subagent that was compacted what it was launched for; nothing where that is not known for certain."""
+    project, session = context.project, event.session_id
+    launch = errands.of(project, session, agent, event.transcript_path) if agent else None
+    if launch is None or not (launch.prompt or launch.phase):
+        return []
+    found = formats.all_found(project).workflows if launch.phase else ()
+    workflow = next((each for each in found if each.key == launch.workflow), None)
+    phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
+    context.log(f"gave {launch.agent_type} ({agent}) back what it was launched for", session=session)
+    told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
+    return [advise(briefs.given_back(*told, root=context.root), must_keep=True)]
 
 
 def _problem(path: Path, reason: str, context: Context) -> str:
@@ -192,10 +241,13 @@ def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> li
     return said
 
 
-def _say_refused(context: Context, refused: tuple[Workflow, ...]) -> list[Outcome]:
+def _say_refused(
+    event: SessionStart | UserPromptSubmit, context: Context, refused: tuple[Workflow, ...]
+) -> list[Outcome]:
     """A wrong restore is worse than none: say in one line that there is something, and how to take it."""
     if not refused:
         return []
+    deliveries.refuse(context.project, event.session_id, event=event.hook_event_name, workflows=refused)
     context.log(f"refused: {len(refused)} workflow(s) another live session could own", level="warning")
     return [
         tell_user(

@@ -37,8 +37,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
         return []
     started = _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
     call = agents.call_id(event.tool_use_id, event.tool_input)
-    run = agents.run_id(agent_result(event.tool_response).agent_id, call)
-    agents.named(context.project, event.session_id, call, run)
+    result = agent_result(event.tool_response)
+    agents.named(context.project, event.session_id, call, agents.run_id(result.agent_id, call), result.output_file)
     moved = progress.settle(context.project, event.session_id)
     return _report(event.session_id, context, moved or ([started] if started else []))
 
@@ -59,10 +59,6 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     """Judge what background agents reported since the last main-thread event."""
     if event.in_subagent:
         return []
-    note = event.task_notification
-    if note and note.tool_use_id:
-        run = agents.run_id(note.task_id, note.tool_use_id)
-        agents.named(context.project, event.session_id, note.tool_use_id, run)
     moved = progress.settle(context.project, event.session_id)
     agents.abandon_open(context.project, event.session_id)
     return _report(event.session_id, context, moved)

@@ -1,9 +1,10 @@
-"""Keeps what subagents report of themselves: running, stopped, completed, failed."""
+"""Keeps what subagents report of themselves, and gives a new one the reminders of its workflow."""
 
-from holdfast import Context, hookimpl
+from holdfast import Context, Outcome, advise, hookimpl
 from holdfast.events import (
     PostToolUse,
     PostToolUseFailure,
+    SessionStart,
     Stop,
     StopFailure,
     SubagentStart,
@@ -11,29 +12,36 @@ from holdfast.events import (
     UserPromptSubmit,
 )
 from holdfast.events.agents import agent_result
-from holdfast.survival import agents, sessions
-from holdfast.survival.agents import State
+from holdfast.events.prompts import TaskNotification
+from holdfast.survival import agents, errands, fates, owners, sessions
+from holdfast.workflow import briefs, formats
+from holdfast.workflow.model import Phase, Workflow
 
-STATES: dict[str, State] = {
-    "completed": "completed",
-    "running": "running",
-    "": "stopped",
-}  # any other word is a failure
+TURN = 1 << 20  # bytes of a transcript's end that are looked at when a turn is over
 
 
 @hookimpl(tryfirst=True)
-def on_subagent_start(event: SubagentStart, context: Context) -> None:
-    """Note that an agent runs."""
-    if event.agent_id and event.agent_type:
-        agents.reported(context.project, event.session_id, event.agent_id, event.agent_type, "running")
+def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
+    """Note that an agent runs; give it, once, the reminders of the workflow it works for."""
+    if not event.agent_id or not event.agent_type:
+        return None
+    project, session, agent = context.project, event.session_id, event.agent_id
+    agents.reported(project, session, agent, event.agent_type, "running")
+    if agents.reminded(project, session, agent):
+        return None
+    workflow, phase = _worked_for(event, context)
+    text = briefs.reminders(workflow, phase, root=context.root) if workflow else ""
+    return advise(text, on_delivered=lambda: agents.remind(project, session, agent)) if text else None
 
 
 @hookimpl(tryfirst=True)
 def on_subagent_stop(event: SubagentStop, context: Context) -> None:
     """Note an agent's last words; whether it succeeded is judged later. A compaction's own agent is nobody's result."""
     if event.agent_id and event.agent_type:
-        words = event.last_assistant_message or ""
-        agents.reported(context.project, event.session_id, event.agent_id, event.agent_type, "stopped", words)
+        words, own = event.last_assistant_message or "", event.agent_transcript_path
+        agents.reported(
+            context.project, event.session_id, event.agent_id, event.agent_type, "stopped", words, transcript=own
+        )
 
 
 @hookimpl(tryfirst=True)
@@ -44,10 +52,19 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
         agents.reported(context.project, event.session_id, event.agent_id, event.agent_type or "", "failed", words)
 
 
+@hookimpl(match="resume", tryfirst=True)
+def on_session_start(event: SessionStart, context: Context) -> None:
+    """Note that agents which ran in a client that is gone run no more: they ended with its process."""
+    if not event.in_subagent and sessions.process_gone(context.project, event.session_id):
+        agents.still_there(context.project, event.session_id, ())
+
+
 @hookimpl
 def on_stop(event: Stop, context: Context) -> None:
-    """Note that the main conversation rests, and which background agents the client no longer lists."""
+    """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
     sessions.rest(context.project, event.session_id)
+    if any(each.unused for each in fates.of_session(context.project, event.session_id)):
+        fates.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted, most=TURN)
     if "background_tasks" in event.model_fields_set:  # clients before 2.1.145 do not say
         listed = {task.id for task in event.background_tasks if task.id}
         agents.still_there(context.project, event.session_id, listed)
@@ -61,8 +78,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     result = agent_result(event.tool_response)
     if result.status == "completed":
         run = agents.run_id(result.agent_id, agents.call_id(event.tool_use_id, event.tool_input))
-        state: State = "failed" if result.is_api_error else "completed"
-        agents.reported(context.project, event.session_id, run, result.agent_type, state, result.text)
+        state: agents.State = "failed" if result.is_api_error else "completed"
+        agents.reported(context.project, event.session_id, run, result.agent_type, state, result.text, used=True)
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)
@@ -70,14 +87,28 @@ def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> Non
     """Note that a launch failed; the client does not say which agent it was."""
     if not event.in_subagent:
         run = agents.run_id("", agents.call_id(event.tool_use_id, event.tool_input))
-        agents.reported(context.project, event.session_id, run, "", "failed", event.error)
+        agents.reported(context.project, event.session_id, run, "", "failed", event.error, used=True)
 
 
 @hookimpl(tryfirst=True)
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
-    """Note how a background agent ended, from the prompt the client makes of it."""
+    """Note how a background agent ended, from the prompt the client makes of it: so its result was given."""
     note = event.task_notification
     if note and not event.in_subagent:
-        state = STATES.get(note.status, "failed")
-        run = agents.run_id(note.task_id, note.tool_use_id)
-        agents.reported(context.project, event.session_id, run, "", state, note.result or note.summary)
+        words = note.result or note.summary
+        agents.notified(
+            context.project, event.session_id, note.task_id, note.tool_use_id, note.status, words, note.output_file
+        )
+
+
+def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None, Phase | None]:
+    """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
+    found = [each for each in formats.all_found(context.project).workflows if not each.finished]
+    meant = errands.candidates(context.project, event.session_id, event.agent_id)
+    keys = {(each.workflow, each.phase) for each in meant}
+    for workflow in found:
+        if meant and {key for key, _ in keys} == {workflow.key}:
+            names = {name for _, name in keys}
+            return workflow, next((each for each in workflow.phases if names == {each.id}), None)
+    owned = [each for each in found if owners.owner(context.project, each) == event.session_id]
+    return (owned[0], None) if len(owned) == 1 and owned[0].reminders else (None, None)

@@ -138,7 +138,7 @@ def test_of_equals_the_first_is_kept() -> None:
 @pytest.mark.parametrize("must_keep", [True, False])
 def test_the_note_never_costs_a_whole_text(must_keep: bool) -> None:
     """Where the note would take the room of a text that stands whole, there is no note."""
-    assert fit([Piece("m" * 90, must_keep), Piece("x" * 90)], 95) == Fitted("m" * 90, (0,))
+    assert fit([Piece("m" * 90, must_keep), Piece("x" * 90)], 95) == Fitted("m" * 90, (0,), (90, 0))
 
 
 def test_a_single_line_that_does_not_fit_is_left_out_whole() -> None:
@@ -158,4 +158,4 @@ def test_an_emoji_at_the_edge_counts_twice() -> None:
 def test_nothing_is_nothing() -> None:
     """No pieces, or empty ones, make an empty text."""
     assert fit([]) == Fitted("", ())
-    assert fit([Piece(""), Piece("")]) == Fitted("", ())
+    assert fit([Piece(""), Piece("")]) == Fitted("", (), (0, 0))

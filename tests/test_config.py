@@ -49,8 +49,11 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
         "format": "compaction",
         "freshness_days": 7.0,
         "handlers": {"off": ["a"], "on": [], "timeout": 2.0, "deadline": 4.5},
+        "reading": "remind",
         "todos": "off",
         "trail": True,
+        "exclude": [],
+        "exclude_patterns": [],
         "log_level": "info",
     }
 
@@ -59,7 +62,7 @@ def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, projec
     """Before it is trusted a project names itself and its format, and switches nothing of the user's off."""
     user_file.write_text('[handlers]\non = ["record_events"]\n')
     project_file.write_text(
-        'todos = "off"\nformat = "hybrid"\nfreshness_days = 1\nlog_level = "error"\nproject.id = "x"\n'
+        'todos = "off"\nreading = "hold"\nformat = "hybrid"\nfreshness_days = 1\nlog_level = "error"\nproject.id = "x"\n'
         '[handlers]\noff = ["guard"]\non = []\ntimeout = 99\ndeadline = 99\n'
     )
 
@@ -68,6 +71,7 @@ def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, projec
     assert loaded.problems == []
     assert loaded.ignored == [
         "todos",
+        "reading",
         "log_level",
         "handlers.off",
         "handlers.on",
@@ -180,5 +184,5 @@ def test_the_table_names_every_key_with_a_meaning() -> None:
     assert set(config.keys()) >= config.HARMLESS
     assert {
         "project.id", "format", "freshness_days", "handlers.off", "handlers.on", "handlers.timeout",
-        "handlers.deadline", "todos", "trail", "log_level",
+        "handlers.deadline", "reading", "todos", "trail", "log_level",
     } <= set(config.keys())  # fmt: skip

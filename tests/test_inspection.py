@@ -170,6 +170,10 @@ def test_events_stand_in_a_fixed_order(project: Project) -> None:
     [
         ("X = 1\n", "answers no event"),
         (f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}", "switched off"),
+        (
+            f'RUNS_WHEN = {{"reading": ["hold", "off"]}}\n{dedent(GOOD)}',
+            "the configuration says reading = 'hold' or 'off'",
+        ),
         ("def broken(:", "syntax"),
     ],
 )

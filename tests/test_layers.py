@@ -23,12 +23,12 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 ROOMS: dict[str, tuple[str, ...]] = {
     "ground": (
         *("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
-        *("access",),
+        *("access", "capture", "spent"),
     ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
         *("scan", "strictness", "trust", "faults", "loader", "calls", "child", "isolation", "intake", "replying"),
-        *("pairing",),
+        *("pairing", "costs"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
     "engine": ("engine", "server"),
@@ -36,6 +36,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),
         *("demo", "registered", "accepted", "trial", "plugins"),
+        *("simulate", "simulate.*"),
     ),
     "checks": ("checks", "checks.*"),
     "front": ("cli", "commands", "commands.*", "__main__"),

@@ -174,6 +174,25 @@ def test_configuration_switches_handlers_off_and_on(root: Path) -> None:
     assert [file.active for file in find(root)] == [False, True]
 
 
+def test_a_file_runs_while_the_configuration_says_so(root: Path) -> None:
+    """`RUNS_WHEN` names keys and values; `handlers.off` is stronger, and a key there is none of is never met."""
+    write(paths.shipped("handlers"), "a.py", 'RUNS_WHEN = {"reading": ["hold", "off"]}\n' + HANDLER)
+    write(paths.shipped("handlers"), "b.py", 'RUNS_WHEN = {"unheard_of": ["x"]}\n' + HANDLER)
+    for said, runs in (("", False), ('reading = "hold"\n', True), ('reading = "off"\n', True)):
+        write(paths.config_dir(), "holdfast.toml", said)
+        assert [file.active for file in find(root)] == [runs, False]
+    write(paths.config_dir(), "holdfast.toml", 'reading = "hold"\n[handlers]\noff = ["a"]\n')
+    assert [file.active for file in find(root)] == [False, False]
+
+
+def test_a_users_strict_handler_waits_for_the_users_own_configuration(root: Path) -> None:
+    """A project's configuration does not stop it, and where its user has not asked for it, it does not run."""
+    write(paths.user_handlers(), "guard.py", 'RUNS_WHEN = {"reading": ["remind"]}\n' + GUARD)
+    write(paths.user_handlers(), "other.py", 'RUNS_WHEN = {"reading": ["hold"]}\n' + GUARD)
+    project = Project(root, Config(reading="off"))
+    assert [(file.name, file.active) for file in loader.find(project)] == [("guard", True), ("other", False)]
+
+
 def test_a_project_file_never_replaces_a_users_strict_handler(root: Path) -> None:
     """Even a trusted file of the same name leaves the user's guard running, and says so."""
     write(paths.shipped("handlers"), "guard.py")

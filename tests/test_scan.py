@@ -202,3 +202,31 @@ def test_strict_is_possible_on_four_events(event: str) -> None:
 def test_a_file_may_be_off_by_default(text: str, off: bool) -> None:
     """Only the literal line at the top level switches a file off."""
     assert scan(f"{text}\n@hookimpl\ndef on_stop(): ...\n".encode()).off_by_default is off
+
+
+@pytest.mark.parametrize(
+    ("text", "conditions"),
+    [
+        ('RUNS_WHEN = {"reading": ["hold"]}', (("reading", ("hold",)),)),
+        (
+            'RUNS_WHEN: dict = {"reading": ("remind", "hold"), "todos": []}',
+            (("reading", ("remind", "hold")), ("todos", ())),
+        ),
+        ("RUNS_WHEN = {}", ()),
+        ("", ()),
+        ('if True:\n    RUNS_WHEN = {"reading": ["hold"]}', ()),
+    ],
+)
+def test_a_file_may_wait_for_the_configuration(text: str, conditions: object) -> None:
+    """The literal line at the top level names keys and values."""
+    assert scan(f"{text}\n@hookimpl\ndef on_stop(): ...\n".encode()).runs_when == conditions
+
+
+@pytest.mark.parametrize(
+    "value", ["MODES", '["hold"]', '{"reading": "hold"}', '{"reading": 3}', "{**{}}", "dict()", "{[]: []}"]
+)
+def test_conditions_that_cannot_be_read_are_a_fault(value: str) -> None:
+    """What a file waits for is read without running it; one that does not say it runs never."""
+    found = scan(f"\nRUNS_WHEN = {value}\n@hookimpl\ndef on_stop(): ...\n".encode())
+    assert found.routes == ()
+    assert "line 2: RUNS_WHEN must be a literal" in found.faults[""]

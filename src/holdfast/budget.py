@@ -26,10 +26,18 @@ class Piece(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What became of the pieces: the joined text, and the positions of the pieces that stand in it whole."""
+    """What became of the pieces.
+
+    Attributes:
+        text: the joined text.
+        whole: the positions of the pieces that stand in it whole.
+        shares: how many units of the text each piece takes, with what separates it from the one before; the note of
+            lines left out is the first piece's that lost any. Together they are the text's units.
+    """
 
     text: str
     whole: tuple[int, ...]
+    shares: tuple[int, ...] = ()
 
 
 def fit(pieces: Sequence[Piece], cap: int = CAP) -> Fitted:
@@ -51,14 +59,26 @@ def fit(pieces: Sequence[Piece], cap: int = CAP) -> Fitted:
     left_out = sum(len(_lines(piece)) for piece in pieces) - sum(map(len, kept))
     text = _SEPARATOR.join("\n".join(lines) for lines in kept if lines)
     note = f"(+{left_out} more lines, left out to stay under the client's limit)"
+    shares, cut = _shares(kept), _cut(pieces, kept)
     if left_out and units(text) + units(_SEPARATOR + note) <= cap:
-        text = f"{text}{_SEPARATOR}{note}" if text else note
-    whole = set(range(len(pieces))) - _cut(pieces, kept)
-    return Fitted(text, tuple(sorted(index for index in whole if pieces[index].text)))
+        note = f"{_SEPARATOR}{note}" if text else note
+        text += note
+        shares[min(cut)] += units(note)
+    whole = set(range(len(pieces))) - cut
+    return Fitted(text, tuple(sorted(index for index in whole if pieces[index].text)), tuple(shares))
 
 
 def _cut(pieces: Sequence[Piece], kept: Sequence[list[str]]) -> set[int]:
     return {index for index, piece in enumerate(pieces) if len(kept[index]) < len(_lines(piece))}
+
+
+def _shares(kept: Sequence[list[str]]) -> list[int]:
+    """Return how many units each piece's lines take in the text, with the separator in front of all but the first."""
+    first = next((index for index, lines in enumerate(kept) if lines), 0)
+    return [
+        units("\n".join(lines)) + (len(_SEPARATOR) if index != first else 0) if lines else 0
+        for index, lines in enumerate(kept)
+    ]
 
 
 def _kept_lines(pieces: Sequence[Piece], room: int) -> list[list[str]]:

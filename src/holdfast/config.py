@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from holdfast import paths
+from holdfast import capture, paths
 from holdfast.errors import MissingError, StateError
 from holdfast.state.document import read
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HARMLESS = frozenset({"project.id", "format", "freshness_days"})
+LISTS = frozenset({"exclude", "exclude_patterns"})  # both files' entries count, the sound ones where others are not
 _LIMIT = 1024 * 1024  # bytes of one configuration file
 
 
@@ -54,15 +55,40 @@ class Config(_Section):
         default=7.0, ge=0, description="Days after its last change in which a workflow of nobody is still restored."
     )
     handlers: HandlersSection = HandlersSection()
+    reading: Literal["off", "remind", "hold"] = Field(
+        default="remind",
+        description="Required reading: not watched, reminded of once after a compaction, or asked for before edits.",
+    )
     todos: Literal["tell", "off"] = Field(
         default="tell", description="Whether the model is told the to-do list to write when it changed."
     )
     trail: bool = Field(
         default=True, description="Whether what a session did is restored after a compaction where no workflow is."
     )
+    exclude: list[str] = Field(
+        default=[], description="Globs of files whose content is never kept: not recorded, no trail, no generation."
+    )
+    exclude_patterns: list[str] = Field(
+        default=[], description="Regular expressions of text that is masked in recordings and the trail."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least important lines that reach the log."
     )
+
+    @field_validator("exclude")
+    @classmethod
+    def _globs(cls, globs: list[str]) -> list[str]:
+        for glob in globs:
+            if not glob.strip("/ "):
+                raise ValueError(f"{glob!r} names no file")
+        return globs
+
+    @field_validator("exclude_patterns")
+    @classmethod
+    def _patterns(cls, patterns: list[str]) -> list[str]:
+        if fault := next(filter(None, map(capture.fault, patterns)), ""):
+            raise ValueError(fault)
+        return patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +114,12 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
         for key, value in _entries(file, problems):
             if fault := _fault(key, value):
                 problems.append(f"{file}: {fault}")
-            elif file is files[0] or trusted or key in HARMLESS:
-                values[key] = value
+                value = _sound_part(key, value)
+            if fault and not value:
+                continue
+            if file is files[0] or trusted or key in HARMLESS:
+                # What the user keeps out stays out, whatever a project's file says beside it.
+                values[key] = [*values.get(key, []), *value] if key in LISTS else value
             else:
                 ignored.append(key)
     return Loaded(Config.model_validate(_nest(values)), problems, ignored)
@@ -148,8 +178,17 @@ def _fault(key: str, value: object) -> str | None:
         Config.model_validate(_nest({key: value}))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        return f"key {key!r}: {first['msg'][0].lower()}{first['msg'][1:]}, got {_brief(value)}; the default is used"
+        said = first["msg"].removeprefix("Value error, ")
+        said = said if said != first["msg"] else f"{said[0].lower()}{said[1:]}, got {_brief(value)}"
+        return f"key {key!r}: {said}; {'the others count' if _sound_part(key, value) else 'the default is used'}"
     return None
+
+
+def _sound_part(key: str, value: object) -> list[Any]:
+    """Return what of a list can be used where one bad entry must not let all the others in; else nothing."""
+    if key not in LISTS or not isinstance(value, list) or len(value) < 2:
+        return []
+    return [each for each in value if _fault(key, [each]) is None]
 
 
 def _hint(key: str) -> str:

@@ -30,8 +30,17 @@ def personal(files: Sequence[HandlerFile], known: frozenset[str], others: Iterab
 
 
 def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
-    """Return what the trusted handlers among a project's own files want."""
-    return routes(visible(files, "project"))
+    """Return what the trusted handlers among a project's own files want, and others that only its configuration wakes.
+
+    Those are wishes of this project alone: a session elsewhere must not take them out of the user's settings again.
+    """
+    from holdfast import config, loader
+
+    files = list(files)
+    waiting = [file for file in visible(files, "shipped", "user") if file.active and file.runs_when]
+    usual = config.load(None, trusted=False).config if waiting else None
+    woken = [file for file in waiting if usual and not loader.runs(file.runs_when, usual)]
+    return routes([*visible(files, "project"), *woken])
 
 
 def team(root: Path) -> dict[str, str | None]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, faults, intake, loader, log, pairing, paths, replying
+from holdfast import costs, events, faults, intake, loader, log, pairing, paths, replying
 from holdfast.events.errors import EventError
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
         isolated.deliver([said[position] for position in reply.delivered])
         faults.note_printed(event, plan, isolated.printed)
         faults.note_answers(event, plan, answers)
+        costs.note_apart(project, event, costs.of(reply, labels(event, plan, answers)), streams.private)
     except BaseException:
         isolated.abandon()
         raise
@@ -138,14 +139,23 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
     """
     from holdfast.merging import merge
 
-    name = event.hook_event_name
+    said = [outcome for _, outcome in _said(event, plan, answers)]
+    return merge(event.hook_event_name, said), said
+
+
+def labels(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[str]:
+    """Return who said each of the outcomes that `conclude` merges, in the same order."""
+    return [label for label, _ in _said(event, plan, answers)]
+
+
+def _said(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[tuple[str, Outcome]]:
     strict = {call.label for call in plan if call.route.strict}
-    said: list[Outcome] = []
+    said: list[tuple[str, Outcome]] = []
     for given in answers:
-        said += given.outcomes
+        said += [(given.label, outcome) for outcome in given.outcomes]
         if given.fault and given.label in strict:
-            said.append(refusal(name, f"{given.label} {given.fault}"))
-    return merge(name, said), said
+            said.append((given.label, refusal(event.hook_event_name, f"{given.label} {given.fault}")))
+    return said
 
 
 def refusal(event: str, fault: str) -> Outcome:

@@ -57,6 +57,21 @@ def last_at(file: HandlerFile) -> str:
     return str(known["at"]) if known.get("digest") == file.digest else ""
 
 
+def within(root: Path) -> dict[str, dict[str, Any]]:
+    """Return what is remembered of the handler files in a project, by their path."""
+    folder = f"{paths.project_handlers(root)}/"
+    return {path: entry for path, entry in _load().items() if path.startswith(folder)}
+
+
+def forget(root: Path) -> None:
+    """Remember no fault of the handler files in a project any more. Raises HoldfastError, OSError."""
+    gone = within(root)
+    if gone:
+        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
+            kept = {path: entry for path, entry in _load().items() if path not in gone}
+            atomic.write(_file(), json.dumps(kept, indent=2).encode(), mode=0o600)
+
+
 def note_unusable(event: str, files: Sequence[HandlerFile]) -> None:
     """Name the files whose text is at fault in the log, once for each content."""
     for file in files:

@@ -60,6 +60,11 @@ def idle(file: HandlerFile) -> str:
     """Say why a file does not run; empty if it does."""
     if not file.trusted:
         return "not trusted; see holdfast handlers trust"
+    if file.off and file.runs_when:
+        asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
+        return (
+            f"switched off; it runs when the configuration says {', '.join(asked)}, and handlers.off does not name it"
+        )
     if file.off:
         return "switched off; see handlers.off and, for what is off by default, handlers.on in the configuration"
     if file.replaced_by:

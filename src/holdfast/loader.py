@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from holdfast.config import Config
     from holdfast.project import Project
-    from holdfast.scan import Route
+    from holdfast.scan import Conditions, Route
 
 Place = Literal["shipped", "user", "project"]
 SIZE_LIMIT = 1_000_000  # bytes; a handler file larger than this is somebody's data
@@ -33,11 +34,12 @@ class HandlerFile:
         source: its bytes, the very ones that are hashed, scanned and compiled.
         digest: SHA-256 of the source.
         trusted: shipped and user files always; project files when trusted with exactly this content.
-        off: switched off by configuration, or by itself (`OFF_BY_DEFAULT`) and not switched on.
+        off: switched off by configuration, or by itself (`OFF_BY_DEFAULT`, `RUNS_WHEN`) and not switched on.
         routes: the functions it offers.
         faults: what is wrong with it, in sentences.
         replaced_by: the nearer file that runs instead, if any.
         notice: why a nearer file does *not* replace another, or is not used, for the user to know.
+        runs_when: what the configuration must say for it to run (`scan.Scan`).
     """
 
     place: Place
@@ -51,6 +53,7 @@ class HandlerFile:
     faults: tuple[str, ...] = ()
     replaced_by: Path | None = None
     notice: str = ""
+    runs_when: Conditions = ()
 
     @property
     def active(self) -> bool:
@@ -114,6 +117,11 @@ def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Ca
     return [*first, *(call for call in calls if call not in first and call not in last), *reversed(last)]
 
 
+def runs(conditions: Conditions, configuration: Config) -> bool:
+    """Tell whether a configuration says what a file asks for in `RUNS_WHEN`; a key there is none of never does."""
+    return all(getattr(configuration, key, None) in values for key, values in conditions)
+
+
 def load(file: HandlerFile) -> ModuleType:
     """Run a handler file: compile the bytes that were hashed, never a cached file beside it.
 
@@ -147,15 +155,16 @@ def _file(place: Place, path: Path, project: Project) -> HandlerFile:
         source = _read(path)
     except OSError as error:
         known = _broken_strict(path, f"cannot be read ({error.strerror or error})")
-        off = _off(name, False, project)
+        off = _off(name, scan.Scan(), project)
         file = HandlerFile(place, name, path, b"", "", place != "project", off, known, (str(error),))
         return _keep_strict_on(file, project)
     digest = trust.digest(source)
     trusted = place != "project" or trust.trusted(project.root, trust.relative_name(project.root, path), digest)
     found = scan.scan(source)
     routes = _with_broken(path, found) if place != "shipped" and trusted else found.routes
-    off = _off(name, found.off_by_default, project)
-    file = HandlerFile(place, name, path, source, digest, trusted, off, routes, tuple(found.faults.values()))
+    off = _off(name, found, project)
+    faults = tuple(found.faults.values())
+    file = HandlerFile(place, name, path, source, digest, trusted, off, routes, faults, runs_when=found.runs_when)
     return _keep_strict_on(file, project)
 
 
@@ -182,16 +191,19 @@ def _broken_strict(path: Path, reason: str) -> tuple[Route, ...]:
     return tuple(replace(route, broken=reason) for route in strictness.recall(path))
 
 
-def _off(name: str, off_by_default: bool, project: Project) -> bool:
+def _off(name: str, found: scan.Scan, project: Project) -> bool:
     handlers = project.config.handlers
-    return name in handlers.off or (off_by_default and name not in handlers.on)
+    if name in handlers.off or (found.off_by_default and name not in handlers.on):
+        return True
+    return not runs(found.runs_when, project.config)
 
 
 def _keep_strict_on(file: HandlerFile, project: Project) -> HandlerFile:
     """A project's configuration never switches off a user's strict handler; the user's own may."""
     if not (file.place == "user" and file.off and file.strict):
         return file
-    if file.name in config.load(None, trusted=False).config.handlers.off:
+    own = config.load(None, trusted=False).config
+    if file.name in own.handlers.off or not runs(file.runs_when, own):
         return file
     return replace(file, off=False, notice=f"strict: {paths.project_config(project.root)} may not switch it off")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from holdfast.clock import stamp
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 Level = Literal["debug", "info", "warning", "error"]
@@ -69,6 +70,59 @@ def tail(count: int, *, project: Path | None = None) -> list[str]:
             about = f" {_about(str(project))}"
             lines = [line for line in lines if line.endswith(about) or not _OF_PROJECT.search(line)]
     return lines[-count:] if count > 0 else []
+
+
+def forget(wanted: Callable[[str], bool], *, dry: bool = False) -> int:
+    """Take lines out of the log, those rotated away too.
+
+    Processes that write meanwhile go on in a new file. With `dry` nothing is written.
+
+    Args:
+        wanted: whether a line is to go.
+        dry: only count.
+
+    Returns:
+        How many lines went, or would go.
+
+    Raises:
+        OSError: the log cannot be written.
+    """
+    from holdfast.paths import log_file
+
+    file = log_file()
+    rotated, taken = file.with_name(f"{file.name}.1"), file.with_name(f"{file.name}.forgetting")
+    found = [line for place in (rotated, taken, file) for line in _lines(place) if wanted(line)]
+    if dry or not found:
+        return len(found)
+    if not taken.exists():  # of a process that was killed in the middle of this
+        with suppress(FileNotFoundError):
+            file.rename(taken)
+    kept = [line for place in (rotated, taken) for line in _lines(place) if not wanted(line)]
+    fresh = file.with_name(f"{file.name}.kept")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as stream:
+        stream.writelines(f"{line}\n" for line in kept)
+    fresh.replace(rotated)
+    taken.unlink(missing_ok=True)
+    return len(found)
+
+
+def concerns(line: str, root: Path) -> bool:
+    """Tell whether a line of the log is about the project at `root`."""
+    return line.endswith(f" {_about(str(root))}")
+
+
+def written(text: str) -> str:
+    """Return a text as it stands in the log: without secrets, control characters escaped."""
+    from holdfast.state.redact import redact
+
+    return _escape(redact(text))
+
+
+def _lines(place: Path) -> list[str]:
+    with suppress(OSError):
+        return place.read_text("utf-8", "surrogateescape").split("\n")[:-1]
+    return []
 
 
 def _about(root: str) -> str:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.budget import CAP, Piece, fit
+from holdfast.budget import CAP, Piece, fit, units
 from holdfast.outcomes import CLASSIFIER_LIMIT, Outcome
 
 if TYPE_CHECKING:
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 PRECEDENCE = ("deny", "defer", "ask", "allow")
 EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})  # they know no JSON decision
 PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "WorktreeCreate": "worktree"}
+# Where the reason goes to the model; elsewhere only the user sees it (client facts §1.2, §1.3).
+REASONED = {
+    "deny": frozenset({"PreToolUse", "PermissionRequest"}),
+    "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
+}
 _LIKE_JSON = re.compile(r"[\s\ufeff]*\{")
 
 
@@ -31,6 +36,8 @@ class Reply:
         delivered: positions, in the merged sequence, of the advice that stands in the reply whole.
         variables: environment variables for `CLAUDE_ENV_FILE`.
         path: folders to append to the model's PATH.
+        shares: how many UTF-16 units each of the merged sequence puts into the model's context, by position; what
+            only the user, a permission or the client itself gets counts as none.
     """
 
     stdout: str = ""
@@ -39,6 +46,7 @@ class Reply:
     delivered: tuple[int, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     path: tuple[str, ...] = ()
+    shares: Mapping[int, int] = field(default_factory=dict, compare=False)
 
 
 def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
@@ -57,9 +65,10 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
     variables, path = _environment(outcomes)
     advice = _advice(outcomes)
     if event in EXIT_CODE_EVENTS and _of(outcomes, "block"):
-        return Reply(stderr=_joined(outcomes, "block"), exit_code=2)
+        return Reply(stderr=_joined(outcomes, "block"), exit_code=2, shares=_joint_shares(outcomes, "block"))
     if event in PLAIN_EVENTS and not _of(outcomes, "block"):
-        return Reply(stdout=_plain(event, outcomes))
+        text = _plain(event, outcomes)
+        return Reply(stdout=text, shares=_plain_shares(event, outcomes, text))
     body = _top_level(event, outcomes)
     specific = _specific(event, outcomes, advice.text)
     if specific:
@@ -70,6 +79,7 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
         delivered=tuple(positions[index] for index in advice.whole),
         variables=variables,
         path=path,
+        shares=_shares(event, outcomes, dict(zip(positions, advice.shares, strict=True))),
     )
 
 
@@ -88,8 +98,49 @@ def _of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
 
 
 def _joined(outcomes: Sequence[Outcome], kind: str) -> str:
-    texts = dict.fromkeys(outcome.text for outcome in _of(outcomes, kind) if outcome.text.strip())
-    return fit([Piece(text) for text in texts]).text
+    return fit([Piece(text) for text in _texts(outcomes, kind)]).text
+
+
+def _texts(outcomes: Sequence[Outcome], kind: str) -> list[str]:
+    return list(dict.fromkeys(outcome.text for outcome in _of(outcomes, kind) if outcome.text.strip()))
+
+
+def _joint_shares(outcomes: Sequence[Outcome], kind: str) -> dict[int, int]:
+    """Return the share of each outcome in the text that `_joined` makes; of equal ones the first has it."""
+    texts = _texts(outcomes, kind)
+    shares = dict(zip(texts, fit([Piece(text) for text in texts]).shares, strict=True))
+    found: dict[int, int] = {}
+    for position, outcome in enumerate(outcomes):
+        if outcome.kind == kind and outcome.text in shares:
+            found[position] = shares.pop(outcome.text)
+    return found
+
+
+def _plain_shares(event: str, outcomes: Sequence[Outcome], text: str) -> dict[int, int]:
+    """Return the shares in a plain text that is added to the summariser's instructions; any other is no model's."""
+    if event != "PreCompact" or not text:
+        return {}
+    shares = _joint_shares(outcomes, PLAIN_EVENTS[event])
+    first = min(shares)
+    return shares | {first: shares[first] + units(text) - sum(shares.values())}
+
+
+def _shares(event: str, outcomes: Sequence[Outcome], advice: Mapping[int, int]) -> dict[int, int]:
+    """Return what each outcome puts into the model's context, in UTF-16 units, by position."""
+    shares = {position: share for position, share in advice.items() if share}
+    for kind in ("deny", "block"):
+        if event in REASONED[kind]:
+            shares |= _joint_shares(outcomes, kind)
+    last = {outcome.kind: position for position, outcome in enumerate(outcomes)}
+    if "initial_message" in last:  # of each of these the client takes one, the last
+        position = last["initial_message"]
+        shares[position] = units(fit([Piece(outcomes[position].text)]).text)
+    if "change_output" in last:
+        value = outcomes[last["change_output"]].value
+        shares[last["change_output"]] = units(
+            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        )
+    return shares
 
 
 def _advice(outcomes: Sequence[Outcome]) -> Any:

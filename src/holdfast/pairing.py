@@ -79,7 +79,7 @@ def once(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[boo
             fcntl.flock(descriptor, fcntl.LOCK_UN)  # whatever a handler started may still have it open
         os.close(descriptor)
     if payload.get("hook_event_name") == "SessionStart":
-        _sweep()
+        sweep()
 
 
 def _folder() -> Path:
@@ -131,9 +131,9 @@ def _keep(descriptor: int, marks: list[tuple[float, str]]) -> None:
         os.pwrite(descriptor, text.encode("utf-8", "surrogateescape"), 0)
 
 
-def _sweep() -> None:
-    """Remove the files of firings that nobody will pair off any more."""
+def sweep(age: float = 2 * APART) -> None:
+    """Remove the files of firings that nobody will pair off any more: those older than some seconds."""
     with suppress(OSError):
         for file in _folder().iterdir():
-            if time.time() - file.lstat().st_mtime > 2 * APART:
+            if time.time() - file.lstat().st_mtime > age:
                 file.unlink()

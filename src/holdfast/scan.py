@@ -10,7 +10,7 @@ from holdfast.events import HOOK_NAMES
 from holdfast.matching import valid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
 ARGUMENTS = ("event", "context")
@@ -21,6 +21,10 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "tryfirst": (bool,),
     "trylast": (bool,),
 }
+
+
+Conditions = tuple[tuple[str, tuple[str, ...]], ...]
+"""Keys of the configuration, each with the values one of which it must have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,13 @@ class Scan:
         routes: the functions that can be called.
         faults: what is wrong, by function name; under `""` what is wrong with the whole file.
         off_by_default: the file has the line `OFF_BY_DEFAULT = True`.
+        runs_when: keys of the configuration with the values that let the file run, from its line `RUNS_WHEN = {…}`.
     """
 
     routes: tuple[Route, ...] = ()
     faults: Mapping[str, str] = field(default_factory=dict)
     off_by_default: bool = False
+    runs_when: Conditions = ()
 
 
 class _Fault(Exception):
@@ -92,7 +98,11 @@ def scan(source: bytes) -> Scan:
             routes |= {route.function: route for route in _route(node)}
         except _Fault as fault:
             faults[name] = f"line {node.lineno}: {name} {fault}"
-    return Scan(tuple(routes.values()), faults, any(_switches_off(node) for node in tree.body))
+    try:
+        conditions = _conditions(tree.body)
+    except _Fault as fault:
+        return Scan(faults=faults | {"": str(fault)})
+    return Scan(tuple(routes.values()), faults, any(_switches_off(node) for node in tree.body), conditions)
 
 
 def _reason(error: BaseException) -> str:
@@ -170,11 +180,40 @@ def _literal(keyword: ast.keyword) -> Any:
 
 def _switches_off(node: ast.stmt) -> bool:
     """Recognise the module-level line `OFF_BY_DEFAULT = True`."""
+    value = _assigned(node, "OFF_BY_DEFAULT")
+    return isinstance(value, ast.Constant) and value.value is True
+
+
+def _conditions(body: Sequence[ast.stmt]) -> Conditions:
+    """Read the module-level line `RUNS_WHEN = {"key": ["value", …]}`."""
+    for node in body:
+        given = _assigned(node, "RUNS_WHEN")
+        if given is None:
+            continue
+        try:
+            value = ast.literal_eval(given)
+            return tuple((str(key), tuple(str(each) for each in _listed(values))) for key, values in value.items())
+        except (ValueError, TypeError, AttributeError, SyntaxError, MemoryError, RecursionError):
+            raise _Fault(
+                f"line {node.lineno}: RUNS_WHEN must be a literal such as {{'reading': ['hold']}}; it is read without"
+                " running the file"
+            ) from None
+    return ()
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    if not isinstance(values, (list, tuple)):
+        raise TypeError
+    return values
+
+
+def _assigned(node: ast.stmt, name: str) -> ast.expr | None:
+    """Return what a statement assigns to a name, if it does."""
     if isinstance(node, ast.AnnAssign):
         targets: list[ast.expr] = [node.target]
     elif isinstance(node, ast.Assign):
         targets = node.targets
     else:
-        return False
-    named = any(isinstance(target, ast.Name) and target.id == "OFF_BY_DEFAULT" for target in targets)
-    return named and isinstance(node.value, ast.Constant) and node.value.value is True
+        return None
+    named = any(isinstance(target, ast.Name) and target.id == name for target in targets)
+    return node.value if named else None

@@ -129,7 +129,7 @@ class HoldfastProject:
 
     def send(self, payload: dict[str, Any]) -> Fired:
         """Send one payload as it is; see `fire`."""
-        from holdfast import calls, engine, faults, isolation, log
+        from holdfast import calls, costs, engine, faults, isolation, log
         from holdfast.context import Context
 
         environ = {"CLAUDE_PROJECT_DIR": str(self.root), "CLAUDECODE": "1"}
@@ -144,6 +144,7 @@ class HoldfastProject:
         reply, said = engine.conclude(event, plan, answers)
         for position in reply.delivered:
             isolation.note_delivery(said[position])
+        costs.note(project, event, costs.of(reply, engine.labels(event, plan, answers)))
         faults.note_answers(event, plan, answers)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")

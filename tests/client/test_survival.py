@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -136,7 +136,7 @@ def test_a_state_file_the_model_writes(world: World) -> None:
     other.prompt("I only look.")
     session = world.client.session("--permission-mode", "acceptEdits")
     memory = f"# Current Workflow State\n\nWorkflow: {TITLE}\nPhase: 2/4 - {PHASES[1]}\n"
-    write = {"file_path": str(world.project / "CLAUDE.local.md"), "content": memory}
+    write: dict[str, Any] = {"file_path": str(world.project / "CLAUDE.local.md"), "content": memory}
     world.model.turns = [call("Write", **write), say("Ok.")]
     for prompt in ("Write it down.", "Work.", "/compact", "Go on."):
         session.prompt(prompt)

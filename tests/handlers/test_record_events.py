@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.testing import HoldfastProject
 
 OFF = sorted(
-    ["keep_registered", "restore_workflow", "save_workflow", "sync_todos", "track_agents"]
+    ["keep_registered", "require_reading", "restore_workflow", "save_workflow", "sync_todos", "track_agents"]
 )  # so that only the recorder answers
 
 

@@ -364,7 +364,7 @@ def test_a_subagents_own_compaction_restores_nothing(project: HoldfastProject) -
     begin(project, "compact").assert_advised(RESTORED)
 
 
-def test_an_unmarked_compaction_of_a_foreground_agent_restores_nothing(project: HoldfastProject) -> None:
+def test_an_unmarked_compaction_of_a_foreground_agent_restores_no_workflow(project: HoldfastProject) -> None:
     """Client-rig: 2.1.197 does not mark it; while a foreground agent runs it can only be the agent's."""
     start(project, "Book", session=ME)
     agent = Agent(project, "look around", "Explore")
@@ -373,7 +373,7 @@ def test_an_unmarked_compaction_of_a_foreground_agent_restores_nothing(project: 
 
     fired = compact(project)
 
-    assert fired.context == ""
+    assert "Book" not in fired.context
     assert fired.variables
     assert seals.recent(opened(project), 5) == []
     agent.stopped()
@@ -409,7 +409,7 @@ def test_an_unmarked_compaction_while_the_main_thread_rests_is_an_agents(project
     running = [{"id": agent.run, "type": "subagent", "status": "running"}]
     project.fire("Stop", "Stop", background_tasks=running).assert_silent()
 
-    assert compact(project).context == ""
+    assert "Book" not in compact(project).context
 
     project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on")
     compact(project).assert_advised(RESTORED)
@@ -754,3 +754,74 @@ def test_a_branch_that_changed_is_said(project: HoldfastProject) -> None:
 
     assert "- it was last worked on in branch 'feature'; now it is 'main'" in begin(project, "compact").context
     assert "in branch" not in begin(project, "compact").context
+
+
+TRAIL = "What this session did before its compaction"
+
+
+def worked(tmp_path: Path, client: str) -> Path:
+    """Return the transcript of an ordinary session, as far as it goes when SessionStart(compact) fires."""
+    lines = (TRANSCRIPTS / f"worked-{client}-tasks.jsonl").read_bytes().splitlines(keepends=True)
+    begins = next(number for number, line in enumerate(lines) if BOUNDARY in line)
+    path = tmp_path / "worked.jsonl"
+    path.write_bytes(b"".join(lines[:begins]))
+    return path
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("finished", [False, True])
+def test_where_there_is_no_workflow_the_session_gets_its_trail(
+    project: HoldfastProject, tmp_path: Path, client: str, finished: bool
+) -> None:
+    """From its own transcript, once, noted as a delivery; a finished workflow is none."""
+    if finished:
+        start(project, "Alpha")
+        holdfast("done", "--all", root=project.root)
+    transcript = worked(tmp_path, client)
+    for source in ("startup", "resume", "clear", "fork"):
+        assert begin(project, source, transcript_path=str(transcript)).context == ""
+
+    given = begin(project, "compact", transcript_path=str(transcript)).context
+
+    assert TRAIL in given
+    for fact in ("Always use tabs, never spaces.", "Write parser", "FAILED test_parser", "new.py", "Look around"):
+        assert fact in given
+    assert units(given) <= 3_000
+    assert begin(project, "compact", transcript_path=str(transcript)).context == given
+    assert states(project) == ["delivered", "unconfirmed"]
+    assert not (project.root / ".claude" / "holdfast").exists()
+
+
+def test_a_workflow_takes_precedence_over_the_trail(project: HoldfastProject, tmp_path: Path) -> None:
+    """Never both."""
+    start(project, "Alpha")
+    given = begin(project, "compact", transcript_path=str(worked(tmp_path, "2.1.329"))).context
+    assert RESTORED in given
+    assert TRAIL not in given
+
+
+@pytest.mark.parametrize("why", ["off", "subagent", "no transcript", "empty transcript"])
+def test_no_trail_is_given(project: HoldfastProject, tmp_path: Path, why: str) -> None:
+    """Switched off by one line; a subagent's compaction; nothing to read, nothing to tell."""
+    transcript = worked(tmp_path, "2.1.329")
+    changes: dict[str, Any] = {"transcript_path": str(transcript)}
+    if why == "off":
+        file = paths.user_config()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("trail = false\n")
+    if why == "subagent":
+        changes |= {"agent_id": "a1", "agent_type": "general-purpose"}
+    if why == "no transcript":
+        changes["transcript_path"] = ""
+    if why == "empty transcript":
+        transcript.write_bytes(b"")
+    assert begin(project, "compact", **changes).context == ""
+    assert states(project) == []
+
+
+def test_a_trail_that_never_arrived_is_given_once_more(project: HoldfastProject, transcript: Transcript) -> None:
+    """As guidance is; with what happened since."""
+    assert TRAIL in begin(project, "compact", transcript_path=str(transcript.path)).context
+    transcript.compact()
+    assert TRAIL in prompt(project, transcript)
+    assert prompt(project, transcript) == ""

@@ -225,6 +225,29 @@ def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
     assert runs(gather(project, release, found)) == [], "a session that has said nothing for an hour is not live"
 
 
+def test_agents_that_ended_unused_are_of_the_same_sessions(project: Project, at: Any, release: Workflow) -> None:
+    """What they brought is named beside what runs, as long as somebody can still use it."""
+    sessions.seen(project, ME)
+    sessions.seen(project, OTHER)
+    owners.own(project, release, ME)
+    for call, session, work in (("mine", ME, release), ("free", ME, None), ("gone", OTHER, release)):
+        launch(project, call, work, session=session, run=call)
+        agents.reported(project, session, call, "builder", "stopped", f"{call} is done.")
+    assert [each.agent_id for each in seen(project, release).unused] == ["free", "gone", "mine"]
+    sessions.ended(project, OTHER)
+
+    overview = seen(project, release)
+    assert [each.agent_id for each in overview.unused] == ["free", "mine"]
+    assert overview.agents == ()
+    said = as_json(overview)["unused_results"]
+    assert [(each["agent_id"], each["fate"], each["words"]) for each in said] == [
+        ("free", "finished", "free is done."),
+        ("mine", "finished", "mine is done."),
+    ]
+    agents.notified(project, ME, "mine", "mine", "completed", "mine is done.")
+    assert [each.agent_id for each in seen(project, release).unused] == ["free"]
+
+
 def test_an_agent_that_ended_is_not_in_flight(project: Project, release: Workflow) -> None:
     """It reported an end, or its launch was judged or given up."""
     for call, state in (("1", "stopped"), ("2", "failed"), ("3", "missing")):
@@ -465,6 +488,7 @@ def test_for_programs_all_of_it_is_json(project: Project, at: Any, release: Work
                 "background": True,
             }
         ],
+        "unused_results": [],
         "todos": todos.wanted(reading),
         "todos_told": [{"session": ME, "told_at": stamp, "current": False}],
         "last_save": {"at": stamp, "trigger": "auto", "session": ME, "why": "", "current": True},

@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast import access, survival
+from holdfast import access, spent, survival
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.state import document
@@ -151,7 +151,7 @@ def _wanted() -> dict[str, list[str]]:
 def _definitions() -> dict[str, str]:
     """Return table -> the statement that makes it, as the modules that own the tables have it."""
     modules = [import_module(f"{survival.__name__}.{each.name}") for each in pkgutil.iter_modules(survival.__path__)]
-    texts = [value for module in modules for value in vars(module).values() if isinstance(value, str)]
+    texts = [value for module in [*modules, spent] for value in vars(module).values() if isinstance(value, str)]
     statements = [part.strip() for text in texts for part in text.split(";")]
     head = "CREATE TABLE IF NOT EXISTS "
     return {each.removeprefix(head).split()[0]: each for each in statements if each.startswith(head)}

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from holdfast import paths, trust
+from holdfast import clock, paths, trust
 from holdfast.project import Project, nearest
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import datetime
 
+_AGO = re.compile(r"(\d{1,6})\s*(s|min|m|h|d|w)")
+_UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
 project_option = click.option(
@@ -23,6 +28,25 @@ project_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 workflow_argument = click.argument("workflow_id", metavar="[WORKFLOW]", required=False)
+
+
+class Moment(click.ParamType):  # type: ignore[type-arg]
+    """A moment: an ISO 8601 time, UTC where it names no zone, or how long ago, as in 2h or 3d."""
+
+    name = "moment"
+
+    def convert(self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the moment a text names."""
+        if not isinstance(value, str):
+            return value
+        if ago := _AGO.fullmatch(value.strip()):
+            return clock.now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        moment = clock.parse(value)
+        if moment is None:
+            self.fail(
+                f"{value!r} is no time: give one as 2026-03-01T12:00, or how long ago, as 30m, 2h or 3d.", param, ctx
+            )
+        return moment
 
 
 def content_options(command: Command) -> Command:

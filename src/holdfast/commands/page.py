@@ -92,6 +92,7 @@ def _page(overview: Overview, others: Sequence[Workflow], now: datetime, width: 
     if fold.lists:
         sheet.lines.append(Text())
         sections.agents_in_lines(sheet, overview, now)
+        sections.count(sheet, "Unused", sections.unused_in_a_line(overview, now))
         sections.todos_in_a_line(sheet, overview)
         sections.kept(sheet, overview, now)
         sections.count(sheet, "Also", [Text(more)] if more else [])
@@ -100,6 +101,7 @@ def _page(overview: Overview, others: Sequence[Workflow], now: datetime, width: 
         sections.count(sheet, "Others", [sections.other(each) for each in others])
         return sheet.lines
     sections.agents(sheet, overview, now)
+    sections.unused(sheet, overview, now)
     sections.todos(sheet, overview, now)
     sheet.heading("Saved and restored")
     sections.kept(sheet, overview, now)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.commands.sheet import Sheet
     from holdfast.survival.agents import Flight
+    from holdfast.survival.fates import Agent
     from holdfast.survival.history import PhaseHistory
     from holdfast.survival.overview import Overview, Save
     from holdfast.workflow.model import Phase, Problem, Workflow
@@ -103,6 +104,29 @@ def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
         exactly = f" (since {since:{day}%H:%M:%S} UTC)" if since else ""
         whose = f"session {_short(each.session)}{', which owns no workflow' if _free(overview, each) else ''}"
         sheet.put(Text(f"{_flight(each, now)}{exactly}, {whose}"), "    ")
+
+
+def unused(sheet: Sheet, overview: Overview, now: datetime) -> None:
+    """Show the agents that ended and whose results are not known to be used."""
+    if overview.unused:
+        sheet.heading("Agents whose results were not used")
+    for each in overview.unused:
+        name = Text(_line(each.agent_type), "bold")
+        name.append(f"  {_line(each.agent_id)}", "dim not bold")
+        name.append(_for_phase(overview.workflow, each), "not bold")
+        sheet.put(name, "  ", 2)
+        sheet.put(Text(f"{_ended(each, now)}, session {_short(each.session)}"), "    ")
+        for label, said in (("said", _cut(_line(each.words), _SHORT)), *_places(each)):
+            if said:
+                sheet.put(Text.assemble((f"{label}: ", "dim"), said), "    ", 2)
+
+
+def unused_in_a_line(overview: Overview, now: datetime) -> list[Text]:
+    """Return a text for each agent that ended and whose result is not known to be used."""
+    return [
+        Text.assemble((_line(each.agent_type), "bold"), f"{_for_phase(overview.workflow, each)}, {_ended(each, now)}")
+        for each in overview.unused
+    ]
 
 
 def agents_in_lines(sheet: Sheet, overview: Overview, now: datetime) -> None:
@@ -250,7 +274,17 @@ def _spent(overview: Overview, seconds: float, ended_at: str | None, now: dateti
     return duration(seconds) if seconds > 0 else ""
 
 
-def _for_phase(workflow: Workflow, flight: Flight) -> str:
+def _ended(agent: Agent, now: datetime) -> str:
+    return f"{agent.fate} {when(agent.ended_at, now)}" if agent.ended_at else agent.fate
+
+
+def _places(agent: Agent) -> Iterator[tuple[str, str]]:
+    """Return where what an agent brought lies."""
+    yield "output", _line(agent.output)
+    yield "transcript", _line(agent.transcript)
+
+
+def _for_phase(workflow: Workflow, flight: Flight | Agent) -> str:
     number = next((phase.number for phase in workflow.phases if phase.id == flight.phase), None)
     return f"  for phase {number}" if number else ""
 

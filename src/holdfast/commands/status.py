@@ -8,7 +8,7 @@ import click
 
 from holdfast import inspection, loader, log
 from holdfast.commands import options
-from holdfast.survival import deliveries, losses, owners, seals, sessions
+from holdfast.survival import deliveries, fates, losses, owners, seals, sessions
 from holdfast.workflow import formats, views
 from holdfast.workflow.wording import one_line
 
@@ -24,6 +24,7 @@ _ARRIVED = {
     "confirmed": "confirmed by the transcript",
     "absent": "never arrived; given again at the next prompt",
     "unconfirmed": "given to the client, never confirmed",
+    "refused": "not given, for it could belong to another live session",
 }
 
 
@@ -31,13 +32,14 @@ _ARRIVED = {
 @options.json_option
 @options.project_option
 def command(as_json: bool, project_dir: str | None) -> None:
-    """Show the project's workflows and owners, its last compactions with what was restored, and what failed."""
+    """Show the project's workflows, owners, agents, its last compactions with what was restored, and what failed."""
     status = _status(options.open_project(project_dir))
     if as_json:
         options.print_json(status)
         return
     options.say(f"{status['root']}\nidentity {status['identity']}, ledger {status['ledger']}")
     _section("Workflows", [_workflow(each) for each in status["workflows"]])
+    _section("Agents", [_agent(each) for each in status["agents"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
     _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
     _section("What summaries had lost", [_loss(each) for each in status["losses"]])
@@ -56,6 +58,7 @@ def _status(project: Project) -> dict[str, Any]:
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": sessions.all_of(project),
+        "agents": _agents(project),
         "compactions": [_seal(seal) for seal in seals.recent(project, COMPACTIONS)],
         "deliveries": [_fields(each) for each in deliveries.recent(project, COMPACTIONS)],
         "losses": [
@@ -93,6 +96,23 @@ def _workflow(row: dict[str, Any]) -> str:
     return f"{one_line(row['title'])}: {row['status']}, {row['position']}{phase} ({row['format']}{owner})"
 
 
+def _agents(project: Project) -> list[dict[str, Any]]:
+    """Return the agents that run, or ended unused, of the sessions that can still go on."""
+    gone = sessions.gone(project)
+    listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
+    found = [each for session in listed for each in fates.of_session(project, session)]
+    return [_fields(each) for each in found if each.fate != "consumed"]
+
+
+def _agent(row: dict[str, Any]) -> str:
+    phase = f" for {one_line(row['phase'])}" if row["phase"] else ""
+    who = f"{one_line(row['agent_type'])} ({one_line(row['agent_id'])}){phase}, session {row['session'][:8]}"
+    if row["fate"] == "running":
+        return f"{who}: running since {row['since']}"
+    place = f": {one_line(row['output'] or row['transcript'])}" if row["output"] or row["transcript"] else ""
+    return f"{who}: {row['fate']} {row['ended_at']}, its result was not used{place}"
+
+
 def _compaction(row: dict[str, Any]) -> str:
     if not row["workflows"]:
         return f"{row['trigger']}, session {row['session'][:8]}: there was no workflow"
@@ -105,7 +125,8 @@ def _compaction(row: dict[str, Any]) -> str:
 
 def _delivery(row: dict[str, Any]) -> str:
     rest = f", {row['omitted']} lines more in the sidecar" if row["omitted"] else ""
-    said = f"{one_line(row['title'])}, {row['units']} characters with {row['event']}{rest}"
+    size = f", {row['units']} characters with {row['event']}{rest}" if row["state"] != "refused" else ""
+    said = f"{one_line(row['title'])}{size}"
     return f"{row['made_at']}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
 
 

@@ -1,10 +1,12 @@
 """The events of a prompt on its way to the model."""
 
-from typing import ClassVar, NamedTuple, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 from holdfast.events.event import Event
 
 _OPENING = "<task-notification>"
+_KIND = "task-notification"
 
 
 class TaskNotification(NamedTuple):
@@ -53,6 +55,24 @@ class TaskNotification(NamedTuple):
             output_file=_between(told, "output-file"),
         )
         return notification if notification.task_id or notification.tool_use_id else None
+
+    @classmethod
+    def noted(cls, entry: Mapping[str, Any]) -> Self | None:
+        """Read an entry of a transcript that notes such a block as the client's own, and as given to the model.
+
+        In the middle of a turn client 2.1.197 gives it without a UserPromptSubmit (seen by running it). One that is
+        only queued, or that a person pasted, is none.
+        """
+        attachment, message = entry.get("attachment"), entry.get("message")
+        prompt: object = None
+        if isinstance(attachment, Mapping):
+            if attachment.get("type") == "queued_command" and attachment.get("commandMode") == _KIND:
+                prompt = attachment.get("prompt")
+        elif isinstance(message, Mapping) and entry.get("type") == "user":
+            origin = entry.get("origin")
+            if isinstance(origin, Mapping) and origin.get("kind") == _KIND:
+                prompt = message.get("content")
+        return cls.read(prompt) if isinstance(prompt, str) else None
 
 
 class UserPromptSubmit(Event):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _PATIENCE = 5.0  # seconds to wait for another process
+_PAUSE = 0.05  # seconds between two tries to empty the write-ahead log
 _ROOM = 1024 * 1024  # bytes that must be free on the disk, or the next write fails half way through an event
 
 
@@ -84,6 +86,35 @@ class Ledger:
     def one(self, sql: str, *values: object) -> dict[str, Any] | None:
         """Execute one statement and return its first row, or None if there is none. Raises LedgerError."""
         return next(iter(self.rows(sql, *values)), None)
+
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """Return the tables there are, each with the names of its columns. Raises LedgerError."""
+        names = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        return {
+            str(row["name"]): tuple(column["name"] for column in self.rows(f"PRAGMA table_info({row['name']})"))
+            for row in names
+        }
+
+    def overwrite(self) -> None:
+        """Have everything that is deleted from now on overwritten with zeros. Raises LedgerError."""
+        self.rows("PRAGMA secure_delete = ON")
+
+    def scrub(self) -> bool:
+        """Write the file anew without what was deleted from it, and empty its write-ahead log.
+
+        Returns:
+            Whether nothing of it can be left in the file or its log; not while another process goes on reading.
+
+        Raises:
+            LedgerError: it is locked for too long, or its disk is full.
+        """
+        self.run("VACUUM")
+        deadline = time.monotonic() + _PATIENCE
+        while (row := self.one("PRAGMA wal_checkpoint(TRUNCATE)")) and row["busy"]:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_PAUSE)
+        return True
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

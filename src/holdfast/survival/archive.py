@@ -7,12 +7,15 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, log
+from holdfast import capture, clock, log
 from holdfast.errors import LedgerError
+from holdfast.survival import happenings
+from holdfast.survival.happenings import Happening
 from holdfast.workflow.model import Phase, Workflow
 
 if TYPE_CHECKING:
     from holdfast.project import Project
+    from holdfast.survival.happenings import Asked
 
 KEPT = 1_000  # workflows of one project; the oldest go
 
@@ -37,7 +40,9 @@ class Archived:
 
 
 def keep(project: Project, workflow: Workflow, at: str) -> None:
-    """Put a completed workflow into the archive. Raises LedgerError."""
+    """Put a completed workflow into the archive, unless the user keeps its file out of it. Raises LedgerError."""
+    if not capture.allowed(project.config, workflow.path):
+        return
     project.ledger.ensure(TABLE)
     said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
     said["phases"] = [asdict(phase) for phase in workflow.phases]
@@ -81,6 +86,23 @@ def kept(project: Project) -> list[Archived]:
         "SELECT * FROM archive WHERE project = ? ORDER BY completed_at DESC, workflow", project.key
     )
     return [Archived(_workflow(row), row["completed_at"], row["worktree"]) for row in rows]
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which workflows ended or gave way, those asked for."""
+    columns = "worktree, workflow, said, completed_at"
+    rows = happenings.newest(
+        *(project, asked), ddl=TABLE, table="archive", at="completed_at", session="", columns=columns
+    )
+    return [
+        Happening(
+            *(row["completed_at"], "archive", "workflow archived", "", row["workflow"], said["title"]),
+            detail=str(said["status"]),
+            worktree=row["worktree"],
+            data={"status": said["status"]},
+        )
+        for row, said in ((row, json.loads(row["said"])) for row in rows)
+    ]
 
 
 def _workflow(row: dict[str, Any]) -> Workflow:

@@ -25,19 +25,33 @@ def is_an_agents(project: Project, session: str, environ: Mapping[str, str]) -> 
     return resting or in_foreground(project, session)
 
 
+def whose(project: Project, session: str) -> str | None:
+    """Return the agent whose own compaction an unmarked event announces: the one that runs; None where several do.
+
+    To be asked where `is_an_agents` says that it is one's.
+    """
+    found = {*_waited_for(project, session), *(each.agent_id for each in agents.running(project, session))}
+    return found.pop() if len(found) == 1 else None
+
+
 def in_foreground(project: Project, session: str) -> bool:
     """Tell whether the main thread waits for a foreground agent right now.
 
     Then a compaction can only be the agent's own: clients before the one that marks such events with `agent_id`
     send them unmarked.
     """
+    return bool(_waited_for(project, session))
+
+
+def _waited_for(project: Project, session: str) -> list[str]:
+    """Return the agents that may be running in the foreground."""
     agents.ensure(project)
-    running = project.ledger.one(
-        "SELECT runs.agent_id FROM runs JOIN launches ON launches.project = runs.project"
+    rows = project.ledger.rows(
+        "SELECT DISTINCT runs.agent_id AS agent_id FROM runs JOIN launches ON launches.project = runs.project"
         " AND launches.session = runs.session AND launches.verdict IS NULL AND launches.agent_id IS NULL"
         " AND launches.launched_at <= runs.started_at"  # an older run was interrupted, which no event tells
         " WHERE runs.project = ? AND runs.session = ? AND runs.state = 'running' AND runs.agent_id NOT IN"
         " (SELECT agent_id FROM launches WHERE project = ? AND session = ? AND agent_id IS NOT NULL)",
         *(project.key, session, project.key, session),
     )
-    return running is not None
+    return [str(row["agent_id"]) for row in rows]

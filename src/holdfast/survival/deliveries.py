@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
 from holdfast.state.ledger import new_id
-from holdfast.survival import transcripts
+from holdfast.survival import happenings, transcripts
+from holdfast.survival.happenings import Happening
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from collections.abc import Sequence
 
-State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed"]
+    from holdfast.project import Project
+    from holdfast.survival.happenings import Asked
+    from holdfast.workflow.model import Workflow
+
+State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
 KEPT = 500  # deliveries per project; the oldest go
+NAMED = 20  # workflows of one refusal that are remembered
 PATIENCE = timedelta(days=1)  # after which nobody looks for a confirmation any more
 TABLE = """
 CREATE TABLE IF NOT EXISTS deliveries (
@@ -41,7 +48,8 @@ class Delivery:
         omitted: how many lines only the sidecar has.
         step: which step of the order decided (`owners.Verdict`).
         state: `pending` until the reply is written, `delivered` then, `confirmed` when the transcript holds it as
-            context, `absent` when the transcript proves that it does not, `unconfirmed` when it never said either.
+            context, `absent` when the transcript proves that it does not, `unconfirmed` when it never said either;
+            `refused` where nothing was given, for the workflow could be another live session's.
         made_at: UTC stamp.
         changed_at: when its state last changed, UTC stamp.
     """
@@ -106,14 +114,33 @@ def begin(
             " omitted, step, transcript, size, state, made_at, changed_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
             *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
-            *(title, mark, units, omitted, step, transcript, transcripts.size(transcript), now, now),
+            *(clean(title), mark, units, omitted, step, transcript, transcripts.size(transcript), now, now),
         )
-        project.ledger.run(
-            "DELETE FROM deliveries WHERE project = ? AND id NOT IN"
-            " (SELECT id FROM deliveries WHERE project = ? ORDER BY made_at DESC, id LIMIT ?)",
-            *(project.key, project.key, KEPT),
-        )
+        _drop_oldest(project)
     return delivery
+
+
+def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Workflow]) -> None:
+    """Note that nothing was given, because another live session could own what is there; one row for each workflow.
+
+    Args:
+        project: where.
+        session: who got nothing.
+        event: at which event.
+        workflows: what could not be told apart.
+    """
+    project.ledger.ensure(TABLE)
+    now = clock.stamp()
+    with project.ledger.transaction():
+        for workflow in workflows[:NAMED]:
+            project.ledger.run(
+                "INSERT INTO deliveries (id, project, worktree, host, client, session, event, workflow, title, mark,"
+                " units, transcript, size, state, made_at, changed_at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, '', 0, 'refused', ?, ?)",
+                *(new_id(), project.key, project.worktree, project.host, project.client, session, event),
+                *(workflow.key, clean(workflow.title), now, now),
+            )
+        _drop_oldest(project)
 
 
 def written(project: Project, delivery: str) -> None:
@@ -153,6 +180,56 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Del
         *(project.key, session, session, count),
     )
     return [_delivery(row) for row in rows]
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which guidance was given, given again or refused, and whether it arrived: what is asked for."""
+    given = happenings.newest(project, asked, ddl=TABLE, table="deliveries", at="made_at")
+    ended = happenings.newest(
+        *(project, asked),
+        ddl=TABLE,
+        table="deliveries",
+        at="changed_at",
+        where="state IN ('confirmed', 'absent', 'unconfirmed')",
+    )
+    return [
+        *(_happening(row, row["changed_at"], f"guidance {_ENDS[row['state']]}") for row in ended),
+        *(_happening(row, row["made_at"], _what(row), _how(row)) for row in given),  # again, once it never arrived
+    ]
+
+
+_ENDS = {"confirmed": "confirmed", "absent": "never arrived", "unconfirmed": "was never confirmed"}
+
+
+def _what(row: dict[str, Any]) -> str:
+    if row["state"] == "refused":
+        return "restore refused"
+    return "guidance given again" if row["event"] == "UserPromptSubmit" else "guidance given"
+
+
+def _how(row: dict[str, Any]) -> str:
+    if row["state"] == "refused":
+        return "it could belong to another live session"
+    lost = "; the reply was never written" if row["state"] == "pending" else ""
+    rest = f", {row['omitted']} lines more in the sidecar" if row["omitted"] else ""
+    return f"{row['units']} characters with {row['event']}{rest}{lost}"
+
+
+def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> Happening:
+    return Happening(
+        *(at, "delivery", what, row["session"], row["workflow"], row["title"]),
+        detail=detail,
+        worktree=row["worktree"],
+        data={name: row[name] for name in ("state", "event", "units", "omitted", "step", "mark")},
+    )
+
+
+def _drop_oldest(project: Project) -> None:
+    project.ledger.run(
+        "DELETE FROM deliveries WHERE project = ? AND id NOT IN"
+        " (SELECT id FROM deliveries WHERE project = ? ORDER BY made_at DESC, id LIMIT ?)",
+        *(project.key, project.key, KEPT),
+    )
 
 
 def _move(project: Project, delivery: str, state: State, before: str) -> bool:

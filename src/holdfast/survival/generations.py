@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from holdfast import log
+from holdfast import capture, log
 from holdfast.clock import stamp
 from holdfast.errors import LedgerError
 from holdfast.state.ledger import new_id
+from holdfast.survival import happenings
+from holdfast.survival.happenings import Happening
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.project import Project
+    from holdfast.survival.happenings import Asked
 
 KEPT = 200  # generations of one file
 
@@ -30,9 +34,12 @@ _OF_PATH = "FROM generations WHERE project = ? AND worktree = ? AND path = ?"
 def keep(project: Project, path: Path, raw: bytes, *, why: str) -> str | None:
     """Keep the content `raw` of the state file at `path` and return the generation's id.
 
-    None when the same content is already the latest generation, or when the ledger refuses: that is logged and costs
-    nobody a save. The oldest generations beyond 200 of one path are dropped.
+    None when the same content is already the latest generation; when the user keeps the file out of everything that is
+    captured (`exclude`: then a broken one cannot be mended by its last content); or when the ledger refuses: that is
+    logged and costs nobody a save. The oldest generations beyond 200 of one path are dropped.
     """
+    if not capture.allowed(project.config, path):
+        return None
     digest = hashlib.sha256(raw).hexdigest()
     try:
         project.ledger.ensure(_TABLE)
@@ -87,6 +94,43 @@ def content(project: Project, generation: str) -> bytes | None:
     sql = "SELECT content FROM generations WHERE project = ? AND id = ?"
     row = project.ledger.one(sql, project.key, generation)
     return bytes(row["content"]) if row else None
+
+
+def numbered(project: Project, path: Path, number: int) -> dict[str, Any] | None:
+    """Return one generation of a state file, with its content; None if it was never kept, or has been dropped.
+
+    It has number, digest, why, at and content (bytes). Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    sql = f"SELECT number, digest, why, at, content {_OF_PATH} AND number = ?"
+    row = project.ledger.one(sql, *_key(project, path), number)
+    return row and {**row, "content": bytes(row["content"])}
+
+
+def of(project: Project, worktree: str, wanted: Callable[[str, bytes], bool]) -> list[str]:
+    """Return the ids of the generations of a checkout whose path, relative to its root, and content are wanted.
+
+    Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    where = "WHERE project = ? AND worktree = ?"
+    rows = project.ledger.rows(f"SELECT id, path FROM generations {where} ORDER BY path, number", project.key, worktree)
+    return [row["id"] for row in rows if wanted(row["path"], content(project, row["id"]) or b"")]
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which generations were kept, those asked for."""
+    columns = "worktree, path, number, digest, why, at"
+    wanted = {"ddl": _TABLE, "table": "generations", "at": "at", "session": "", "path": "path", "columns": columns}
+    return [
+        Happening(
+            *(row["at"], "generation", f"generation {row['number']} kept"),
+            detail=f"{row['path']} ({row['why']})",
+            worktree=row["worktree"],
+            data={name: row[name] for name in ("path", "number", "digest", "why")},
+        )
+        for row in happenings.newest(project, asked, **wanted)
+    ]
 
 
 def _last(project: Project, path: Path, columns: str = "number, digest") -> dict[str, Any] | None:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
-from holdfast.survival import archive
+from holdfast.survival import archive, happenings
+from holdfast.survival.happenings import Happening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.project import Project
+    from holdfast.survival.happenings import Asked
     from holdfast.workflow.model import Workflow
 
 SEEN = """
@@ -125,6 +127,29 @@ def of(project: Project, workflow: Workflow) -> History:
     started = min(each.started_at for each in phases.values())
     ended = max(each.ended_at or "" for each in phases.values()) if workflow.finished else ""
     return History(phases, started, ended or None, _between(started, ended or None))
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which phases began and ended, those asked for."""
+    began = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="started_at", session="")
+    ended = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="ended_at", session="")
+    told = [(row, row["started_at"], "phase began", "") for row in began]
+    ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", row["error"]) for row in ended]
+    # Of one moment a phase ends before the next begins, but not before it began itself.
+    told = [each for each in ends if each[0]["started_at"] != each[1]] + told
+    told += [each for each in ends if each[0]["started_at"] == each[1]]
+    return [
+        Happening(
+            *(at, "phase", what, "", row["workflow"], "", row["phase"]),
+            detail="; ".join(filter(None, (f"attempt {row['number']}" if row["number"] > 1 else "", error))),
+            worktree=row["worktree"],
+            data={"attempt": row["number"], "outcome": row["outcome"], "error": row["error"]},
+        )
+        for row, at, what, error in told
+    ]
+
+
+_ENDS = {"completed": "completed", "failed": "failed", "left": "left"}
 
 
 def _note(project: Project, workflow: Workflow, error: str, at: str | None) -> None:

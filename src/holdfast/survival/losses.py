@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.state.ledger import new_id
+from holdfast.survival import happenings
+from holdfast.survival.happenings import Happening
 from holdfast.workflow import facts
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.project import Project
+    from holdfast.survival.happenings import Asked
     from holdfast.workflow.model import Workflow
 
 SHORTEST = 4  # characters of a value whose being in a text says anything
@@ -82,7 +86,7 @@ def note(project: Project, session: str, workflow: Workflow, summary: str) -> No
             "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(new_id(), project.key, project.worktree, project.host, project.client, session),
-            *(workflow.key, workflow.title, json.dumps(compare(workflow, summary)), clock.stamp()),
+            *(workflow.key, clean(workflow.title), json.dumps(compare(workflow, summary)), clock.stamp()),
         )
         project.ledger.run(
             "DELETE FROM losses WHERE project = ? AND id NOT IN"
@@ -103,3 +107,20 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Los
         Loss(**{**row, "counts": {kind: tuple(pair) for kind, pair in json.loads(row["counts"]).items()}})
         for row in rows
     ]
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return the reports that are asked for."""
+    found = []
+    for row in happenings.newest(project, asked, ddl=TABLE, table="losses", at="noted_at"):
+        counts = {kind: tuple(pair) for kind, pair in json.loads(row["counts"]).items()}
+        loss = Loss(row["session"], row["workflow"], row["title"], counts, row["noted_at"])
+        found.append(
+            Happening(
+                *(loss.noted_at, "loss", "summary compared", loss.session, loss.workflow, loss.title),
+                detail=f"the client's summary had {loss.kept} of {loss.total} facts word for word",
+                worktree=row["worktree"],
+                data={"kept": loss.kept, "total": loss.total, "counts": counts},
+            )
+        )
+    return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.survival import agents, generations, history, owners, seals, sessions, todolists
+from holdfast.survival import agents, fates, generations, history, owners, seals, sessions, todolists
 from holdfast.survival.history import History
 from holdfast.workflow import facts, todos, views
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from holdfast.project import Project
     from holdfast.survival.agents import Flight
+    from holdfast.survival.fates import Agent
     from holdfast.workflow.model import Found, Problem, Workflow
 
 
+_RESULT = ("session", "agent_type", "agent_id", "phase", "fate", "ended_at", "words", "digest", "output", "transcript")
 _BEFORE = "before "  # how the reason of a generation begins that a write found (`statefile.write`)
 
 
@@ -82,6 +84,7 @@ class _Known:
 
     history: History = field(default_factory=History)
     agents: tuple[Flight, ...] = ()
+    unused: tuple[Agent, ...] = ()
     told: tuple[Told, ...] = ()
     last_save: Save | None = None
     last_restore: Restore | None = None
@@ -108,6 +111,7 @@ class Overview:
         problems: files of the project that could not be read.
         ledger: what is wrong with the ledger; empty if nothing is.
         at: when all this was gathered; running times count from there.
+        unused: its agents that ended, of the same sessions, where nothing shows that their results were used.
     """
 
     workflow: Workflow
@@ -123,6 +127,7 @@ class Overview:
     problems: tuple[Problem, ...]
     ledger: str
     at: datetime
+    unused: tuple[Agent, ...] = ()
 
     def at_rest(self) -> Overview:
         """Return it with its clocks stopped: two that are equal so show the same but for the time that passed."""
@@ -155,6 +160,7 @@ def gather(project: Project, workflow: Workflow, found: Found) -> Overview:
         problems=found.problems,
         ledger=known.problem,
         at=clock.now(),
+        unused=known.unused,
     )
 
 
@@ -173,6 +179,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
         "agents": [_named(each, *agents.Flight.__slots__) for each in overview.agents],
+        "unused_results": [_named(each, *_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
         "todos_told": [_named(each, *Told.__slots__) for each in overview.told],
         "last_save": overview.last_save and _named(overview.last_save, *Save.__slots__),
@@ -188,10 +195,13 @@ def _known(project: Project, workflow: Workflow, found: Found) -> _Known:
         listed = {str(row["id"]): row for row in sessions.all_of(project)}
         live, gone = sessions.live_others(project, ""), sessions.gone(project)
         sealed = seals.naming(project, workflow.key)
-        flying = agents.in_flight(project, workflow.key, _free(project, workflow, owner, live, found))
+        free = _free(project, workflow, owner, live, found)
+        flying = agents.in_flight(project, workflow.key, free)
+        landed = fates.unused(project, workflow.key, free)
         return _Known(
             history=history.of(project, workflow),
             agents=tuple(each for each in flying if each.session not in gone),
+            unused=tuple(each for each in landed if each.session not in gone),
             told=_told(project, workflow),
             last_save=_last_save(project, workflow, sealed),
             last_restore=_last_restore(sealed),

@@ -7,12 +7,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.survival import generations, seals, sessions, transcripts
+from holdfast.state.ledger import new_id
+from holdfast.survival import generations, happenings, inheritance, seals, sessions, transcripts
+from holdfast.survival.happenings import Happening
+from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from holdfast.project import Project
+    from holdfast.survival.happenings import Asked
     from holdfast.workflow.model import Workflow
 
 TABLE = """
@@ -21,6 +25,12 @@ CREATE TABLE IF NOT EXISTS owners (
     branch TEXT NOT NULL DEFAULT '', host TEXT NOT NULL, client TEXT NOT NULL, since TEXT NOT NULL,
     PRIMARY KEY (project, worktree, workflow))
 """
+CHANGES = """
+CREATE TABLE IF NOT EXISTS ownings (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    workflow TEXT NOT NULL, title TEXT NOT NULL, session TEXT NOT NULL, before TEXT NOT NULL, at TEXT NOT NULL)
+"""
+KEPT = 1_000  # changes per project; the oldest go
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,7 @@ class Verdict:
 
 def own(project: Project, workflow: Workflow, session: str) -> None:
     """Give a workflow to a session, whoever had it: it was started or taken by hand there."""
-    project.ledger.ensure(TABLE)
+    before = owner(project, workflow)
     project.ledger.run(
         "INSERT INTO owners (project, worktree, workflow, session, branch, host, client, since)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
@@ -54,6 +64,8 @@ def own(project: Project, workflow: Workflow, session: str) -> None:
         *(project.key, project.worktree, workflow.key, session, project.branch or ""),
         *(project.host, project.client, clock.stamp()),
     )
+    if before != session:
+        _note(project, workflow, session, before or "")
 
 
 def owner(project: Project, workflow: Workflow) -> str | None:
@@ -84,10 +96,46 @@ def take(project: Project, workflow: Workflow, session: str) -> None:
 
 def release(project: Project, workflow: Workflow) -> None:
     """Let a workflow be nobody's: the next session that is alone here gets it, as long as it is fresh."""
-    project.ledger.ensure(TABLE)
+    before = owner(project, workflow)
     project.ledger.run(
         "DELETE FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
         *(project.key, project.worktree, workflow.key),
+    )
+    if before:
+        _note(project, workflow, "", before)
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return the changes of ownership that are asked for; of a session those by which it got or lost a workflow."""
+    found = [
+        row
+        for column in (("session", "before") if asked.session else ("session",))
+        for row in happenings.newest(project, asked, ddl=CHANGES, table="ownings", at="at", session=column)
+    ]
+    return [
+        Happening(
+            *(row["at"], "owner", "ownership changed" if row["session"] else "set free", row["session"]),
+            *(row["workflow"], row["title"]),
+            detail=f"before: session {row['before'][:8]}" if row["before"] else "",
+            worktree=row["worktree"],
+            data={"before": row["before"] or None},
+        )
+        for row in found
+    ]
+
+
+def _note(project: Project, workflow: Workflow, session: str, before: str) -> None:
+    project.ledger.ensure(CHANGES)
+    project.ledger.run(
+        "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(new_id(), project.key, project.worktree, project.host, project.client, workflow.key, clean(workflow.title)),
+        *(session, before, clock.stamp()),
+    )
+    project.ledger.run(
+        "DELETE FROM ownings WHERE project = ? AND id NOT IN"
+        " (SELECT id FROM ownings WHERE project = ? ORDER BY at DESC, id LIMIT ?)",
+        *(project.key, project.key, KEPT),
     )
 
 
@@ -116,6 +164,7 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     seal = seals.claim(project, session, known=known)
     if seal and seal.session != session:  # the compaction changed the session's id: the old one is no other session
         sessions.ended(project, seal.session)
+        inheritance.inherit(project, seal.session, session)
     sealed = {each.key for each in seal.workflows} if seal else set()
     unfinished = [each for each in ranked(workflows) if not each.finished]
     owners = {each.key: owner(project, each) for each in workflows}
@@ -156,6 +205,7 @@ def _ancestors(project: Project, session: str, owners: Iterable[str | None]) -> 
     }
     for each in found:
         sessions.ended(project, each)
+        inheritance.inherit(project, each, session)
     return found
 
 

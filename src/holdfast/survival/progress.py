@@ -71,7 +71,8 @@ def launch(
     agent = agent or "general-purpose"
     phase = _meant(workflow, f"{description}\n{prompt}", agent, begun) if workflow else None
     key = workflow.key if workflow and phase else None
-    agents.launched(project, session, tool_use_id, agent, key, phase.id if phase else None)
+    said = {"description": description, "prompt": prompt}
+    agents.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
     if workflow is None or phase is None:
         return None
     owners.take(project, workflow, session)  # a session that comes later must not keep the result from counting

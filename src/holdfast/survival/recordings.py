@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, paths
+from holdfast import capture, clock, paths
+from holdfast.errors import ChangedError, StateError
+from holdfast.state import atomic
 from holdfast.state.redact import redact_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from holdfast.project import Project
 
+_TRIES = 20  # of a change to a file that somebody goes on writing
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -30,7 +35,8 @@ def append(project: Project, session: str, payload: Mapping[str, Any]) -> Path:
     Args:
         project: where it fired.
         session: the client's session id; it names the file, hashed where it is no safe file name.
-        payload: the event as the client sent it; secrets are redacted before anything is written.
+        payload: the event as the client sent it; secrets are redacted and what the user excludes is masked before
+            anything is written.
 
     Returns:
         The file, readable by its owner alone.
@@ -39,13 +45,69 @@ def append(project: Project, session: str, payload: Mapping[str, Any]) -> Path:
         OSError: it cannot be written.
     """
     place = paths.ensure_private(folder(project)) / f"{_file_name(session)}.jsonl"
-    line = json.dumps({"at": clock.stamp(), "payload": redact_value(dict(payload))}) + "\n"
+    line = (
+        json.dumps({"at": clock.stamp(), "payload": redact_value(capture.event(project.config, dict(payload)))}) + "\n"
+    )
     descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         os.write(descriptor, line.encode())  # one write, so that lines of concurrent events never mix
     finally:
         os.close(descriptor)
     return place
+
+
+def read(project: Project) -> dict[str, list[str]]:
+    """Return the recorded lines of a project's sessions by the name of their file. Raises OSError."""
+    place = folder(project)
+    files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
+    return {file.stem: file.read_text("utf-8", "surrogateescape").splitlines() for file in files}
+
+
+def of(session: str) -> str:
+    """Return the name of a session's file, as `read` has it."""
+    return _file_name(session)
+
+
+def forget(project: Project, wanted: Callable[[str, str], bool], *, dry: bool = False) -> int:
+    """Take lines out of the recordings; a file without any goes.
+
+    Args:
+        project: whose.
+        wanted: whether a line is to go, by the name of its file and its text.
+        dry: only count.
+
+    Returns:
+        How many lines went, or would go.
+
+    Raises:
+        OSError: they cannot be read or written.
+        StateError: somebody goes on recording.
+    """
+    count = 0
+    for name, lines in read(project).items():
+        gone = [line for line in lines if wanted(name, line)]
+        count += len(gone)
+        if gone and not dry:
+            _rewrite(folder(project) / f"{name}.jsonl", partial(wanted, name))
+    if not dry:
+        with suppress(OSError):
+            folder(project).rmdir()
+    return count
+
+
+def _rewrite(file: Path, wanted: Callable[[str], bool]) -> None:
+    for _ in range(_TRIES):
+        before = file.read_bytes()
+        lines = before.decode("utf-8", "surrogateescape").splitlines()
+        kept = [line for line in lines if not wanted(line)]
+        text = "".join(f"{line}\n" for line in kept).encode("utf-8", "surrogateescape")
+        with suppress(ChangedError):
+            if kept:
+                atomic.replace(file, text, before)
+            else:
+                atomic.take(file)
+            return
+    raise StateError(file, "is written over and over; try again when the session has ended")
 
 
 def _file_name(session: str) -> str:

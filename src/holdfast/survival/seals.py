@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.state.ledger import new_id
 from holdfast.survival import transcripts
+from holdfast.survival.happenings import Happening
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.project import Project
+    from holdfast.survival.happenings import Asked
     from holdfast.workflow.model import Workflow
 
 LASTING = timedelta(days=1)  # an older seal of another session was no compaction's that is still to come
@@ -154,6 +157,71 @@ def naming(project: Project, workflow: str) -> list[Seal]:
         *(project.key, project.worktree),
     )
     return [seal for seal in map(_seal, rows) if workflow in {each.key for each in seal.workflows}]
+
+
+def forget(project: Project, workflow: str, worktree: str, *, dry: bool = False) -> int:
+    """Take a workflow out of the seals that name it; return of how many. Seals stay, for others they name and order."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT id, workflows FROM seals WHERE project = ? AND worktree = ?", project.key, worktree
+    )
+    gone = [row for row in rows if workflow in {each[0] for each in json.loads(row["workflows"])}]
+    for row in gone if not dry else ():
+        kept = json.dumps([each for each in json.loads(row["workflows"]) if each[0] != workflow])
+        project.ledger.run("UPDATE seals SET workflows = ? WHERE id = ?", kept, row["id"])
+    return len(gone)
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which compactions were announced, whether they came, and what took up their seals: those asked for."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT * FROM seals WHERE project = ? AND (sealed_at >= ? OR claimed_at >= ?) AND (? = '' OR session = ?"
+        " OR claimed_by = ?) AND (? = '' OR worktree = ?) ORDER BY sealed_at DESC, id LIMIT ?",
+        *(project.key, asked.since, asked.since, asked.session, asked.session, asked.session),
+        *(asked.worktree, asked.worktree, KEPT),
+    )
+    found: list[Happening] = []
+    later: dict[str, str] = {}  # session -> when its next seal was left
+    for row in rows:
+        seal = _seal(row)
+        superseded = bool(seal.claimed_at and seal.session in later and later[seal.session] <= seal.claimed_at)
+        later[seal.session] = seal.sealed_at
+        if not asked.workflow or asked.workflow in {each.key for each in seal.workflows}:
+            found = _told(seal, row, superseded) + found
+    return [each for each in found if each.at >= asked.since]
+
+
+def _told(seal: Seal, row: dict[str, Any], superseded: bool) -> list[Happening]:
+    had = ", ".join(f"{quoted(each.title)} {each.phase}".strip() for each in seal.workflows) or "no workflow"
+    data = {"trigger": seal.why, "workflows": [each.title for each in seal.workflows]}
+    place = row["worktree"]
+    taken = Happening(
+        seal.claimed_at or "",
+        "compaction",
+        "compaction came",
+        seal.claimed_by or "",
+        detail=f"of session {seal.session[:8]}: {had}" if seal.claimed_by != seal.session else had,
+        worktree=place,
+        data=data | {"announced_by": None if seal.why == "none" else seal.session},
+    )
+    if seal.why == "none":
+        return [replace(taken, what="compaction came, not announced")]
+    if superseded:
+        came = "it never came"
+    elif seal.claimed_at:
+        came = ""
+    elif transcripts.compacted(row["transcript"], row["size"]):
+        came = "it came, and nothing was restored"
+    else:
+        came = "it has not come"
+    announced = Happening(
+        *(seal.sealed_at, "compaction", f"compaction announced ({seal.why})", seal.session),
+        detail="; ".join(filter(None, (had, came))),
+        worktree=place,
+        data=data | {"came": bool(seal.claimed_at) and not superseded},
+    )
+    return [announced] if superseded or not seal.claimed_at else [announced, taken]
 
 
 def _unclaimed(project: Project, session: str | None) -> list[Seal]:

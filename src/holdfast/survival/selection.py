@@ -52,6 +52,21 @@ def archived(project: Project, wanted: str, *, whole: bool = False) -> Archived 
     return next((each for each in rows if each.workflow in found[:1]), None)
 
 
+def anywhere(project: Project, wanted: str, *, whole: bool = False) -> tuple[Workflow, str]:
+    """Return the workflow that is named, one of the archive too, and the worktree it is, or was, in.
+
+    Raises:
+        HoldfastError: there is none, or it could be several.
+    """
+    try:
+        return select(project, wanted, None, whole=whole), project.worktree
+    except HoldfastError:
+        found = archived(project, wanted, whole=whole)
+        if found is None:
+            raise
+        return found.workflow, found.worktree
+
+
 def candidates(
     project: Project, workflows: Iterable[Workflow], session: str | None
 ) -> tuple[list[Workflow], list[Workflow]]:

@@ -176,6 +176,21 @@ class Changes:
     error: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """What came of putting an earlier content back.
+
+    Attributes:
+        workflow: as it is now.
+        changed: whether the file was written; it may have held that very content.
+        aside: a copy of what it held, where that is no generation; None where it is one.
+    """
+
+    workflow: Workflow
+    changed: bool
+    aside: Path | None = None
+
+
 class Format(Protocol):
     """What a module in `workflow/formats/` offers.
 
@@ -202,3 +217,12 @@ class Format(Protocol):
 
     def step(self, workflow: Workflow) -> Step | None:
         """Return what to do next, or None when all is done."""
+
+    def parsed(self, project: Project, path: Path, raw: bytes) -> Workflow:
+        """Return what a content of a state file says. Raises NotOurs, or StateError where it is broken."""
+
+    def put_back(self, project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+        """Make a state file hold an earlier content again, and bring all that follows from it in step.
+
+        Another workflow that is unfinished and in its place gives way only with `replace`.
+        """

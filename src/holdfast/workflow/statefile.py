@@ -137,12 +137,50 @@ def write(project: Project, path: Path, data: dict[str, Any], before: StateFile 
     if before is None:
         written = document.replace(path, data, None)
     elif before.broken:
-        written = _write_over_broken(project, path, data, before)
+        written, _ = _write_over_broken(
+            project, path, before, lambda now: document.replace(path, data, now, like=before.document)
+        )
     else:
         generations.keep(project, path, before.document.raw, why=f"before {why}")
         written = document.replace(path, data, before.present, like=before.document)
     generations.keep(project, path, written.raw, why=why)
     return StateFile(written, present=written.raw)
+
+
+def present(project: Project, path: Path) -> StateFile | None:
+    """Return a state file as `read` does, None where there is none; a broken one is watched for a moment first.
+
+    Raises NotOurs and StateError as `read` does.
+    """
+    guard(project.root, path)
+    try:
+        return _readable(project, path)
+    except MissingError:
+        return None
+
+
+def put_back(project: Project, path: Path, raw: bytes, before: StateFile | None, *, why: str) -> Path | None:
+    """Make a state file hold an earlier content again, byte for byte. Hold the folder's lock.
+
+    What it holds now is kept as a generation first; where it is broken, or the ledger keeps nothing, as a copy beside
+    it, which is returned. `before` is what `present` returned. Raises ChangedError when the file is not as it was read
+    (`insist` tries again), NotOurs over JSON of another kind, StateError.
+    """
+    guard(project.root, path)
+    aside: Path | None
+    if before is not None and before.broken:
+        _, aside = _write_over_broken(
+            project, path, before, lambda now: document.parse(path, raw, atomic.replace(path, raw, now))
+        )
+    elif before is not None:
+        generations.keep(project, path, before.document.raw, why=f"before {why}")
+        aside = keep_aside(project, path, before.document.raw)
+        atomic.replace(path, raw, before.present)
+    else:
+        atomic.replace(path, raw, None)
+        aside = None
+    generations.keep(project, path, raw, why=why)
+    return aside
 
 
 def discard(project: Project, path: Path, *, why: str) -> Path | None:
@@ -248,7 +286,13 @@ def _is_recent(path: Path) -> bool:
     return time.time() - _mtime(path) < _RECENT
 
 
-def _write_over_broken(project: Project, path: Path, data: dict[str, Any], before: StateFile) -> Document:
+def _write_over_broken(
+    project: Project, path: Path, before: StateFile, put: Callable[[bytes], Document]
+) -> tuple[Document, Path]:
+    """Copy what a broken file holds aside and put something over it; return both.
+
+    `put` gets what is to be there still.
+    """
     now = _watched(project, path)
     if now.present != before.present:
         raise ChangedError(path, "was saved by somebody else meanwhile; try again")
@@ -256,12 +300,12 @@ def _write_over_broken(project: Project, path: Path, data: dict[str, Any], befor
         raise NotOurs(path, f"{now.broken}, so it is not overwritten; move it away first")
     aside = document.copy_aside(path, now.present)
     try:
-        written = document.replace(path, data, now.present, like=before.document)
+        written = put(now.present)
     except StateError:
         atomic.remove(aside)
         raise
     log.write("warning", f"{path}: {before.broken}; what it held was set aside as {aside.name}")
-    return written
+    return written, aside
 
 
 def _is_json(path: Path, raw: bytes) -> bool:

@@ -12,6 +12,7 @@ from holdfast.survival import archive
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.formats import compaction_file as files
 from holdfast.workflow.formats.compaction_completion import complete
+from holdfast.workflow.formats.compaction_file import parsed, put_back
 from holdfast.workflow.formats.compaction_save import Saved, intend, save
 from holdfast.workflow.formats.compaction_spot import WORDS, Spot, moved, spot
 from holdfast.workflow.model import Changes, Found, Start, Step, Workflow
@@ -22,7 +23,20 @@ if TYPE_CHECKING:
 
     from holdfast.project import Project
 
-__all__ = ["NAME", "Saved", "begin", "done", "find", "intend", "save", "start", "step", "update"]
+__all__ = [
+    "NAME",
+    "Saved",
+    "begin",
+    "done",
+    "find",
+    "intend",
+    "parsed",
+    "put_back",
+    "save",
+    "start",
+    "step",
+    "update",
+]
 
 NAME = files.NAME
 

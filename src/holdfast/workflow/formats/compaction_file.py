@@ -7,18 +7,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
-from holdfast.errors import MissingError, NotOurs, StateError
+from holdfast.errors import MissingError, NotOurs, StateError, TransitionError
+from holdfast.state import document
+from holdfast.state.lock import locked
 from holdfast.survival import history
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats.compaction_spot import NEUTRAL, Spot, spot
-from holdfast.workflow.model import Phase, Problem, Status, Workflow
+from holdfast.workflow.model import Phase, Problem, PutBack, Status, Workflow
+from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.project import Project
-    from holdfast.workflow.statefile import StateFile
 
 NAME = "compaction"
 FOLDER = "untracked/workflow-state"
@@ -120,6 +123,42 @@ def write(
     workflow = view(project, file)
     history.observe(project, workflow, error=error, at=stamp())
     return Entry(file, workflow)
+
+
+def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+    """Return what a content of a state file says. Raises NotOurs, or StateError where it is broken."""
+    return entry(project, StateFile(document.parse(path, raw, now().timestamp()), present=raw)).workflow
+
+
+def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+    """Make a state file hold an earlier content again; one that was completed and is gone comes back with it.
+
+    Another unfinished workflow that somebody wrote into this file gives way only with `replace`. Raises
+    TransitionError, NotOurs, StateError.
+    """
+    wanted = parsed(project, path, raw)
+    statefile.guard(project.root, path)
+
+    def attempt() -> PutBack:
+        before = statefile.present(project, path)
+        if before is not None:
+            there = entry(project, before).workflow
+            if before.present == raw:
+                return PutBack(there, changed=False)
+            other = names.key(there.title) != names.key(wanted.title)
+            if other and not there.finished and not replace:
+                raise TransitionError(
+                    f"{there.place} holds {quoted(there.title)}, which is unfinished; complete it first, or give "
+                    "--replace"
+                )
+            history.observe(project, there)  # what a person moved by hand has its own time
+        aside = statefile.put_back(project, path, raw, before, why=why)
+        workflow = entry(project, statefile.read(project, path)).workflow
+        history.observe(project, workflow, at=stamp())
+        return PutBack(workflow, changed=True, aside=aside)
+
+    with locked(folder(project)):
+        return statefile.insist(attempt)
 
 
 def view(project: Project, file: StateFile) -> Workflow:

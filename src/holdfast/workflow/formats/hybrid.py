@@ -16,6 +16,7 @@ from holdfast.workflow.formats.hybrid_functions import (
     get_workflow_state,
     update_phase_status,
 )
+from holdfast.workflow.formats.hybrid_store import parsed, put_back
 from holdfast.workflow.formats.hybrid_view import generate_markdown
 from holdfast.workflow.model import Changes, Found, Phase, Problem, Start, Status, Step, Workflow
 
@@ -37,6 +38,8 @@ __all__ = [
     "get_workflow_state",
     "match_phase",
     "move",
+    "parsed",
+    "put_back",
     "reopen",
     "start",
     "step",

@@ -1,0 +1,155 @@
+"""What the user keeps out of everything that Holdfast captures: files by their paths, text by patterns."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.config import Config
+
+MASK = "[excluded]"
+# What can be a path in a text: not what stands around it, nor what a sentence ends with.
+_TOKEN = re.compile(r"""[^\s"'`=;,|<>()\[\]{}]+""")
+_AROUND = ".:@!?"
+_PIECE = re.compile(r"\[!?[^\]/]+\]|.", re.DOTALL)
+_PIECES = {"*": "[^/]*", "?": "[^/]"}
+_LONGEST = 4_096  # characters of a path
+_PATHLIKE = re.compile(r"/|\w\.\w|\A\.\w")
+# What an event keeps of which another part names an excluded file: who, where and which tool, nothing of the content.
+_KEPT = frozenset(
+    {
+        *("hook_event_name", "session_id", "transcript_path", "cwd", "permission_mode", "tool_name", "tool_use_id"),
+        *("agent_id", "agent_type", "source", "trigger", "reason", "prompt_id"),
+    }
+)
+
+
+def allowed(config: Config, path: str | Path) -> bool:
+    """Tell whether content of a file may be captured.
+
+    Args:
+        config: `exclude` has the globs. One without a slash is the name of a file or folder anywhere; one with slashes
+            matches anywhere too, from any folder on, unless it begins with `/` or `~/`. `*` and `?` stay within a name,
+            `**` is any number of folders, and what matches a folder matches all within. Case is no matter.
+        path: absolute or relative, a link or what it leads to: each counts.
+    """
+    return not any(glob.fullmatch(name) for glob in _globs(tuple(config.exclude)) for name in _names(os.fspath(path)))
+
+
+def text(config: Config, said: str) -> str:
+    """Return a text with everything masked that a pattern of `exclude_patterns` matches."""
+    for pattern in _patterns(tuple(config.exclude_patterns)):
+        said = pattern.sub(MASK, said)
+    return said
+
+
+def value(config: Config, given: Any) -> Any:
+    """Return a copy of a JSON-like value with everything masked in its texts and keys that a pattern matches."""
+    if not config.exclude_patterns:
+        return given
+    if isinstance(given, str):
+        return text(config, given)
+    if isinstance(given, dict):
+        return {text(config, key) if isinstance(key, str) else key: value(config, item) for key, item in given.items()}
+    if isinstance(given, list | tuple):
+        return [value(config, item) for item in given]
+    return given
+
+
+def event(config: Config, payload: dict[str, Any]) -> dict[str, Any]:
+    """Return an event as it may be captured.
+
+    Where any part of it names an excluded file, only who, where and which tool are left, for whatever else it says can
+    be of that file; else what the patterns match is masked.
+    """
+    content = {key: item for key, item in payload.items() if key not in _KEPT}
+    if config.exclude and any(not allowed(config, name) for said in _texts(content) for name in _paths(said)):
+        payload = {key: item if key in _KEPT else MASK for key, item in payload.items()}
+    return dict(value(config, payload))
+
+
+def fault(pattern: str) -> str:
+    """Return what is wrong with a pattern of `exclude_patterns`; empty if nothing is."""
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"{pattern!r} is no regular expression: {error}"
+    return f"{pattern!r} matches the empty text, so it would match everywhere" if compiled.search("") else ""
+
+
+def _texts(given: Any) -> Iterator[str]:
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, dict):
+        for key, item in given.items():
+            yield from _texts(key)
+            yield from _texts(item)
+    elif isinstance(given, list | tuple):
+        for item in given:
+            yield from _texts(item)
+
+
+def _paths(said: str) -> set[str]:
+    """Return what can be a path in a text; a text of one line, as a path in a tool's input is, counts whole too."""
+    found = {part for token in _TOKEN.findall(said) for part in _readings(token) if _PATHLIKE.search(part)}
+    return found | ({said} if len(said) <= _LONGEST and "\n" not in said else set())
+
+
+def _readings(token: str) -> Iterator[str]:
+    """Yield a word as a path: without an @ before it, a sentence's end after it, or a line's number (grep)."""
+    plain = token.lstrip("@").rstrip(_AROUND)
+    yield from (plain, plain.split(":")[0])
+
+
+def _names(path: str) -> set[str]:
+    """Return the ways a path can be written: as given, tidied up, and with its links resolved."""
+    try:
+        plain = str(Path(path).expanduser()) if path.startswith("~") else path
+        found = {plain, os.path.normpath(plain)}
+        if Path(plain).is_absolute():
+            found.add(os.path.realpath(plain))
+    except (OSError, ValueError, RuntimeError):
+        return {path}
+    return found
+
+
+@lru_cache(maxsize=8)
+def _globs(globs: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    return tuple(_compiled(glob) for glob in globs if glob.strip("/ "))
+
+
+@lru_cache(maxsize=8)
+def _patterns(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern) for pattern in patterns if not fault(pattern))
+
+
+def _compiled(glob: str) -> re.Pattern[str]:
+    anchored = glob.startswith(("/", "~/"))
+    plain = str(Path(glob).expanduser()) if glob.startswith("~/") else glob
+    parts = [part for part in plain.split("/") if part not in ("", ".")]
+    whole = ""
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
+        if part == "**":
+            whole += ".+" if last else "(?:[^/]+/)*"
+        else:
+            whole += _name(part) + ("" if last else "/")
+    return re.compile(f"{'/' if anchored else '(?:.*/)?'}{whole}(?:/.*)?", re.IGNORECASE | re.DOTALL)
+
+
+def _name(part: str) -> str:
+    """Return the pattern of one name: `*`, `?`, `[…]` and `[!…]` as in a shell."""
+    return "".join(_PIECES.get(piece) or _class(piece) for piece in _PIECE.findall(part))
+
+
+def _class(piece: str) -> str:
+    if len(piece) == 1:
+        return re.escape(piece)
+    inner = piece[1:-1].replace("\\", r"\\")
+    return f"[^/{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"

@@ -1,0 +1,74 @@
+"""`holdfast cost`: what Holdfast put into the model's context."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast import clock, spent
+from holdfast.commands import options
+from holdfast.survival import sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast.spent import Cost
+
+
+@click.command(name="cost")
+@click.option("--session", "session_id", metavar="ID", help="Only this session; the beginning of its id will do.")
+@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time, or so long ago: 2h, 3d.")
+@options.json_option
+@options.project_option
+def command(session_id: str | None, since: datetime | None, as_json: bool, project_dir: str | None) -> None:
+    """Say what Holdfast put into the model's context, by session, event and handler.
+
+    It counts what the model is told: advice and guidance, reasons of refusals, what PreCompact adds to the
+    summariser's instructions, changed results of tools. What only you see costs nothing, and silence costs nothing.
+    """
+    project = options.open_project(project_dir)
+    found = spent.totals(project, session=session_id or "", since=clock.stamp(since) if since else "")
+    if session_id and not found:
+        sessions.meant(project, session_id)  # one that cost nothing is known, one that is not is a mistake
+    if as_json:
+        options.print_json(_whole(found))
+        return
+    for each, costs in groupby(found, key=lambda cost: cost.session):
+        options.say("\n".join(_lines(f"Session {each}", list(costs))) + "\n")
+    total = sum(cost.units for cost in found)
+    options.say(f"All of it: {_sum(total)}.")
+    options.say(f"({spent.RULE[0].upper()}{spent.RULE[1:]}.)")
+
+
+def _lines(heading: str, costs: Sequence[Cost]) -> list[str]:
+    total = sum(cost.units for cost in costs)
+    rows = [(f"{each.event}{_AGENT * each.agent}", each.handler, _sum(each.units), _times(each)) for each in costs]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    lines = [f"  {event:<{widths[0]}}  {handler:<{widths[1]}}  {size}, {often}" for event, handler, size, often in rows]
+    return [f"{heading}: {_sum(total)}", *lines]
+
+
+_AGENT = " (of a subagent)"
+
+
+def _times(cost: Cost) -> str:
+    return "once" if cost.replies == 1 else f"{cost.replies} times"
+
+
+def _sum(units: int) -> str:
+    return f"{units:,} characters, about {spent.tokens(units):,} tokens"
+
+
+def _whole(found: Sequence[Cost]) -> dict[str, Any]:
+    listed = []
+    for session, costs in groupby(found, key=lambda cost: cost.session):
+        parts = list(costs)
+        total = sum(each.units for each in parts)
+        names = ("event", "handler", "agent", "replies", "last_at", "tokens")
+        rows = [{"characters": each.units} | {name: getattr(each, name) for name in names} for each in parts]
+        listed.append({"session": session, "characters": total, "tokens": spent.tokens(total), "parts": rows})
+    total = sum(each.units for each in found)
+    return {"rule": spent.RULE, "characters": total, "tokens": spent.tokens(total), "sessions": listed}

@@ -1,0 +1,32 @@
+"""`holdfast export`: all that Holdfast knows of a project, as one JSON document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from holdfast import faults
+from holdfast.commands import options
+from holdfast.state import atomic
+from holdfast.survival import exporting
+
+
+@click.command(name="export")
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--verbatim", is_flag=True, help="Leave secrets in it; without this they are masked.")
+@options.project_option
+def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
+    """Print all that Holdfast knows of this project as one JSON document, or write it to FILE, readable by you alone.
+
+    It holds the ledger with kept contents and the archive, recorded events, lines of the log and sidecars.
+    """
+    project = options.open_project(project_dir)
+    whole = exporting.document(project, verbatim=verbatim) | {"faults": faults.within(project.root)}
+    if file is None:
+        options.print_json(whole)
+        return
+    atomic.write(file.absolute(), f"{json.dumps(whole, indent=2)}\n".encode(), mode=0o600)
+    file.chmod(0o600)  # one that was there before keeps its mode otherwise
+    click.echo(f"Wrote {file}.", err=True)

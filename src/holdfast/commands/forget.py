@@ -1,0 +1,123 @@
+"""`holdfast forget`: forget a session, a workflow, a span of time or everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast import clock, faults, pairing
+from holdfast.commands import options
+from holdfast.errors import HoldfastError
+from holdfast.survival import forgetting, selection, sessions
+from holdfast.survival.forgetting import Scope
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.project import Project
+    from holdfast.survival.forgetting import Forgotten
+
+_FILES = 10  # that are named
+_WHOLE = 32  # characters that a session's id has at least
+
+
+@click.command(name="forget")
+@click.option("--session", "session_id", metavar="ID", help="This session; the beginning of its id will do.")
+@click.option("--workflow", "wanted", metavar="WORKFLOW", help="This workflow, one of the archive too.")
+@click.option("--since", type=options.Moment(), metavar="TIME", help="What changed last at this time or later.")
+@click.option("--before", type=options.Moment(), metavar="TIME", help="What changed last before this time.")
+@click.option("--everything", is_flag=True, help="All of this project, in all of its worktrees.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.project_option
+def command(
+    session_id: str | None,
+    wanted: str | None,
+    since: datetime | None,
+    before: datetime | None,
+    everything: bool,
+    dry_run: bool,
+    yes: bool,
+    project_dir: str | None,
+) -> None:
+    """Forget what Holdfast knows of this project: a session, a workflow, a span of time or everything.
+
+    Times are UTC, or how long ago: 30m, 2h, 3d. Gone are rows of the ledger with kept contents and the archive,
+    recorded events, sidecars and lines of the log, also from the disk. Of a workflow, those lines and recorded
+    events go that name it.
+
+    Your own files stay: the state files of workflows and what was set aside of them, CLAUDE.local.md, plans, the
+    client's transcripts, the configuration and which handlers you trust.
+    """
+    given = [bool(session_id), bool(wanted), bool(since or before), everything]
+    if sum(given) != 1:
+        raise click.UsageError("say what to forget: --session, --workflow, --since and --before, or --everything")
+    project = options.open_project(project_dir)
+    scope = _scope(project, session_id, wanted, since, before, everything=everything)
+    planned = forgetting.plan(project, scope)
+    if planned.nothing:
+        click.echo(f"There is nothing of that kind to forget in {project.root}.")
+        return
+    options.say("\n".join(_lines(planned, "These go" if dry_run or not yes else "Going")))
+    if dry_run:
+        return
+    if not yes:
+        click.confirm("Forget this for good?", abort=True)
+    live = sessions.live_others(project, "")
+    done = forgetting.forget(project, scope)
+    if everything:
+        faults.forget(project.root)
+    pairing.sweep(pairing.APART)
+    project.close()
+    if not done.clean:
+        raise HoldfastError(
+            f"forgotten, but another process is reading {project.ledger_file}, so words may still stand in the file "
+            "beside it; run this again when no session is busy"
+        )
+    click.echo("Forgotten.")
+    if live and (not scope.session or scope.session in live):
+        click.echo("A session is live here; what it does from now on is remembered again.")
+
+
+def _scope(
+    project: Project,
+    session_id: str | None,
+    wanted: str | None,
+    since: datetime | None,
+    before: datetime | None,
+    *,
+    everything: bool,
+) -> Scope:
+    if session_id:
+        return Scope(session=_session(project, session_id))
+    if wanted:
+        workflow, worktree = selection.anywhere(project, wanted, whole=True)
+        return Scope(workflow=workflow, worktree=worktree)
+    if everything:
+        return Scope(everything=True)
+    return Scope(since=clock.stamp(since) if since else "", before=clock.stamp(before) if before else "")
+
+
+def _session(project: Project, beginning: str) -> str:
+    """Return the session that is meant; one that only a recording or the log knows has to be named whole."""
+    try:
+        return sessions.meant(project, beginning)
+    except HoldfastError:
+        if len(beginning) < _WHOLE or forgetting.plan(project, Scope(session=beginning)).nothing:
+            raise
+        return beginning
+
+
+def _lines(told: Forgotten, heading: str) -> list[str]:
+    tables = ", ".join(f"{number} of {table}" for table, number in told.rows.items())
+    lines = [f"{heading}:"]
+    lines += [f"  rows of the ledger: {sum(told.rows.values())} ({tables})"] if told.rows else []
+    lines += [f"  recorded events: {told.recorded}"] if told.recorded else []
+    lines += [f"  lines of the log: {told.logged}"] if told.logged else []
+    lines += [f"  file: {each}" for each in told.files[:_FILES]]
+    lines += [f"  and {len(told.files) - _FILES} files more"] if len(told.files) > _FILES else []
+    if told.stays:
+        lines += ["These are your own and stay:", *(f"  {each}" for each in told.stays[:_FILES])]
+        lines += [f"  and {len(told.stays) - _FILES} more"] if len(told.stays) > _FILES else []
+    return lines

@@ -1,0 +1,109 @@
+"""`holdfast simulate`: how much of planted workflows survives compactions, and whether anything false is said."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.commands import options
+from holdfast.simulate import playing, report
+from holdfast.simulate.planting import FORMATS
+from holdfast.simulate.rows import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.simulate.playing import Job
+    from holdfast.simulate.result import Result
+
+
+@click.command(name="simulate")
+@click.option(
+    "--cycles", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Compactions of the long row."
+)
+@click.option(
+    "--facts",
+    type=click.IntRange(playing.LEAST),
+    default=29,
+    show_default=True,
+    metavar="N",
+    help="Facts planted in a workflow.",
+)
+@click.option("--kill", is_flag=True, help="Also kill the entrypoint at every write; takes long.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="What the planted words are made of.")
+@click.option(
+    "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Only this format; may be repeated."
+)
+@click.option(
+    "--row",
+    "names",
+    type=click.Choice(tuple(ROWS)),
+    multiple=True,
+    metavar="NAME",
+    help="Only this row of the table; may be repeated.",
+)
+@click.option(
+    "--here", is_flag=True, help="Take your own configuration and handlers, and the project's trusted ones, along."
+)
+@options.json_option
+@options.project_option
+def command(
+    cycles: int,
+    facts: int,
+    kill: bool,
+    seed: int,
+    formats: tuple[str, ...],
+    names: tuple[str, ...],
+    here: bool,
+    as_json: bool,
+    project_dir: str | None,
+) -> None:
+    """Plant facts in workflows, compact again and again, and see what reaches the model.
+
+    Every event goes through the registered command, as a process of its own, in a
+    throw-away home and project; your own are not touched. No model, no network.
+
+    Each row is something that goes wrong. Exit code 1 if in any of them a fact is
+    lost, something false is said, or guidance comes twice or unasked.
+    """
+    rows = names or tuple(name for name, row in ROWS.items() if row.unasked or kill)
+    root = options.open_project(project_dir).root if here else None
+    job = playing.Job(rows, formats or FORMATS, cycles, facts=facts, seed=seed, here=root)
+    results = _played(job)
+    if as_json:
+        options.print_json(report.as_json(job, results))
+    else:
+        _print(results, kill or "kill -9" in rows)
+    sys.exit(0 if all(each.holds for each in results) else 1)
+
+
+def _played(job: Job) -> list[Result]:
+    """Play with a bar on the terminal, if there is one."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("playing", total=len(job.parts))
+        return playing.play(job, lambda each: bar.update(task, advance=1, description=each.row))
+
+
+def _print(results: Sequence[Result], with_kill: bool) -> None:
+    console = Console(highlight=False)
+    table = Table(*report.COLUMNS)
+    for cells in report.rows(results):
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    kinds = Table("kind", "planted", "inline", "in the sidecar", "lost")
+    for kind, (planted, inline, beside) in report.kinds(results).items():
+        kinds.add_row(kind, *(f"{count:,}" for count in (planted, inline, beside, planted - inline - beside)))
+    console.print(kinds)
+    for line in report.complaints(results):
+        console.print(Text(line))
+    if not with_kill:
+        console.print(Text("kill -9 was not played; it takes long: --kill"))
+    console.print(Text(report.moral(results)))

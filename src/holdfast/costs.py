@@ -1,0 +1,75 @@
+"""Counting what a reply puts into the model's context, once it was written."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast import log
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.events.event import Event
+    from holdfast.merging import Reply
+    from holdfast.project import Project
+
+PATIENCE = 0.3  # seconds the client is kept waiting for the count at most
+_PAUSE = 0.001  # seconds between two looks
+
+
+def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
+    """Return how many UTF-16 units of a reply are whose, by `place/name` of the handler's file.
+
+    Args:
+        reply: what was merged.
+        labels: who said each of the merged outcomes (`engine.labels`).
+    """
+    found: dict[str, int] = {}
+    for position, units in reply.shares.items():
+        if units:
+            name = labels[position].split(":")[0].removesuffix(".py")
+            found[name] = found.get(name, 0) + units
+    return found
+
+
+def note(project: Project, event: Event, units: Mapping[str, int]) -> None:
+    """Keep a count in the ledger, which is not opened where there is none; a ledger that refuses is logged."""
+    if not units:
+        return
+    from holdfast import spent
+    from holdfast.errors import LedgerError
+
+    in_agent = event.in_subagent or event.hook_event_name in ("SubagentStart", "SubagentStop")
+    try:
+        spent.note(project, event.session_id, event.hook_event_name, units, agent=in_agent)
+    except LedgerError as error:
+        log.write("warning", f"what a reply cost is not remembered: {error}")
+
+
+def note_apart(project: Project, event: Event, units: Mapping[str, int], private: Sequence[int]) -> None:
+    """Keep a count in a process of its own, so that no ledger that is locked keeps the client waiting.
+
+    Args:
+        project: where.
+        event: what was answered.
+        units: see `of`; where there are none, nothing happens at all.
+        private: the client's own descriptors, which that process must not hold open.
+    """
+    if not units:
+        return
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for descriptor in private:
+                os.close(descriptor)
+            note(project, event, units)
+            project.close()
+        finally:
+            os._exit(0)
+    ends = time.monotonic() + PATIENCE
+    with suppress(ChildProcessError):  # whoever started us ignores its children's ends, and so do we then
+        while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < ends:
+            time.sleep(_PAUSE)

@@ -1,0 +1,43 @@
+"""Taking a user's configuration and handlers, and a project's trusted ones, along to a throw-away home."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+from holdfast import paths, trust
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_CONFIG = (".config/holdfast", "Library/Application Support/holdfast")  # where each system keeps configuration
+
+
+def take_along(here: Path, root: Path, home: Path) -> None:
+    """Copy what the user has, and what of the project is trusted; the originals are only read.
+
+    Args:
+        here: the user's project.
+        root: the throw-away project, in which the same files are trusted.
+        home: the throw-away home.
+    """
+    own = paths.config_dir()
+    trusted = {name: digest for name, digest in _files(here).items() if trust.trusted(here, name, digest)}
+    for name in trusted:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(here / name, root / name)
+    for folder in (home / name for name in _CONFIG):
+        folder.mkdir(parents=True, mode=0o700)
+        if paths.user_config().is_file():
+            shutil.copyfile(paths.user_config(), folder / paths.user_config().name)
+        for name in ("handlers", "templates"):
+            if (own / name).is_dir():
+                shutil.copytree(own / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "trust.json").write_text(json.dumps({str(root.resolve()): trusted}), "utf-8")
+
+
+def _files(here: Path) -> dict[str, str]:
+    """Return the project's handlers and configuration with the digests of their contents."""
+    found = [*sorted(paths.project_handlers(here).glob("*.py")), paths.project_config(here)]
+    return {trust.relative_name(here, path): trust.digest(path.read_bytes()) for path in found if path.is_file()}

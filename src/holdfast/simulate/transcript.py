@@ -1,0 +1,92 @@
+"""The transcript of a simulated session, in the shapes in which the client writes its own."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+_VERSION = "2.1.329"
+
+
+class Transcript:
+    """A JSONL file that grows; every entry names the one before it.
+
+    Attributes:
+        path: where it lies; there is no file before the first entry.
+        session: whose it is.
+        last: the id of the last entry.
+    """
+
+    def __init__(self, path: Path, session: str, cwd: str, last: str | None = None) -> None:
+        self.path, self.session, self.last = path, session, last
+        self._cwd, self._count = cwd, 0
+
+    def asked(self, words: str) -> None:
+        """The user's prompt."""
+        self._message("user", [{"type": "text", "text": words}], promptSource="sdk", permissionMode="default")
+
+    def answered(self, words: str) -> None:
+        """The model's words."""
+        self._message("assistant", [{"type": "text", "text": words}])
+
+    def called(self, use: str, tool: str, given: object, result: str) -> None:
+        """A tool call with its result."""
+        self._message("assistant", [{"type": "tool_use", "id": use, "name": tool, "input": given}])
+        self._message("user", [{"tool_use_id": use, "type": "tool_result", "content": result}])
+
+    def told(self, event: str, source: str, contexts: Sequence[str]) -> None:
+        """What hooks gave to the model with an event's reply: each string an entry of its own."""
+        name = f"{event}:{source}" if source else event
+        for context in contexts:
+            self._attachment(
+                {"type": "hook_additional_context", "content": [context], "hookName": name, "hookEvent": event}
+            )
+
+    def compacted(self, trigger: str, summary: str, before: str | None) -> None:
+        """The boundary of a compaction, naming the last entry before it, with the summary after it."""
+        metadata = {"trigger": trigger, "preTokens": 90_000}
+        head = {"parentUuid": None, "logicalParentUuid": before, "isSidechain": False, "type": "system"}
+        words = {"subtype": "compact_boundary", "content": "Conversation compacted", "level": "info"}
+        self._append({**head, **words, "compactMetadata": metadata})
+        lead = "This session is being continued from a previous conversation that ran out of context."
+        text = f"{lead}\nSummary:\n{summary}"
+        self._message("user", text, isVisibleInTranscriptOnly=True, isCompactSummary=True)
+
+    def forked(self, path: Path, session: str) -> Transcript:
+        """Return the transcript of a session that goes on from here: it begins with these entries, ids and all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [json.loads(line) for line in self.path.read_text("utf-8").splitlines()]
+        path.write_text("".join(_line(entry | {"sessionId": session}) for entry in lines), "utf-8")
+        return Transcript(path, session, self._cwd, self.last)
+
+    def _message(self, role: str, content: object, **more: Any) -> None:
+        message: dict[str, Any] = {"role": role, "content": content}
+        if role == "assistant":
+            message |= {"type": "message", "model": "claude-sonnet-4-5", "stop_reason": "end_turn"}
+        self._append({"parentUuid": self.last, "isSidechain": False, "type": role, "message": message, **more})
+
+    def _attachment(self, attachment: dict[str, Any]) -> None:
+        self._append({"parentUuid": self.last, "isSidechain": False, "attachment": attachment, "type": "attachment"})
+
+    def _append(self, entry: dict[str, Any]) -> None:
+        self._count += 1
+        self.last = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.path}:{self._count}"))
+        common = {"uuid": self.last, "cwd": self._cwd, "sessionId": self.session, "version": _VERSION}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(_line({**entry, **common}))
+
+
+def _line(entry: dict[str, Any]) -> str:
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def summary_of(facts: Iterable[str]) -> str:
+    """Return a summary as a compaction's own agent writes it, which keeps some facts word for word."""
+    kept = "; ".join(facts)
+    return f"<analysis>Long work.</analysis>\n<summary>\nThe session worked on several things. {kept}\n</summary>"

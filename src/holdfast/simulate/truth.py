@@ -1,0 +1,161 @@
+"""What is true of a planted workflow at any moment: the facts a model must have of it, and those it must not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Literal
+
+Status = Literal["", "open", "current", "finished", "running", "ended"]
+KINDS = (
+    *("workflow", "phase", "number", "reading", "reminder", "context", "open to-do", "finished to-do"),
+    *("deliverable", "hand-over", "agent"),
+)
+_SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Tokens:
+    """Words that stand in no text by chance, the same for the same seed and space."""
+
+    def __init__(self, seed: int, space: str) -> None:
+        self._random, self._space, self._count = Random(f"{seed}:{space}"), space, 0
+
+    def __call__(self, kind: str) -> str:
+        """Return the next word of a kind; no word is part of another."""
+        self._count += 1
+        tail = "".join(self._random.choice(_SIGNS) for _ in range(6))
+        return f"{kind}-{self._space}{self._count:04d}-{tail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing the model must have.
+
+    Attributes:
+        kind: one of `KINDS`.
+        needle: the word by which it is found.
+        status: what the text must say of it, where it says anything.
+        long: whether it is the end of a value too long for a line, so that only the sidecar can have it.
+    """
+
+    kind: str
+    needle: str
+    status: Status = ""
+    long: bool = False
+
+
+@dataclass
+class Phase:
+    """A step: its title and, once it is done, what it delivered and hands over."""
+
+    title: str
+    agent: str = ""
+    handover: str = ""
+    deliverable: str = ""
+
+
+@dataclass
+class Truth:
+    """A planted workflow as it really is now; whoever moves it moves this too.
+
+    Attributes:
+        format: which format keeps it.
+        title: its name as planted.
+        current: the number of the current phase, from 1.
+        agents: the names of agents in flight, by id; `died` are those that ended without a word.
+        gone: words that were true once.
+        tails: (kind, word) of the ends of values too long for a line.
+        needles: the word by which a planted text is found, where it is not the text itself; empty for one that is
+            no fact.
+        listed: whether the file names all phases; a memory file names the current one.
+    """
+
+    format: str
+    title: str
+    phases: list[Phase]
+    reading: list[str]
+    reminders: list[str]
+    context: dict[str, str]
+    current: int = 1
+    agents: dict[str, str] = field(default_factory=dict)
+    died: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    tails: list[tuple[str, str]] = field(default_factory=list)
+    needles: dict[str, str] = field(default_factory=dict)
+    listed: bool = True
+
+    @property
+    def position(self) -> str:
+        """Where it stands: `3/8`."""
+        return f"{self.current}/{len(self.phases)}"
+
+    @property
+    def left(self) -> int:
+        """How many phases come after the current one."""
+        return len(self.phases) - self.current
+
+    def complete_phase(self, handover: str, deliverable: str = "") -> None:
+        """The current phase was completed."""
+        phase = self.phases[self.current - 1]
+        phase.handover, phase.deliverable = handover, deliverable
+        self.current += 1
+
+    def set(self, key: str, value: str) -> None:
+        """A context variable got another value."""
+        if key in self.context:
+            self.gone.add(self.context[key])
+        self.context[key] = value
+
+    def facts(self) -> tuple[Fact, ...]:
+        """Return what the model must have now."""
+        found = [Fact("workflow", self.title), Fact("number", self.position)]
+        found += [Fact("reading", f"@{entry}") for entry in self.reading]
+        found += [Fact("reminder", text) for text in self.reminders]
+        found += [Fact("context", value) for value in self.context.values()]
+        for number, phase in enumerate(self.phases, 1):
+            if self.listed or number == self.current:
+                found += self._of_phase(phase, number)
+        found += [Fact("agent", name, "running") for name in self.agents.values()]
+        found += [Fact(kind, tail, long=True) for kind, tail in self.tails]
+        found = [replace(fact, needle=self.needles.get(fact.needle, fact.needle)) for fact in found]
+        return tuple(fact for fact in found if fact.needle)
+
+    def _of_phase(self, phase: Phase, number: int) -> list[Fact]:
+        status: Status = "finished" if number < self.current else "current" if number == self.current else "open"
+        kind = {"finished": "finished to-do", "current": "phase", "open": "open to-do"}[status]
+        more = [("deliverable", phase.deliverable), ("hand-over", phase.handover)]
+        return [Fact(kind, phase.title, status), *(Fact(kind, text) for kind, text in more if text)]
+
+    def mentionable(self) -> tuple[Fact, ...]:
+        """Return what the model need not have but may be told, if it is told as it is."""
+        return tuple(Fact("agent", name, "ended") for name in sorted(self.died))
+
+    def words(self) -> frozenset[str]:
+        """Return every word of it, for whoever must have none of them; the bare number is nobody's own."""
+        needles = {fact.needle for fact in self.facts() if fact.kind != "number"}
+        return frozenset(
+            needles | self.died | {self.needles.get(phase.title, phase.title) for phase in self.phases} | self.gone
+        )
+
+
+def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> Truth:
+    """Return a workflow of which a model must know `facts` things once `finished` phases are done and an agent runs.
+
+    Args:
+        format_name: which format keeps it; hybrid phases deliver things beside what they hand over.
+        tokens: where its words come from.
+        facts: how many.
+        finished: how many phases are done before the first compaction.
+    """
+    delivered = min(finished, 1) if format_name == "hybrid" else 0
+    fixed = 3 + 2 * finished + delivered + 1  # workflow, phase, number; done and handed over; delivered; the agent
+    spread = [(facts - fixed + place) // 4 for place in range(4)]
+    reading, reminders, context, left = (max(count, 1) for count in spread)
+    return Truth(
+        format=format_name,
+        title=tokens("title"),
+        phases=[Phase(tokens("step")) for _ in range(finished + 1 + left)],
+        reading=[f"docs/{tokens('read')}.md" for _ in range(reading)],
+        reminders=[tokens("remind") for _ in range(reminders)],
+        context={("turn" if not n else f"key{n}"): tokens("value") for n in range(context)},
+    )

@@ -1,0 +1,204 @@
+"""`holdfast cost` counts what reached the model, to the unit, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import costs, outcomes, paths, spent
+from holdfast.events import EVENTS, model
+from holdfast.merging import merge
+from holdfast.project import Project
+from tests import contract, processes
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.merging import Reply
+    from holdfast.testing import HoldfastProject
+
+SAYS = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise({})\n"
+QUIET = "from holdfast import *\n@hookimpl\ndef on_stop(event): return tell_user('hello')\n"
+PROPERTY = settings(derandomize=True, database=None, deadline=None, max_examples=200)
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    return holdfast_project({})
+
+
+def parts(project: HoldfastProject, *arguments: str) -> dict[tuple[str, str, str], int]:
+    """Return the characters by session, event and handler."""
+    told = holdfast("cost", "--json", *arguments, root=project.root).json
+    assert told["characters"] == sum(each["characters"] for each in told["sessions"])
+    found = {}
+    for session in told["sessions"]:
+        assert session["characters"] == sum(part["characters"] for part in session["parts"])
+        for part in session["parts"]:
+            assert part["tokens"] == -(-part["characters"] // 4)
+            found[session["session"], part["event"], part["handler"]] = part["characters"]
+    return found
+
+
+def to_the_model(event: str, reply: Reply) -> int:
+    """Count, independently of the code, what of a reply the client puts before a model."""
+    if reply.exit_code == 2:
+        return contract.units(reply.stderr)
+    if not reply.stdout.startswith("{"):
+        return contract.units(reply.stdout) if event == "PreCompact" else 0
+    said = json.loads(reply.stdout)
+    specific = said.get("hookSpecificOutput", {})
+    texts = [specific.get("additionalContext", ""), specific.get("initialUserMessage", "")]
+    if specific.get("permissionDecision") == "deny" and event == "PreToolUse":
+        texts.append(specific["permissionDecisionReason"])
+    if specific.get("decision", {}).get("behavior") == "deny":
+        texts.append(specific["decision"]["message"])
+    if said.get("decision") == "block" and event in (
+        *("PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"),
+    ):
+        texts.append(said["reason"])
+    output = specific.get("updatedToolOutput", "")
+    texts.append(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+    return sum(map(contract.units, texts))
+
+
+words = st.text(st.characters(codec="utf-8") | st.sampled_from("😀\n{"), min_size=1, max_size=400).filter(str.strip)
+made = {
+    "advise": st.builds(outcomes.advise, words, priority=st.integers(-1, 1), must_keep=st.booleans()),
+    "force_turn": st.builds(outcomes.force_turn, words),
+    "instruct_summary": st.builds(outcomes.instruct_summary, words),
+    "deny": st.builds(outcomes.deny, words),
+    "ask": st.builds(outcomes.ask, words),
+    "allow": st.builds(outcomes.allow, words),
+    "block": st.builds(outcomes.block, words),
+    "stop": st.builds(outcomes.stop, words),
+    "tell_user": st.builds(outcomes.tell_user, words),
+    "change_output": st.builds(outcomes.change_output, words | st.lists(words, min_size=1)),
+    "initial_message": st.builds(outcomes.initial_message, words),
+}
+
+
+@given(st.sampled_from(sorted(EVENTS)), st.data())
+@PROPERTY
+def test_the_shares_are_what_reaches_the_model_to_the_unit(event: str, data: st.DataObject) -> None:
+    """Of every event, whatever is said together: separators, notes and what is cut are somebody's too."""
+    kinds = [kind for kind in made if kind in model(event).accepts]
+    said = data.draw(st.lists(st.sampled_from(kinds).flatmap(made.__getitem__), max_size=6)) if kinds else []
+    reply = merge(event, said)
+    assert sum(reply.shares.values()) == to_the_model(event, reply)
+    assert set(reply.shares) <= set(range(len(said)))
+
+
+def test_what_is_cut_is_counted_as_it_stands() -> None:
+    """Two handlers' advice over the client's limit: each has what is left of it."""
+    said = [outcomes.advise("\n".join(["a" * 99] * 90)), outcomes.advise("\n".join(["b" * 99] * 90), must_keep=True)]
+    reply = merge("SessionStart", said)
+    text = json.loads(reply.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert sum(reply.shares.values()) == contract.units(text)
+    assert reply.shares[1] == 90 * 100 - 1 + 2
+    assert costs.of(reply, ["shipped/one.py: f", "user/two.py: g"]) == {
+        "shipped/one": reply.shares[0],
+        "user/two": reply.shares[1],
+    }
+
+
+def test_guidance_the_summarys_instruction_and_a_handlers_advice_are_counted(project: HoldfastProject) -> None:
+    """By session, event and handler, in the client's own characters."""
+    project.write(
+        {
+            ".claude/handlers/guard.py": "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event):\n"
+            "    return [advise('😀 careful'), tell_user('not counted')]\n"
+        }
+    )
+    project.trust()
+    holdfast("start", "Alpha", "--phase", "One", root=project.root, session=ME)
+    said = project.fire("PreCompact", "PreCompact-auto", session_id=ME).stdout
+    given = project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
+    for session in (ME, OTHER, OTHER):
+        project.fire("PreToolUse", "PreToolUse-Bash", session_id=session)
+    assert said and given
+
+    assert parts(project) == {
+        (ME, "PreCompact", "shipped/save_workflow"): contract.units(said),
+        (ME, "SessionStart", "shipped/restore_workflow"): contract.units(given),
+        (ME, "PreToolUse", "project/guard"): 10,
+        (OTHER, "PreToolUse", "project/guard"): 20,
+    }
+    text = holdfast("cost", "--session", "2222", root=project.root).out
+    assert f"Session {OTHER}: 20 characters, about 5 tokens" in text
+    assert "project/guard  20 characters, about 5 tokens, 2 times" in text
+    assert "characters / 4, rounded up" in text
+    assert ME not in text
+    assert parts(project, "--since", "2100-01-01") == {}
+
+
+def test_silence_costs_nothing_and_opens_no_ledger(project: HoldfastProject) -> None:
+    """0 where nothing was owed; what the user alone is told is nothing of the model's."""
+    project.write({".claude/handlers/say.py": QUIET})
+    project.trust()
+    (paths.config_dir()).mkdir(parents=True, exist_ok=True)
+    paths.user_config().write_text('[handlers]\noff = ["track_agents"]\n', "utf-8")
+    assert project.fire("Stop", "Stop", session_id=ME).stdout
+    assert not Project.open(project.root).ledger_file.exists()
+    assert "All of it: 0 characters, about 0 tokens." in holdfast("cost", root=project.root).out
+    assert parts(project) == {}
+
+
+def test_what_a_subagent_gets_is_told_apart(project: HoldfastProject) -> None:
+    """It is another context than the session's."""
+    project.write({".claude/handlers/a.py": SAYS.format("'x' * 8")})
+    project.trust()
+    project.fire("PreToolUse", "PreToolUse-Bash", session_id=ME)
+    project.fire("PreToolUse", "PreToolUse-Bash-in-subagent", session_id=ME)
+    (session,) = holdfast("cost", "--json", root=project.root).json["sessions"]
+    assert sorted((part["agent"], part["characters"]) for part in session["parts"]) == [(False, 8), (True, 8)]
+    assert "PreToolUse (of a subagent)" in holdfast("cost", root=project.root).out
+
+
+def test_the_oldest_rows_go(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table does not grow for ever."""
+    monkeypatch.setattr(spent, "KEPT", 5)
+    monkeypatch.setattr(spent, "_OFTEN", "")
+    there = Project.open(project.root)
+    for minute in range(10):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{minute:02}:00Z")
+        spent.note(there, ME, "Stop", {"shipped/x": minute}, agent=False)
+    (cost,) = spent.totals(there)
+    assert (cost.units, cost.replies) == (5 + 6 + 7 + 8 + 9, 5)
+    there.close()
+
+
+def fire(place: processes.Place, **changes: Any) -> processes.Ended:
+    return place.fire(place.payload("PreToolUse-Bash", **changes))
+
+
+def test_the_real_entrypoint_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the reply is written, also where the ledger is locked for long: then the client is not kept waiting."""
+    place = processes.make(tmp_path)
+    place.user_handler(
+        "says", "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise('x' * 12)\n"
+    )
+    for name, value in place.environ().items():
+        if name.startswith("XDG_"):
+            monkeypatch.setenv(name, value)
+    assert fire(place).advice == "x" * 12
+    there = Project.open(place.root)
+    assert [(cost.handler, cost.units) for cost in spent.totals(there)] == [("user/says", 12)]
+    with there.ledger.transaction():
+        assert fire(place).advice == "x" * 12
+    there.close()
+
+
+def test_an_event_that_says_nothing_leaves_no_ledger(tmp_path: Path) -> None:
+    """Through the real entrypoint."""
+    place = processes.make(tmp_path)
+    place.user_handler("silent", "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return None\n")
+    assert fire(place).stdout == ""
+    assert not list((place.home / ".local" / "state" / "holdfast").glob("projects/*"))

@@ -1,0 +1,379 @@
+"""`holdfast forget` leaves no word behind in any file of Holdfast's, and nothing else goes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+
+from holdfast import faults, log, paths
+from holdfast.checks import ledger as ledger_check
+from holdfast.project import Project
+from holdfast.survival import archive, forgetting, generations, owners, recordings, seals, sessions
+from holdfast.workflow import formats
+from tests.commandline import holdfast
+from tests.handmade import HERE, ME, OTHER
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from holdfast.testing import HoldfastProject
+
+NUMBERS = ("one", "two")
+
+
+def canary(kind: str, whose: str) -> str:
+    """A word that stands nowhere by chance, with a letter that JSON, the log and files each write their own way."""
+    return f"Zeisig{kind}ü{whose}"
+
+
+KINDS = ("Title", "Phase", "Reminder", "Value", "Note", "Words", "Prompt", "Summary", "Recorded", "Logged", "Task")
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> HoldfastProject:
+    """A project in which everything is recorded."""
+    made = holdfast_project({})
+    paths.ensure_private(paths.config_dir())
+    paths.user_config().write_text('[handlers]\non = ["record_events"]\n', "utf-8")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T09:00:00Z")
+    return made
+
+
+def plant(project: HoldfastProject, whose: str, session: str) -> None:
+    """Let a session do everything that leaves a word somewhere, each word telling whose it is."""
+    word = {kind: canary(kind, whose) for kind in KINDS}
+    known = {"session_id": session, "transcript_path": f"/nowhere/{canary('Transcript', whose)}.jsonl"}
+    project.fire("SessionStart", "SessionStart-startup-tui", **known)
+    many = [item for number in range(300) for item in ("--remind", f"{word['Reminder']} number {number}")]
+    holdfast(
+        *("start", word["Title"], "--phase", word["Phase"], "--phase", "Last", "--set", f"key={word['Value']}", *many),
+        root=project.root,
+        session=session,
+    )
+    holdfast("done", "--note", word["Note"], root=project.root, session=session)
+    agent = Agent(project, "Look", "builder", word["Prompt"], number=len(whose) + ord(whose[0]), session=session)
+    agent.about_to(session_id=session)
+    agent.returned(word["Words"], session_id=session)
+    project.fire(
+        "PostToolUse",
+        "PostToolUse-TaskCreate",
+        session_id=session,
+        tool_response={"task": {"id": "1", "subject": word["Task"]}},
+    )
+    project.fire("PreCompact", "PreCompact-auto", **known)
+    project.fire("SubagentStop", "SubagentStop-compaction", session_id=session, last_assistant_message=word["Summary"])
+    project.fire("SessionStart", "SessionStart-compact", **known)
+    project.fire("SubagentStop", "SubagentStop-compaction", session_id=session, last_assistant_message=word["Summary"])
+    project.fire("UserPromptSubmit", **known, prompt=word["Recorded"])
+    log.set_project(project.root)
+    log.write("warning", f"{word['Logged']} {word['Title']}", session=session)
+
+
+def files(project: HoldfastProject) -> Iterator[Path]:
+    """Yield every file below Holdfast's state folder and the project."""
+    for root in (paths.state_dir(), project.root):
+        yield from (path for path in sorted(root.rglob("*")) if path.is_file())
+
+
+def spellings(word: str) -> set[bytes]:
+    """Return the ways in which a word can stand in a file."""
+    escaped = json.dumps(word)[1:-1]
+    forms = {word, escaped, json.dumps(escaped)[1:-1], word.encode("unicode_escape").decode(), word.casefold()}
+    return {form.encode(codec) for form in forms for codec in ("utf-8", "utf-16-le", "utf-16-be", "latin-1")}
+
+
+def found(project: HoldfastProject, whose: str, *, but: tuple[str, ...] = ()) -> dict[str, set[str]]:
+    """Return where words of somebody stand, by kind; not in the user's own files, nor of kinds that are left out."""
+    where: dict[str, set[str]] = {}
+    for path in files(project):
+        if path.is_relative_to(project.root / "untracked"):
+            continue
+        data = path.read_bytes()
+        for kind in (*KINDS, "Transcript"):
+            if kind not in but and any(form in data for form in spellings(canary(kind, whose))):
+                where.setdefault(kind, set()).add(path.name)
+    return where
+
+
+def table_counts(project: HoldfastProject) -> dict[str, int]:
+    there = Project.open(project.root)
+    counts = {
+        name: there.ledger.rows(f"SELECT COUNT(*) AS n FROM {name}")[0]["n"]
+        for name, columns in there.ledger.tables().items()
+        if "project" in columns
+    }
+    there.close()
+    return counts
+
+
+@pytest.fixture
+def planted(project: HoldfastProject) -> HoldfastProject:
+    """Two sessions with a workflow each; every kind of word stands somewhere."""
+    for whose, session in zip(NUMBERS, (ME, OTHER), strict=True):
+        plant(project, whose, session)
+    for whose in NUMBERS:
+        assert set(found(project, whose)) == {*KINDS, "Transcript"}
+    return project
+
+
+def test_everything_is_gone_byte_by_byte(planted: HoldfastProject) -> None:
+    """No word of anybody in the ledger, its log file, recordings, sidecars or Holdfast's log; state files stay."""
+    states = {path: path.read_bytes() for path in planted.root.glob("untracked/*/*/*")}
+    assert len(states) == 2
+    said = holdfast("forget", "--everything", "--yes", root=planted.root)
+
+    assert {whose: found(planted, whose) for whose in NUMBERS} == {"one": {}, "two": {}}
+    assert set(table_counts(planted).values()) == {0}
+    assert {path: path.read_bytes() for path in planted.root.glob("untracked/*/*/*")} == states
+    assert all(str(path) in said.out for path in states)
+    assert not paths.sidecar_dir(planted.root).exists()
+    assert not recordings.folder(Project.open(planted.root)).exists()
+    assert str(planted.root) not in paths.log_file().with_name("holdfast.log.1").read_text("utf-8")
+    assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=planted.root).out
+
+
+def test_a_session_goes_and_the_other_stays_whole(planted: HoldfastProject) -> None:
+    """Its words and its id are gone, but for what is its workflow's; of the other session not a row is missing."""
+    counts = table_counts(planted)
+    holdfast("forget", "--session", ME[:8], "--yes", root=planted.root)
+
+    # What the file of the workflow held belongs to the workflow.
+    of_workflow = {"Title", "Phase", "Reminder", "Value", "Note"}
+    assert set(found(planted, "one")) <= of_workflow
+    assert not [path for path in files(planted) if ME.encode() in path.read_bytes()]
+    assert set(found(planted, "two")) == {*KINDS, "Transcript"}
+    there = Project.open(planted.root)
+    for name, columns in there.ledger.tables().items():
+        if "session" in columns:
+            rows = there.ledger.rows(f"SELECT session FROM {name}")
+            assert {row["session"] for row in rows} <= {OTHER}, name
+            assert len(rows) >= counts[name] // 2, name
+    assert {row["id"] for row in sessions.all_of(there)} == {OTHER}
+    there.close()
+
+
+def test_a_workflow_goes_and_the_other_stays_whole(planted: HoldfastProject) -> None:
+    """Its contents, guidance, agents' words and the lines that name it; recorded prompts name no workflow."""
+    holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=planted.root)
+
+    left = found(planted, "one")
+    assert set(left) <= {"Recorded", "Transcript", "Prompt", "Words", "Task", "Summary", "Note"}
+    assert {name for names in left.values() for name in names} <= {
+        f"{ME}.jsonl",
+        Project.open(planted.root).ledger_file.name,
+    }
+    assert set(found(planted, "two")) == {*KINDS, "Transcript"}
+    there = Project.open(planted.root)
+    one, two = (
+        next(each for each in formats.all_found(there).workflows if each.title == canary("Title", whose))
+        for whose in NUMBERS
+    )
+    assert (owners.owner(there, one), owners.owner(there, two)) == (None, OTHER)
+    assert generations.all(there, one.path) == []
+    assert len(generations.all(there, two.path)) == 2
+    assert [each.title for seal in seals.recent(there, 10) for each in seal.workflows] == [two.title]
+    there.close()
+
+
+def test_an_archived_workflow_goes_too(project: HoldfastProject) -> None:
+    """Its file is gone already: then no word is left at all."""
+    plant(project, "one", ME)
+    holdfast("done", "--all", canary("Title", "one"), root=project.root)
+    there = Project.open(project.root)
+    assert len(archive.kept(there)) == 1
+    there.close()
+    holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
+    holdfast("forget", "--session", ME, "--yes", root=project.root)
+    assert found(project, "one") == {}
+
+
+def test_of_two_hybrid_workflows_in_one_file_only_the_one_that_is_named_goes(project: HoldfastProject) -> None:
+    """They share the path and their generations' numbers, and the file beside it."""
+    for whose in NUMBERS:
+        title, remind = canary("Title", whose), canary("Reminder", whose)
+        arguments = ("--format", "hybrid", "--phase", canary("Phase", whose), "--remind", remind, "--replace")
+        holdfast("start", title, *arguments, root=project.root)
+    holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
+
+    assert found(project, "one") == {}
+    there = Project.open(project.root)
+    kept = [
+        generations.content(there, row["id"]) or b""
+        for row in generations.all(there, project.root / ".claude/state/workflow.json")
+    ]
+    there.close()
+    assert [json.loads(content)["task"] for content in kept] == [canary("Title", "two")]
+
+
+@pytest.mark.parametrize("side", ["--since", "--before"])
+def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, side: str) -> None:
+    """What changed last in it, everywhere; what changed last outside stays."""
+    plant(project, "one", ME)
+    for path in paths.sidecar_dir(project.root).glob("*.md"):
+        os.utime(path, (1772355600, 1772355600))  # 2026-03-01 09:00 UTC
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-02T09:00:00Z")
+    plant(project, "two", OTHER)
+    gone, stays = ("two", "one") if side == "--since" else ("one", "two")
+    holdfast("forget", side, "2026-03-02T00:00", "--yes", root=project.root)
+
+    # The second day's session was told in a line that the first one's workflow is there.
+    assert found(project, gone, but=("Title",) if side == "--before" else ()) == {}
+    assert set(found(project, stays)) == {*KINDS, "Transcript"}
+
+
+def test_a_dry_run_says_it_and_changes_nothing(planted: HoldfastProject) -> None:
+    """What it counts is what goes."""
+    before = {path: path.read_bytes() for path in files(planted)}
+    counts = table_counts(planted)
+    said = holdfast("forget", "--everything", "--dry-run", root=planted.root)
+
+    after = {path: path.read_bytes() for path in files(planted) if not path.name.endswith(("-wal", "-shm"))}
+    assert after == {path: data for path, data in before.items() if not path.name.endswith(("-wal", "-shm"))}
+    assert table_counts(planted) == counts
+    assert f"rows of the ledger: {sum(counts.values())} (" in said.out
+    assert all(f"{count} of {name}" in said.out for name, count in counts.items() if count)
+
+
+def test_it_asks_first(planted: HoldfastProject) -> None:
+    """Anything but yes leaves all as it is."""
+    counts = table_counts(planted)
+    for answer in ("n\n", ""):
+        with mock.patch.object(sys, "stdin", io.StringIO(answer)):
+            holdfast("forget", "--everything", root=planted.root, code=1)
+        assert table_counts(planted) == counts
+    with mock.patch.object(sys, "stdin", io.StringIO("y\n")):
+        assert "Forgotten." in holdfast("forget", "--everything", root=planted.root).out
+    assert found(planted, "one") == {}
+
+
+@pytest.mark.parametrize("arguments", [(), ("--everything", "--session", ME), ("--workflow", "x", "--since", "2h")])
+def test_exactly_one_thing_is_forgotten_at_a_time(project: HoldfastProject, arguments: tuple[str, ...]) -> None:
+    """A guess would be the wrong one."""
+    assert "say what to forget" in holdfast("forget", *arguments, "--yes", root=project.root, code=2).err
+
+
+def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
+    """A table that somebody adds has a project, and a session, a workflow, a file or a moment by which it goes."""
+    for name, columns in ledger_check._wanted().items():
+        assert "project" in columns, name
+        moments = [each for each in columns if each in forgetting.MOMENTS or each.endswith("_at")]
+        assert moments or "session" in columns, name
+        assert {"session", "workflow", "path", "name", "id"} & set(columns), name
+        unknown = {each for each in columns if "session" in each} - set(forgetting.SESSIONS)
+        assert unknown == set(), name
+
+
+def test_other_projects_stay(project: HoldfastProject, tmp_path: Path) -> None:
+    """The log is shared; of another project no line goes."""
+    plant(project, "one", ME)
+    log.set_project(tmp_path)
+    log.write("warning", "of another project")
+    log.set_project(project.root)
+    holdfast("forget", "--everything", "--yes", root=project.root)
+    whole = "".join(path.read_text("utf-8") for path in paths.log_file().parent.iterdir())
+    assert "of another project" in whole
+    assert not [line for line in whole.splitlines() if log.concerns(line, project.root)]
+
+
+def test_lines_that_come_meanwhile_are_not_lost(project: HoldfastProject) -> None:
+    """Processes that write to the log go on, in order."""
+    log.set_project(project.root)
+    for number in range(3):
+        log.write("warning", f"kept {number}")
+    log.write("warning", "to go")
+    assert log.forget(lambda line: "to go" in line) == 1
+    log.write("warning", "kept 3")
+    assert [line.split()[3] for line in log.tail(10)] == ["0", "1", "2", "3"]
+    assert log.forget(lambda line: "to go" in line) == 0
+    assert not [path for path in paths.log_file().parent.iterdir() if path.name.endswith((".forgetting", ".kept"))]
+
+
+def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's read of the ledger keeps the words in its write-ahead log: then it is not called done."""
+    from holdfast.state import ledger
+
+    monkeypatch.setattr(ledger, "_PATIENCE", 0.2)
+    with closing(sqlite3.connect(Project.open(planted.root).ledger_file)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT COUNT(*) FROM sessions").fetchone()
+        said = holdfast("forget", "--everything", "--yes", root=planted.root, code=1)
+        assert "run this again when no session is busy" in said.err
+    holdfast("forget", "--everything", "--yes", root=planted.root)
+    holdfast("status", root=planted.root)
+    assert found(planted, "one") == {}
+
+
+def test_a_ledger_that_cannot_be_used_is_not_called_forgotten(planted: HoldfastProject) -> None:
+    """Nothing is claimed that did not happen."""
+    file = Project.open(planted.root).ledger_file
+    for beside in file.parent.glob(f"{file.name}-*"):
+        beside.unlink()
+    file.write_bytes(b"no database" * 100)
+    said = holdfast("forget", "--session", ME, "--yes", root=planted.root, code=1)
+    assert "nothing was forgotten" in said.err
+    assert (recordings.folder(Project.open(planted.root)) / f"{ME}.jsonl").exists()
+
+
+def test_a_damaged_ledger_that_was_set_aside_goes_too(planted: HoldfastProject) -> None:
+    """Nobody can take a part out of it, and nothing reads it."""
+    file = Project.open(planted.root).ledger_file
+    aside = file.with_name(f"{file.name}.corrupt-20260301_090000")
+    aside.write_text(canary("Title", "one"), "utf-8")
+    holdfast("forget", "--session", ME, "--yes", root=planted.root)
+    assert not aside.exists()
+
+
+def test_faults_of_the_projects_handlers_go_with_everything(project: HoldfastProject) -> None:
+    """Others' stay."""
+    state = {"digest": "d", "event": "Stop", "fault": "raised", "at": "2026-03-01T09:00:00.000000Z", "count": 1}
+    own, user = str(paths.project_handlers(project.root) / "a.py"), str(paths.user_handlers() / "b.py")
+    paths.ensure_private(paths.state_dir())
+    (paths.state_dir() / "faults.json").write_text(json.dumps({own: state, user: state}), "utf-8")
+    plant(project, "one", ME)
+    holdfast("forget", "--everything", "--yes", root=project.root)
+    assert set(json.loads((paths.state_dir() / "faults.json").read_bytes())) == {user}
+    assert faults.within(project.root) == {}
+
+
+def test_worktrees_of_one_project_are_forgotten_together(
+    holdfast_project: Callable[..., HoldfastProject], project: HoldfastProject, tmp_path: Path
+) -> None:
+    """They share the ledger; each has sidecars of its own."""
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(project.root)]
+    for words in (
+        ["init", "-q"],
+        ["commit", "-q", "--allow-empty", "-m", "x"],
+        ["worktree", "add", "-q", str(tmp_path / "other")],
+    ):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    from holdfast.testing import HoldfastProject as Made
+
+    (tmp_path / "other" / ".claude").mkdir()
+    other = Made(tmp_path / "other")
+    plant(other, "two", OTHER)
+    assert set(found(other, "two")) == {*KINDS, "Transcript"}
+    holdfast("forget", "--everything", "--yes", root=project.root)
+    assert found(other, "two") == {}
+
+
+def test_what_a_process_reads_of_the_disk(planted: HoldfastProject) -> None:
+    """As a user runs it, in a process of its own, with a session's process holding the ledger open."""
+    there = Project.open(planted.root)
+    assert sessions.known(there, ME)  # open, not reading
+    environ: dict[str, Any] = os.environ | {"PYTHONPATH": str(HERE / "src"), "HOLDFAST_PROJECT_DIR": str(planted.root)}
+    command = [sys.executable, "-m", "holdfast", "forget", "--everything", "--yes"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {whose: found(planted, whose) for whose in NUMBERS} == {"one": {}, "two": {}}
+    there.close()

@@ -1,0 +1,321 @@
+"""`holdfast log` shows, compares and puts back what a workflow's file held."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import archive, generations, history, owners
+from holdfast.workflow import formats
+from tests.commandline import holdfast
+from tests.handmade import HERE, ME, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.testing import HoldfastProject
+
+HYBRID, VIEW = ".claude/state/workflow.json", ".claude/workflow_state_system.md"
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    return holdfast_project({})
+
+
+@pytest.fixture
+def hybrid(project: HoldfastProject) -> Path:
+    """A hybrid workflow of which three contents were kept; returns its file."""
+    phases = ("--phase", "Build it @builder", "--phase", "Test it @tester")
+    holdfast("start", "Calculator", "--format", "hybrid", *phases, root=project.root)
+    holdfast("next", root=project.root)
+    holdfast("done", "--note", "handed over", root=project.root)
+    return project.root / HYBRID
+
+
+def kept(project: HoldfastProject, path: Path) -> dict[int, bytes]:
+    """Return the generations of a file by number."""
+    there = Project.open(project.root)
+    rows = {row["number"]: generations.content(there, row["id"]) or b"" for row in generations.all(there, path)}
+    there.close()
+    return rows
+
+
+def snapshot(root: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def rows(project: HoldfastProject) -> dict[str, list[dict[str, object]]]:
+    """Return all that the ledger has."""
+    there = Project.open(project.root)
+    found = {name: there.ledger.rows(f"SELECT * FROM {name}") for name in there.ledger.tables()}
+    there.close()
+    return found
+
+
+def run(project: HoldfastProject, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command as a process, its output a pipe."""
+    environ = os.environ | {"PYTHONPATH": f"{HERE / 'src'}", "HOLDFAST_PROJECT_DIR": str(project.root)}
+    return subprocess.run(
+        [sys.executable, "-m", "holdfast", "log", *arguments], env=environ, capture_output=True, timeout=60, check=False
+    )
+
+
+def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProject, hybrid: Path) -> None:
+    """Whatever bytes it has: CRLF, no last line break, other scripts, escapes of a terminal."""
+    data = json.loads(hybrid.read_bytes()) | {"task": "Rechner \x1b[31m é 😀"}
+    odd = json.dumps(data, ensure_ascii=False, indent=1).replace("\n", "\r\n").encode()
+    hybrid.write_bytes(odd)
+    there = Project.open(project.root)
+    generations.keep(there, hybrid, odd, why="odd")
+    there.close()
+    number = max(kept(project, hybrid))
+
+    done = run(project, "show", str(number))
+
+    assert (done.returncode, done.stdout) == (0, odd)
+    assert run(project, "show", "1", "--of", HYBRID).stdout == kept(project, hybrid)[1]
+    assert run(project, "show", "now").stdout == odd
+
+
+def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: HoldfastProject, hybrid: Path) -> None:
+    """Numbers are the file's own; what is no number is no generation."""
+    for wrong in ("0", "99", "x", "²", "-1"):
+        said = holdfast("log", "show", "--", wrong, root=project.root, code=1)
+        assert f"no generation {wrong} of {HYBRID}; there are 1 to 3" in said.err
+    assert (
+        "no workflow is named 'nothing'"
+        in holdfast("log", "show", "1", "--of", "nothing", root=project.root, code=1).err
+    )
+
+
+def test_diff_is_a_unified_diff(project: HoldfastProject, hybrid: Path) -> None:
+    """Between two generations, or with what the file holds now; nothing where they are the same."""
+    said = holdfast("log", "diff", "1", "2", root=project.root).out.splitlines()
+    assert said[0].startswith(f"--- {HYBRID} generation 1, 20")
+    assert said[1].startswith(f"+++ {HYBRID} generation 2, 20")
+    assert '-  "status": "pending",' in said and '+  "status": "active",' in said
+    assert holdfast("log", "diff", "3", "now", root=project.root).out == ""
+    hybrid.write_text(hybrid.read_text("utf-8").replace("Calculator", "Abacus").rstrip("\n"), "utf-8")
+    said = holdfast("log", "diff", "3", "now", root=project.root).out.splitlines()
+    assert '-  "task": "Calculator",' in said and '+  "task": "Abacus",' in said
+    assert said[-1] == "\\ No newline at end of file"
+    turned = holdfast("log", "diff", "now", "3", root=project.root).out.splitlines()
+    assert '+  "task": "Calculator",' in turned
+
+
+def test_a_diff_can_be_applied(project: HoldfastProject, hybrid: Path, tmp_path: Path) -> None:
+    """What it prints to a pipe turns one content into the other."""
+    folder = tmp_path / "apart"
+    folder.mkdir()
+    (folder / "file").write_bytes(kept(project, hybrid)[1])
+    text = run(project, "diff", "1", "3").stdout.decode().splitlines(keepends=True)
+    (folder / "diff").write_text("--- a/file\n+++ b/file\n" + "".join(text[2:]), "utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    subprocess.run(["git", "apply", "diff"], cwd=folder, check=True)
+    assert (folder / "file").read_bytes() == kept(project, hybrid)[3]
+
+
+def test_restore_puts_a_generation_back_and_keeps_what_was_there(project: HoldfastProject, hybrid: Path) -> None:
+    """Byte for byte; the present content, edited by hand and never kept, is a generation first; the view follows."""
+    before = kept(project, hybrid)
+    edited = hybrid.read_bytes().replace(b"handed over", b"handed over by hand")
+    hybrid.write_bytes(edited)
+
+    said = holdfast("log", "restore", "2", root=project.root)
+
+    assert "phase 1/2 (active) again, as in generation 2" in said.out
+    assert hybrid.read_bytes() == before[2]
+    assert kept(project, hybrid) == before | {4: edited, 5: before[2]}
+    assert "Current Phase: Build it" in (project.root / VIEW).read_text("utf-8")
+    assert "- [ ] Phase 0: Build it" in (project.root / VIEW).read_text("utf-8")
+    there = Project.open(project.root)
+    (workflow,) = formats.all_found(there).workflows
+    seen = history.of(there, workflow).phases
+    there.close()
+    assert (seen["phase_0"].attempts, seen["phase_0"].ended_at) == (2, None)
+    assert holdfast("log", "restore", "4", root=project.root).code == 0
+    assert hybrid.read_bytes() == edited
+
+
+def test_restoring_what_is_there_changes_nothing(project: HoldfastProject, hybrid: Path) -> None:
+    """No file, no generation, no row."""
+    files, known = snapshot(project.root), rows(project)
+    said = holdfast("log", "restore", "3", root=project.root)
+    assert "holds generation 3 already; nothing was changed" in said.out
+    assert (snapshot(project.root), rows(project)) == (files, known)
+
+
+def test_a_completed_hybrid_workflow_comes_back_out_of_the_archive(project: HoldfastProject, hybrid: Path) -> None:
+    """It goes on where it was; completed again, it is archived again, once."""
+    holdfast("done", root=project.root)
+    there = Project.open(project.root)
+    assert [each.workflow.title for each in archive.kept(there)] == ["Calculator"]
+    there.close()
+
+    holdfast("log", "restore", "3", "--of", "Calculator", root=project.root)
+
+    there = Project.open(project.root)
+    (workflow,) = formats.all_found(there).workflows
+    assert (workflow.finished, workflow.position, archive.kept(there)) == (False, "2/2", [])
+    there.close()
+    assert "- [x] Phase 0" in (project.root / VIEW).read_text("utf-8")
+    holdfast("done", root=project.root)
+    assert "Calculator" in holdfast("list", "--archive", root=project.root).out
+
+
+def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> None:
+    """A completed one of the compaction format: its file was removed, its generations and its tombstone stay."""
+    project.write({"CLAUDE.local.md": "# Workflow State\n\nWorkflow: Release\nPhase: 1/2 - Plan\n"})
+    project.fire("PreCompact", "PreCompact-manual", session_id=ME)
+    there = Project.open(project.root)
+    (workflow,) = formats.all_found(there).workflows
+    there.close()
+    whole = workflow.path.read_bytes()
+    holdfast("done", "--all", workflow.id, root=project.root)
+    assert not workflow.path.parent.exists()
+    first = min(kept(project, workflow.path))
+
+    holdfast("log", "restore", str(first), "--of", "Release", root=project.root)
+
+    assert workflow.path.read_bytes() == whole
+    there = Project.open(project.root)
+    assert archive.kept(there) == []
+    there.close()
+    project.fire("PreCompact", "PreCompact-manual", session_id=ME)
+    assert workflow.path.read_bytes() == whole  # an unchanged memory file moves it nowhere
+
+
+def test_another_workflow_in_its_place_gives_way_only_when_asked(project: HoldfastProject, hybrid: Path) -> None:
+    """Then it stays in the archive, and its content among the generations."""
+    calculator = kept(project, hybrid)
+    holdfast("start", "Abacus", "--format", "hybrid", "--phase", "Beads", "--replace", root=project.root)
+    abacus = hybrid.read_bytes()
+    files = snapshot(project.root)
+
+    said = holdfast("log", "restore", "2", root=project.root, code=1)
+
+    assert '"Abacus", which is pending at phase 0/1; complete it first, or give --replace' in said.err
+    assert snapshot(project.root) == files
+    holdfast("log", "restore", "2", "--replace", root=project.root)
+    assert hybrid.read_bytes() == calculator[2]
+    assert "Abacus" in holdfast("list", "--archive", root=project.root).out
+    assert abacus in kept(project, hybrid).values()
+
+
+def test_a_file_of_another_tool_is_left_alone(project: HoldfastProject, hybrid: Path) -> None:
+    """JSON of another schema, or another kind of JSON, is never overwritten."""
+    for theirs in (b'{"jobs": []}', b"[1, 2]"):
+        hybrid.write_bytes(theirs)
+        said = holdfast("log", "restore", "1", "--of", HYBRID, root=project.root, code=1)
+        assert HYBRID in said.err
+        assert hybrid.read_bytes() == theirs
+
+
+def test_a_broken_file_is_kept_beside_and_then_put_right(project: HoldfastProject, hybrid: Path) -> None:
+    """What it held is no content to recover from, so it is no generation."""
+    hybrid.write_bytes(b'{"id": "wf_')
+    os.utime(hybrid, (1, 1))
+    before = kept(project, hybrid)
+
+    said = holdfast("log", "restore", "3", "--of", HYBRID, root=project.root)
+
+    (aside,) = hybrid.parent.glob("*.corrupt-*")
+    assert aside.name in said.out
+    assert aside.read_bytes() == b'{"id": "wf_'
+    assert hybrid.read_bytes() == before[3]
+    assert kept(project, hybrid) == before
+
+
+def test_what_cannot_be_read_is_not_replaced(project: HoldfastProject, hybrid: Path) -> None:
+    """A folder in its place stays a folder."""
+    hybrid.unlink()
+    hybrid.mkdir()
+    said = holdfast("log", "restore", "3", "--of", HYBRID, root=project.root, code=1)
+    assert "is a folder" in said.err
+    assert hybrid.is_dir()
+
+
+def test_no_link_is_followed(project: HoldfastProject, hybrid: Path, tmp_path: Path) -> None:
+    """A state file that became a link out of the project is not written through."""
+    outside = tmp_path / "outside.json"
+    outside.write_bytes(hybrid.read_bytes())
+    hybrid.unlink()
+    hybrid.symlink_to(outside)
+    said = holdfast("log", "restore", "1", "--of", HYBRID, root=project.root, code=1)
+    assert "symbolic link" in said.err
+    assert outside.read_bytes() == kept(project, hybrid)[3]
+
+
+def test_what_a_file_beside_holds_is_no_workflow(project: HoldfastProject) -> None:
+    """The extras of a hybrid workflow can be seen, and are put back by hand."""
+    holdfast("start", "A", "--format", "hybrid", "--phase", "B", "--remind", "Be kind", root=project.root)
+    extra = ".claude/state/workflow.extra.json"
+    assert b"Be kind" in run(project, "show", "1", "--of", extra).stdout
+    assert "is no workflow's state" in holdfast("log", "restore", "1", "--of", extra, root=project.root, code=1).err
+
+
+def test_a_write_that_comes_between_is_not_lost(
+    project: HoldfastProject, hybrid: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody saves the file while it is put back: what they saved is a generation then."""
+    from holdfast.state import atomic
+
+    saved = hybrid.read_bytes().replace(b"handed over", b"saved meanwhile")
+    replace = atomic.replace
+    times: list[int] = []
+
+    def between(path: Path, data: bytes, expected: bytes | None, *, mode: int = 0o644) -> float:
+        if path == hybrid and not times:
+            times.append(1)
+            path.write_bytes(saved)
+        return replace(path, data, expected, mode=mode)
+
+    monkeypatch.setattr(atomic, "replace", between)
+    holdfast("log", "restore", "1", root=project.root)
+
+    assert times
+    assert saved in kept(project, hybrid).values()
+    assert hybrid.read_bytes() == kept(project, hybrid)[1]
+
+
+def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -> None:
+    """Newest first, in lines; the beginning of a session's id will do, an unknown one or two are named."""
+    there = Project.open(project.root)
+    (workflow,) = formats.all_found(there).workflows
+    there.close()
+    for session in (ME, OTHER, ME.replace("1111-4", "1112-4")):
+        project.fire("SessionStart", "SessionStart-startup-tui", session_id=session)
+    there = Project.open(project.root)
+    owners.own(there, workflow, OTHER)
+    there.close()
+
+    lines = holdfast("log", root=project.root).out.splitlines()
+
+    assert [line[:19] for line in lines] == sorted((line[:19] for line in lines), reverse=True)
+    assert lines[0].endswith('22222222  ownership changed: "Calculator"')
+    assert len(holdfast("log", "--limit", "2", root=project.root).out.splitlines()) == 2
+    assert len(holdfast("log", "--session", "2222", root=project.root).out.splitlines()) == 2
+    assert "several sessions begin with '1111'" in holdfast("log", "--session", "1111", root=project.root, code=1).err
+    assert (
+        "no session of this project begins with '9'" in holdfast("log", "--session", "9", root=project.root, code=1).err
+    )
+    assert "is no time" in holdfast("log", "--since", "yesterday", root=project.root, code=2).err
+    assert holdfast("log", "--since", "2h", root=project.root).out.splitlines() == lines
+    assert holdfast("log", "--since", "2100-01-01", root=project.root).out == ""
+    assert holdfast("log", "--workflow", "Calc", "--json", root=project.root).json[0]["kind"] == "owner"
+
+
+def test_no_control_character_of_a_title_reaches_the_terminal(project: HoldfastProject) -> None:
+    """Titles and agents' words are data."""
+    holdfast("start", "Red \x1b[31m alert\x07", "--phase", "P\x1b]0;x\x07", root=project.root, session=ME)
+    said = holdfast("log", root=project.root).out
+    assert "Red [31m alert" in said
+    assert not {"\x1b", "\x07"} & set(said)

@@ -1,0 +1,87 @@
+"""`holdfast simulate`: its table, its JSON, its exit codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.simulate import playing
+from holdfast.simulate.planting import FORMATS
+from holdfast.simulate.result import Result
+from holdfast.simulate.rows import ROWS
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.simulate.playing import Job
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """Play nothing; return what was to be played. The row `fork` does not hold."""
+    found: list[Job] = []
+
+    def play(job: Job, done: Callable[[Result], None]) -> list[Result]:
+        found.append(job)
+        results = [
+            Result(row, name, 3, {"reminder": (9, 8, 0 if row == "fork" else 1)}, units=900) for row, name in job.parts
+        ]
+        for each in results:
+            done(each)
+        return results
+
+    monkeypatch.setattr(playing, "play", play)
+    return found
+
+
+def test_every_row_is_played_in_every_format_but_those_that_take_long(jobs: list[Job]) -> None:
+    """`--kill` adds them."""
+    holdfast("simulate", code=1)
+    holdfast("simulate", "--kill", code=1)
+    assert {row for row, _ in jobs[0].parts} == {*ROWS} - {"kill -9"}
+    assert jobs[1].parts == [(row, name) for row in ROWS for name in FORMATS]
+    assert (jobs[0].cycles, jobs[0].facts, jobs[0].seed, jobs[0].here) == (10, 29, 0, None)
+
+
+def test_rows_formats_and_numbers_are_chosen(jobs: list[Job], tmp_path: Path) -> None:
+    """Each option reaches the job."""
+    words = ["--cycles", "2", "--facts", "40", "--seed", "7", "--format", "hybrid", "--row", "two sessions"]
+    holdfast("simulate", *words, "--row", "warm", "--here", "--project", str(tmp_path))
+    (job,) = jobs
+    assert job.parts == [("warm", "hybrid"), ("two sessions", "hybrid")]
+    assert (job.cycles, job.facts, job.seed, job.here) == (2, 40, 7, tmp_path.resolve())
+
+
+def test_the_table_says_what_holds_and_what_does_not(jobs: list[Job]) -> None:
+    """A row for each, the kinds of facts, the complaints and a sentence; exit code 1."""
+    said = holdfast("simulate", "--format", "hybrid", "--row", "warm", "--row", "fork", code=1)
+    assert said.err == ""
+    for words in ("warm", "88.9 %", "100 %", "✗", "✓", "reminder", "in the sidecar", "fork (hybrid)"):
+        assert words in said.out
+    assert "94.4 % of 18 facts kept, 0 false, in 2 rows; 1 of them does not hold." in said.out
+    assert "--kill" in said.out
+    assert "100 % of 9 facts kept" in holdfast("simulate", "--format", "hybrid", "--row", "warm").out
+
+
+def test_json_is_for_programs(jobs: list[Job]) -> None:
+    """With the same exit code."""
+    told = holdfast("simulate", "--json", "--row", "fork", code=1).json
+    assert [row["row"] for row in told["rows"]] == ["fork", "fork"]
+    assert told["holds"] is False
+    assert holdfast("simulate", "--json", "--row", "warm").json["holds"] is True
+
+
+def test_a_wrong_call_is_refused() -> None:
+    """Too few facts for every kind to have one, no such row, no such format."""
+    for words in (["--facts", "3"], ["--row", "nothing"], ["--format", "wfs"], ["--cycles", "0"]):
+        holdfast("simulate", *words, code=2)
+
+
+@pytest.mark.timeout(300)
+def test_a_row_is_really_played() -> None:
+    """From the command to the table, with the shipped handlers."""
+    said = holdfast("simulate", "--row", "warm", "--format", "compaction", "--cycles", "1", "--facts", "16")
+    assert "100 % of 34 facts kept, 0 false, in 1 rows." in said.out

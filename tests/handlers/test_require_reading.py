@@ -1,0 +1,445 @@
+"""Required reading is watched, reminded of once after a compaction, and named in the guidance as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import demand, loader, paths, upkeep
+from holdfast.budget import CAP, units
+from holdfast.project import Project
+from holdfast.survival import deliveries, reading, reads
+from holdfast.workflow import formats
+from tests.commandline import holdfast
+from tests.contract import assert_acceptable
+from tests.handmade import ME, OTHER
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import Fired, HoldfastProject
+
+TRANSCRIPTS = Path(__file__).parents[1] / "survival" / "transcripts"
+REMINDED = "Holdfast: not read since the compaction"
+CONTENTS = "Contents of required reading this session has read:"
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    """A project with two documents and a workflow of this session that requires them, and one that is not there."""
+    project = holdfast_project({"docs/a.md": "about a\n", "docs/b.md": "about b\n"})
+    start(project, "docs/a.md", "docs/b.md", "docs/gone.md")
+    return project
+
+
+def start(project: HoldfastProject, *readings: str, title: str = "Book", session: str = ME) -> None:
+    asked = [item for each in readings for item in ("--read", each)]
+    holdfast("start", title, "--phase", "Write", "--phase", "Print", *asked, root=project.root, session=session)
+
+
+def fire(project: HoldfastProject, event: str, recorded: str | None = None, **changes: Any) -> Fired:
+    fired = project.fire(event, recorded, **changes)
+    assert_acceptable(event, fired.stdout)
+    assert fired.faults == []
+    return fired
+
+
+def read(project: HoldfastProject, place: str, *, asked: dict[str, Any] | None = None, **changes: Any) -> Fired:
+    """Have the model read a file whole, as the client tells it."""
+    path = project.root / place
+    text = path.read_text()
+    lines = text.count("\n") + 1
+    file = {"filePath": str(path), "content": text, "numLines": lines, "startLine": 1, "totalLines": lines}
+    given = {"file_path": str(path), **(asked or {})}
+    response = {"type": "text", "file": file}
+    return fire(project, "PostToolUse", "PostToolUse-Read", tool_input=given, tool_response=response, **changes)
+
+
+def compact(project: HoldfastProject, **changes: Any) -> str:
+    """Let a compaction happen; return what the model is given after it."""
+    fire(project, "PreCompact", "PreCompact-auto", **changes)
+    fire(project, "SubagentStop", "SubagentStop-compaction", **changes)
+    return fire(project, "SessionStart", "SessionStart-compact", **changes).context
+
+
+def prompt(project: HoldfastProject, **changes: Any) -> str:
+    """Submit a prompt; return what the model is told beside it."""
+    return fire(project, "UserPromptSubmit", "UserPromptSubmit", **changes).context
+
+
+def said_of(text: str, entry: str) -> str:
+    """Return the line the guidance has for a required file."""
+    return next(line for line in text.split("\n") if line.startswith(f"- {entry}"))
+
+
+def opened(project: HoldfastProject) -> Project:
+    return Project.open(project.root)
+
+
+# The guidance
+
+
+def test_the_guidance_says_of_each_file_what_became_of_it(project: HoldfastProject) -> None:
+    """Unchanged, changed, missing; nothing where this session never read it."""
+    read(project, "docs/a.md")
+    text = compact(project)
+    assert said_of(text, "@docs/a.md") == "- @docs/a.md (unchanged)"
+    assert said_of(text, "@docs/b.md") == "- @docs/b.md"
+    assert said_of(text, "@docs/gone.md") == "- @docs/gone.md (missing)"
+    project.write({"docs/a.md": "another a\n"})
+    assert said_of(compact(project), "@docs/a.md") == "- @docs/a.md (changed)"
+
+
+def test_a_small_file_that_was_read_is_given_whole(project: HoldfastProject) -> None:
+    """Only that one: not the one this session never read, nor one that has changed since."""
+    read(project, "docs/a.md")
+    text = compact(project)
+    assert f"{CONTENTS}\n@docs/a.md:\n```\nabout a\n```\n</workflow-data>" in text
+    assert "about b" not in text
+    assert compact(project) == text
+    project.write({"docs/a.md": "another a\n"})
+    assert CONTENTS not in compact(project)
+
+
+def test_a_file_another_session_has_read_is_not_given(project: HoldfastProject) -> None:
+    """Nor does what it read count for this one."""
+    read(project, "docs/a.md", session_id=OTHER)
+    text = compact(project)
+    assert said_of(text, "@docs/a.md") == "- @docs/a.md"
+    assert CONTENTS not in text
+
+
+def test_many_small_files_stay_within_the_budget(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Whole files as far as they go."""
+    names = [f"docs/{number}.md" for number in range(20)]
+    project = holdfast_project({name: f"{name} {'x' * 1_400}\n" for name in names})
+    start(project, *names)
+    for name in names:
+        read(project, name)
+    text = compact(project)
+    assert units(text) <= CAP
+    assert 3 <= text.count("x" * 1_400) < 20
+    assert text.count("\n```\n") == 2 * text.count("x" * 1_400)
+
+
+# The reminder
+
+
+def test_one_reminder_after_each_compaction(project: HoldfastProject) -> None:
+    """At the next prompt, of what was not read again; then no more until the next compaction."""
+    for _ in range(2):
+        compact(project)
+        told = prompt(project)
+        assert told == f'{REMINDED}, of what "Book" requires: @docs/a.md, @docs/b.md.'
+        assert [prompt(project), prompt(project)] == ["", ""]
+
+
+def test_what_was_read_again_or_given_with_the_guidance_is_not_reminded_of(project: HoldfastProject) -> None:
+    """Read before: it is in the guidance. Read after: it is read."""
+    read(project, "docs/a.md")
+    compact(project)
+    assert prompt(project) == f'{REMINDED}, of what "Book" requires: @docs/b.md.'
+    compact(project)
+    read(project, "docs/b.md")
+    assert prompt(project) == ""
+    (project.root / "docs/b.md").write_text("another b\n")
+    assert prompt(project) == ""
+
+
+def test_without_a_restore_nobody_is_reminded(project: HoldfastProject) -> None:
+    """Not at the beginning, not of another's workflow, not of a finished one, not where nothing was given."""
+    assert prompt(project) == ""
+    compact(project, session_id=OTHER)
+    assert prompt(project, session_id=OTHER) == ""
+    compact(project)
+    holdfast("done", "--all", "Book", root=project.root, session=ME)
+    assert prompt(project) == ""
+
+
+def test_a_reply_that_was_never_written_is_no_restore(project: HoldfastProject) -> None:
+    """What is pending has not been given: the second chance comes first."""
+    deliveries.begin(
+        opened(project), ME, event="SessionStart", workflow="x", title="x", mark="x", units=1, transcript=""
+    )
+    assert prompt(project) == ""
+
+
+def test_a_session_resumed_after_a_crash_is_reminded_too(project: HoldfastProject) -> None:
+    """There was no compaction, and the words do not say so."""
+    ledger = opened(project)
+    delivery = deliveries.begin(
+        ledger, ME, event="SessionStart", workflow="x", title="x", mark="x", units=1, transcript=""
+    )
+    deliveries.written(ledger, delivery)
+    ledger.close()
+    assert prompt(project) == 'Holdfast: not read in this session, of what "Book" requires: @docs/a.md, @docs/b.md.'
+    assert prompt(project) == ""
+
+
+def test_of_many_files_some_are_named(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """A line and no page."""
+    names = [f"docs/{number:02}.md" for number in range(15)]
+    project = holdfast_project(dict.fromkeys(names, "x"))
+    start(project, *names)
+    compact(project)
+    told = prompt(project)
+    assert "@docs/09.md and 5 more." in told
+    assert "@docs/10.md" not in told
+
+
+@pytest.mark.parametrize("client", ["2.1.329", "2.1.197"])
+@pytest.mark.parametrize("attached", [True, False])
+def test_what_the_client_attached_again_is_not_reminded_of(
+    project: HoldfastProject, tmp_path: Path, client: str, attached: bool
+) -> None:
+    """Its transcript tells, once it is written; until then nobody is reminded of anything."""
+    data = (TRANSCRIPTS / f"worked-{client}-todo.jsonl").read_bytes().replace(b"/docs/req.md", b"/docs/a.md")
+    data = data.replace(b"/home/user/project", os.fsencode(project.root)).replace(b"requirement one", b"about a")
+    lines = [line for line in data.splitlines(keepends=True) if attached or b'"attachment":{"type":"file"' not in line]
+    cut = next(number for number, line in enumerate(lines) if b'"subtype":"compact_boundary"' in line)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(lines[:cut]))
+    where = {"transcript_path": str(path)}
+    text = compact(project, **where)
+    assert said_of(text, "@docs/a.md") == "- @docs/a.md (unchanged)"  # the transcript alone told that it was read
+    reads.put(opened(project), ME, "docs/a.md", how="read", compaction=reads.GONE)  # as if there had been no room
+    assert prompt(project, **where) == ""
+    arrived = {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [text]}}
+    path.write_bytes(b"".join(lines) + json.dumps(arrived).encode() + b"\n")
+    named = "@docs/b.md" if attached else "@docs/a.md, @docs/b.md"
+    assert prompt(project, **where) == f'{REMINDED}, of what "Book" requires: {named}.'
+    assert prompt(project, **where) == ""
+
+
+# Subagents
+
+
+def test_what_a_subagent_reads_is_not_before_the_main_model(project: HoldfastProject) -> None:
+    """It shares the session's id, and nothing else."""
+    compact(project)
+    read(project, "docs/a.md", agent_id="a1", agent_type="builder").assert_silent()
+    assert "@docs/a.md" in prompt(project)
+
+
+def test_a_subagents_own_compaction_takes_nothing_away(project: HoldfastProject) -> None:
+    """Marked by the client, or while the main thread waits for a foreground agent."""
+    read(project, "docs/a.md")
+    fire(project, "SessionStart", "SessionStart-compact-in-subagent", session_id=ME)
+    assert reads.reader(opened(project), ME).compactions == 0
+    agent = Agent(project, session=ME)
+    agent.about_to()
+    project.fire("SubagentStart", "SubagentStart", agent_id=agent.run, agent_type=agent.kind)
+    fire(project, "SessionStart", "SessionStart-compact")
+    assert reads.reader(opened(project), ME).compactions == 0
+
+
+def test_a_subagents_prompt_is_no_prompt(project: HoldfastProject) -> None:
+    """Nobody has read the reminder then."""
+    compact(project)
+    assert prompt(project, agent_id="a1", agent_type="builder") == ""
+    assert REMINDED in prompt(project)
+
+
+# Configuration and registration
+
+
+def configure(text: str) -> None:
+    path = paths.user_config()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def wanted(project: HoldfastProject) -> dict[str, str]:
+    """Return the tools that are registered for each tool event."""
+    found = demand.personal(loader.find(opened(project)), frozenset({"PreToolUse", "PostToolUse"}))
+    return {event: matcher or "*" for event, matcher in found.items()}
+
+
+def test_switched_off_it_is_silent_and_not_registered(project: HoldfastProject) -> None:
+    """Nothing is noted, nobody reminded; what is missing is still said to be."""
+    assert "Read" in wanted(project)["PostToolUse"].split("|")
+    configure('reading = "off"\n')
+    assert "Read" not in wanted(project)["PostToolUse"].split("|")
+    read(project, "docs/a.md").assert_silent()
+    text = compact(project)
+    assert said_of(text, "@docs/a.md") == "- @docs/a.md"
+    assert said_of(text, "@docs/gone.md") == "- @docs/gone.md (missing)"
+    assert prompt(project) == ""
+    assert reads.rows(opened(project), ME) == {}
+
+
+@pytest.mark.parametrize("mode", ["off", "remind"])
+def test_who_does_not_hold_pays_for_no_edit(project: HoldfastProject, mode: str) -> None:
+    """PreToolUse is registered for no editing tool, by default as little as when it is switched off."""
+    configure(f'reading = "{mode}"\n')
+    tools = wanted(project)["PreToolUse"].split("|")
+    assert not {"Edit", "Write", "MultiEdit", "NotebookEdit", "*"} & set(tools)
+    configure('reading = "hold"\n')
+    assert {"Edit", "Write", "MultiEdit", "NotebookEdit"} <= set(wanted(project)["PreToolUse"].split("|"))
+
+
+def test_a_team_and_the_plugin_hold_nobodys_edits(project: HoldfastProject) -> None:
+    """What everybody gets follows no user's configuration."""
+    configure('reading = "hold"\n')
+    everybody = json.loads(demand.printed(project.root)), json.loads(demand.bundled())
+    for settings in everybody:
+        (group,) = settings["hooks"]["PreToolUse"]
+        assert "Edit" not in group["matcher"].split("|")
+        (group,) = settings["hooks"]["PostToolUse"]
+        assert "Read" in group["matcher"].split("|")
+
+
+def registered(settings: Path) -> list[str]:
+    (group,) = json.loads(settings.read_text())["hooks"]["PreToolUse"]
+    return list(group["matcher"].split("|"))
+
+
+def test_holding_is_registered_at_the_next_start(project: HoldfastProject) -> None:
+    """And taken out again when it is switched off; the user is told each time."""
+    holdfast("install", root=project.root)
+    settings = Path.home() / ".claude" / "settings.json"
+    assert "Edit" not in registered(settings)
+    configure('reading = "hold"\n')
+    told = fire(project, "SessionStart", "SessionStart-startup").reply["systemMessage"]
+    assert "PreToolUse" in told
+    assert "Edit" in registered(settings)
+    configure('reading = "remind"\n')
+    fire(project, "SessionStart", "SessionStart-startup")
+    assert "Edit" not in registered(settings)
+
+
+def test_another_projects_start_does_not_take_holding_away(project: HoldfastProject, tmp_path: Path) -> None:
+    """One project holds, by its own trusted configuration; sessions of others leave that registered."""
+    holdfast("install", root=project.root)
+    settings = Path.home() / ".claude" / "settings.json"
+    project.write({".claude/holdfast.toml": 'reading = "hold"\n'})
+    assert upkeep.keep_registered(opened(project)) == []  # nobody trusts it yet
+    project.trust()
+    fire(project, "SessionStart", "SessionStart-startup")
+    assert "Edit" in registered(settings)
+    (tmp_path / "elsewhere" / ".claude").mkdir(parents=True)
+    assert upkeep.keep_registered(Project.open(tmp_path / "elsewhere")) == []
+    assert "Edit" in registered(settings)
+    project.write({".claude/holdfast.toml": 'reading = "remind"\n'})
+    project.trust()
+    fire(project, "SessionStart", "SessionStart-startup")
+    assert "Edit" not in registered(settings)
+
+
+def test_a_user_who_no_longer_holds_pays_nowhere(project: HoldfastProject, tmp_path: Path) -> None:
+    """What the user's own configuration asked for is no project's wish that would outlive it."""
+    holdfast("install", root=project.root)
+    configure('reading = "hold"\n')
+    fire(project, "SessionStart", "SessionStart-startup")
+    configure("")
+    (tmp_path / "elsewhere" / ".claude").mkdir(parents=True)
+    assert upkeep.keep_registered(Project.open(tmp_path / "elsewhere"))
+    assert "Edit" not in registered(Path.home() / ".claude" / "settings.json")
+
+
+# Holding
+
+
+@pytest.fixture
+def holding(project: HoldfastProject) -> HoldfastProject:
+    """The project, of a user who wants edits held."""
+    configure('reading = "hold"\n')
+    return project
+
+
+def edit(project: HoldfastProject, place: str = "src/x.py", tool: str = "Edit", **changes: Any) -> Fired:
+    name = "notebook_path" if tool == "NotebookEdit" else "file_path"
+    given = {name: str(project.root / place)}
+    return fire(project, "PreToolUse", "PreToolUse-Edit", tool_name=tool, tool_input=given, **changes)
+
+
+def asked(fired: Fired) -> str:
+    """Return why the user is asked; empty if the edit goes on."""
+    if not fired.stdout:
+        return ""
+    assert fired.specific["permissionDecision"] == "ask"
+    return str(fired.specific["permissionDecisionReason"])
+
+
+@pytest.mark.parametrize("tool", ["Edit", "Write", "MultiEdit", "NotebookEdit"])
+def test_edits_are_asked_about_until_all_is_read(holding: HoldfastProject, tool: str) -> None:
+    """The unread files are named; a missing one holds nothing; after a compaction it begins again."""
+    for _ in range(2):
+        reason = asked(edit(holding, tool=tool))
+        assert 'workflow "Book"' in reason
+        assert ": docs/a.md, docs/b.md." in reason
+        assert "gone" not in reason
+        read(holding, "docs/a.md")
+        assert ": docs/b.md." in asked(edit(holding, tool=tool))
+        read(holding, "docs/b.md")
+        edit(holding, tool=tool).assert_silent()
+        compact(holding)
+        for name in ("docs/a.md", "docs/b.md"):  # as if the guidance had had no room for them
+            reads.put(opened(holding), ME, name, how="read", compaction=reads.GONE)
+
+
+@pytest.mark.parametrize("mode", ["off", "remind"])
+def test_without_hold_no_edit_is_asked_about(project: HoldfastProject, mode: str) -> None:
+    """It is off by default."""
+    configure(f'reading = "{mode}"\n')
+    edit(project).assert_silent()
+
+
+def test_the_required_files_themselves_may_be_edited(holding: HoldfastProject) -> None:
+    """By whatever name."""
+    edit(holding, "docs/a.md").assert_silent()
+    edit(holding, "docs/../docs/gone.md", "Write").assert_silent()
+    edit(holding, "docs/b.md", "NotebookEdit").assert_silent()
+    assert asked(edit(holding, "docs/c.md"))
+    assert asked(fire(holding, "PreToolUse", "PreToolUse-Edit", tool_input={}))
+    assert asked(fire(holding, "PreToolUse", "PreToolUse-Edit", tool_input={"file_path": 3}))
+
+
+def test_nobody_elses_edits_are_held(holding: HoldfastProject) -> None:
+    """Not in subagents, not in a session that does not own the workflow, not once it is finished, nor by a Bash."""
+    edit(holding, agent_id="a1", agent_type="builder").assert_silent()
+    edit(holding, session_id=OTHER).assert_silent()
+    assert asked(edit(holding))
+    holdfast("done", "--all", "Book", root=holding.root, session=ME)
+    edit(holding).assert_silent()
+
+
+def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_path: Path) -> None:
+    """A Read of them may not be permitted, and headless nobody could give the permission."""
+    (tmp_path / "outside.md").write_text("outside\n")
+    start(holding, str(tmp_path / "outside.md"), "docs", title="Newer")
+    workflows = formats.all_found(opened(holding)).workflows
+    mine = reading.mine(opened(holding), ME, workflows)
+    assert mine is not None
+    assert mine.title == "Newer"
+    edit(holding).assert_silent()
+
+
+def test_a_read_that_was_not_permitted_holds_nothing(holding: HoldfastProject, tmp_path: Path) -> None:
+    """Else a session that nobody attends would stand still."""
+    read(holding, "docs/b.md")
+    path = tmp_path / "session.jsonl"
+    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(holding.root / "docs/a.md")}}
+    refused = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "no"}
+    lines = [{"type": "assistant", "message": {"content": [use]}}, {"type": "user", "message": {"content": [refused]}}]
+    path.write_text(json.dumps(lines[0]) + "\n")
+    prompt(holding, transcript_path=str(path))
+    assert asked(edit(holding))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    edit(holding).assert_silent()
+
+
+def test_many_unread_files_are_named_in_part(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """A reason one can read."""
+    configure('reading = "hold"\n')
+    names = [f"docs/{number:02}.md" for number in range(15)]
+    project = holdfast_project(dict.fromkeys(names, "x"))
+    start(project, *names)
+    reason = asked(edit(project))
+    assert "docs/09.md and 5 more." in reason
+    assert "docs/10.md" not in reason

@@ -1,0 +1,93 @@
+"""Each row of the score, played once with small numbers, and rows that must not hold because something is broken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths
+from holdfast.simulate import playing, report
+from holdfast.simulate.planting import FORMATS
+from holdfast.simulate.playing import Job
+from holdfast.simulate.rows import ROWS
+from holdfast.workflow import formats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.simulate.result import Result
+
+SMALL = Job(cycles=1, adverse=1, facts=playing.LEAST, instants=1)
+TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
+# A row is played in one of the formats here, in both by `make simulate`.
+HYBRID = {
+    "warm",
+    "by hand",
+    "registered twice",
+    "two worktrees",
+    "in a subagent",
+    "broken files",
+    "names",
+    "reply lost",
+}
+
+
+def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
+    """Play one row."""
+    job = replace(job, adverse=2) if name in TWICE else job
+    return playing.one(job, name, format_name or ("hybrid" if name in HYBRID else "compaction"))
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_holds(name: str) -> None:
+    """Nothing lost, nothing false, once each, within the budget, in the same bytes."""
+    found = play(name)
+    assert found.holds, "\n".join(report.complaints([found]))
+    assert found.skipped or (found.compactions and found.planted >= playing.LEAST)
+
+
+def test_every_format_is_played() -> None:
+    """One that is added must be planted too."""
+    assert set(FORMATS) == set(formats.NAMES)
+    assert SMALL.parts[:2] == [("warm", "hybrid"), ("warm", "compaction")]
+    assert "kill -9" not in {row for row, _ in SMALL.parts}
+
+
+def own(name: str, handler: str) -> None:
+    """Write a handler as the user's own."""
+    paths.user_handlers().mkdir(parents=True)
+    (paths.user_handlers() / f"{name}.py").write_text(handler)
+
+
+def test_a_row_does_not_hold_where_nothing_is_restored(tmp_path: Path) -> None:
+    """A user's own handler runs on the stage in place of the shipped one, and forgets what that is for."""
+    own(
+        "restore_workflow",
+        "from holdfast import environment, hookimpl, paths\n\n\n@hookimpl\ndef on_session_start(event, context):\n"
+        '    """Let the model call the command line."""\n'
+        '    return environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])\n',
+    )
+    found = play("no PostCompact", job=Job(adverse=1, facts=playing.LEAST, here=tmp_path))
+    assert not found.holds
+    assert found.inline == 0
+    assert [text for text in found.lost if "workflow title-" in text]
+    assert [text for text in found.faults if "came 0 times" in text]
+
+
+def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path) -> None:
+    """A user's own handler runs on the stage; what it adds to a prompt is guidance that nobody asked for."""
+    said = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️\\nPhase: 1/9 - old"
+    own(
+        "mine",
+        "from holdfast import advise, hookimpl\n\n\n@hookimpl\ndef on_user_prompt_submit(event):\n"
+        f'    """Say something."""\n    return advise("{said}")\n',
+    )
+    found = play("no PostCompact", job=Job(adverse=1, facts=playing.LEAST, here=tmp_path))
+    assert not found.holds
+    assert [text for text in found.faults if text.startswith("guidance without a compaction")]
+    assert [text for text in found.faults if "came 2 times" in text]
+    assert [text for text in found.false if "stale: phase 1/9" in text]
+    assert found.recoverable == found.planted

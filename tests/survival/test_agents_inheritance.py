@@ -1,0 +1,145 @@
+"""A session whose id changed keeps its agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import agents, fates
+from holdfast.survival.inheritance import inherit
+from tests.handmade import ME, OTHER, THIRD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.survival.agents import State
+
+CALL, RUN = "toolu_1", "a23b8482eb527498b"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project in which a session has launched an agent in the background."""
+    project = Project.open(tmp_path)
+    agents.launched(project, ME, CALL, "builder", "hybrid:x#1", "phase_0", description="Build it", prompt="Do.")
+    agents.reported(project, ME, RUN, "builder", "running")
+    agents.named(project, ME, CALL, RUN, "/tasks/a.output")
+    return project
+
+
+def fated(project: Project, session: str) -> list[tuple[str, str]]:
+    return [(each.agent_id, each.fate) for each in fates.of_session(project, session)]
+
+
+def due(project: Project, session: str) -> list[str]:
+    return [each.state for each in agents.due(project, session)]
+
+
+def test_the_agents_go_along(project: Project) -> None:
+    """With all that is known of them; the old id has none any more."""
+    inherit(project, ME, OTHER)
+
+    assert (fated(project, ME), fated(project, OTHER)) == ([], [(RUN, "running")])
+    (only,) = fates.of_session(project, OTHER)
+    assert (only.phase, only.description, only.output) == ("phase_0", "Build it", "/tasks/a.output")
+    assert [each.prompt for each in agents.running(project, OTHER)] == ["Do."]
+
+
+@pytest.mark.parametrize("session", [ME, OTHER])
+def test_its_end_counts_under_either_id(project: Project, session: str) -> None:
+    """The client may send what such an agent does under the id it was started with."""
+    inherit(project, ME, OTHER)
+    agents.reported(project, session, RUN, "builder", "stopped", "Done.")
+
+    assert fated(project, OTHER) == [(RUN, "finished")]
+    assert due(project, OTHER) == ["completed"]
+    agents.notified(project, session, RUN, CALL, "completed", "Done.")
+    assert fated(project, OTHER) == [(RUN, "consumed")]
+
+
+def test_an_id_may_change_again(project: Project) -> None:
+    """And what comes under the first of three ids still counts for the last."""
+    inherit(project, ME, OTHER)
+    inherit(project, OTHER, THIRD)
+    agents.reported(project, ME, RUN, "builder", "stopped", "Done.")
+
+    assert fated(project, THIRD) == [(RUN, "finished")]
+
+
+def test_a_session_that_gets_its_old_id_back_is_itself(project: Project) -> None:
+    """What it launches from then on is nobody else's."""
+    inherit(project, ME, OTHER)
+    inherit(project, OTHER, ME)
+    agents.reported(project, ME, RUN, "builder", "stopped", "Done.")
+    agents.reported(project, OTHER, "later", "builder", "running")
+
+    assert fated(project, ME) == [(RUN, "finished")]
+    assert fated(project, OTHER) == []
+    inherit(project, ME, ME)
+    assert fated(project, ME) == [(RUN, "finished")]
+
+
+def test_what_the_old_id_launches_afterwards_stays_its_own(project: Project) -> None:
+    """A fork goes on beside the session it was made from."""
+    inherit(project, ME, OTHER)
+    agents.launched(project, ME, "toolu_2", "builder", None, None)
+    agents.named(project, ME, "toolu_2", "later")
+    agents.reported(project, ME, "later", "builder", "stopped", "Done.")
+
+    assert fated(project, ME) == [("later", "finished")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("running", "stopped", "finished"),
+        ("stopped", "running", "finished"),
+        ("failed", "stopped", "failed"),
+        ("stopped", "failed", "failed"),
+    ],
+)
+def test_of_two_notes_of_one_run_the_stronger_counts(project: Project, old: State, new: State, expected: str) -> None:
+    """What it did between the change and its being noticed came under the new id."""
+    agents.reported(project, ME, RUN, "builder", old, old)
+    agents.reported(project, OTHER, RUN, "builder", new, new)
+
+    inherit(project, ME, OTHER)
+
+    (only,) = fates.of_session(project, OTHER)
+    assert only.fate == expected
+    assert only.words == {"finished": "stopped", "failed": "failed"}[expected]
+
+
+@pytest.mark.parametrize(("old", "new"), [(True, False), (False, True)])
+def test_a_result_used_under_either_id_is_used(project: Project, old: bool, new: bool) -> None:
+    """And no note that it once ran makes it run again."""
+    agents.reported(project, ME, RUN, "builder", "stopped" if old else "running", "Done.", used=old)
+    agents.reported(project, OTHER, RUN, "builder", "stopped", "Done.", used=new)
+
+    inherit(project, ME, OTHER)
+
+    assert fated(project, OTHER) == [(RUN, "consumed")]
+
+
+def test_a_launch_that_was_noted_twice_keeps_what_it_was_for(project: Project) -> None:
+    """Its PostToolUse came under the new id, where nobody knew the call."""
+    agents.launched(project, ME, "toolu_2", "tester", "hybrid:x#1", "phase_1")
+    agents.launched(project, OTHER, "toolu_2", "tester", None, None)
+    agents.named(project, OTHER, "toolu_2", "run2", "/tasks/b.output")
+
+    inherit(project, ME, OTHER)
+
+    found = {each.agent_id: each for each in fates.of_session(project, OTHER)}
+    assert (found["run2"].phase, found["run2"].output) == ("phase_1", "/tasks/b.output")
+
+
+def test_a_verdict_goes_along(project: Project) -> None:
+    """What was judged under the old id is not judged again."""
+    agents.reported(project, ME, RUN, "builder", "stopped", "Done.")
+    agents.judged(project, ME, CALL, "completed")
+
+    inherit(project, ME, OTHER)
+
+    assert due(project, OTHER) == []
