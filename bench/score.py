@@ -1,21 +1,35 @@
-"""Playing the Compaction Survival Score and writing its table into the README, between its two markers."""
+"""Playing the Compaction Survival Score and writing its table into the README, between its two markers.
+
+python bench/score.py [--instants N]    kill a process at N instants, evenly spread, in place of every boundary
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holdfast.simulate import playing, report
 from holdfast.simulate.playing import Job
 from holdfast.simulate.rows import ROWS
+
+if TYPE_CHECKING:
+    from holdfast.simulate.result import Result
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 
 
 def main() -> int:
     """Play every row, write the table, and return 1 if one of them does not hold."""
-    job = Job(tuple(ROWS))
-    results = playing.play(job, lambda each: print(f"{'✓' if each.holds else '✗'} {each.row} ({each.format})"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--instants", type=int)
+    job = Job(tuple(ROWS), instants=parser.parse_args().instants)
+
+    def tell(each: Result) -> None:
+        print(f"{'✓' if each.holds else '✗'} {each.row} ({each.format})", flush=True)
+
+    results = playing.play(job, tell)
     for line in report.complaints(results):
         print(line)
     README.write_text(report.written(README.read_text("utf-8"), report.markdown(job, results)), "utf-8")

@@ -77,7 +77,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
     made = holdfast_project({})
     paths.ensure_private(paths.config_dir())
     paths.user_config().write_text(
-        'exclude = ["secrets/**", ".env", "untracked/workflow-state/hidden*"]\n'
+        'exclude = ["secrets/**", ".env", "top secret", "untracked/workflow-state/hidden*"]\n'
         "exclude_patterns = ['ACME-\\d+']\n[handlers]\non = [\"record_events\"]\n",
         "utf-8",
     )
@@ -90,6 +90,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
         ("Read", {"file_path": "/p/secrets/key.txt"}, {"file": {"content": "hunter2"}}),
         ("Bash", {"command": "cat ./secrets/key.txt"}, {"stdout": "hunter2"}),
         ("Bash", {"command": "cat '.env'"}, {"stdout": "hunter2"}),
+        ("Read", {"file_path": "/p/top secret/notes"}, {"file": {"content": "hunter2"}}),
         ("Grep", {"pattern": "x"}, {"content": "secrets/key.txt:3:hunter2"}),
         ("Bash", {"command": "ls", "list": [{"deep": ["see @secrets/key.txt."]}]}, {"stdout": "hunter2"}),
     ],

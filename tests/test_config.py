@@ -62,7 +62,8 @@ def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, projec
     """Before it is trusted a project names itself and its format, and switches nothing of the user's off."""
     user_file.write_text('[handlers]\non = ["record_events"]\n')
     project_file.write_text(
-        'todos = "off"\nreading = "hold"\nformat = "hybrid"\nfreshness_days = 1\nlog_level = "error"\nproject.id = "x"\n'
+        'todos = "off"\nreading = "hold"\nformat = "hybrid"\nfreshness_days = 1\nlog_level = "error"\n'
+        'project.id = "x"\n'
         '[handlers]\noff = ["guard"]\non = []\ntimeout = 99\ndeadline = 99\n'
     )
 

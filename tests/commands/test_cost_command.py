@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import costs, outcomes, paths, spent
-from holdfast.events import EVENTS, model
+from holdfast.events import EVENTS, model, parse
 from holdfast.merging import merge
 from holdfast.project import Project
 from tests import contract, processes
@@ -107,6 +108,25 @@ def test_what_is_cut_is_counted_as_it_stands() -> None:
         "shipped/one": reply.shares[0],
         "user/two": reply.shares[1],
     }
+
+
+def test_what_keeps_a_text_from_being_read_as_json_is_counted() -> None:
+    """Where an instruction begins with a brace, a word stands before it."""
+    reply = merge("PreCompact", [outcomes.instruct_summary("{a"), outcomes.instruct_summary("b")])
+    assert reply.stdout == "Note: {a\n\nb"
+    assert reply.shares == {0: 8, 1: 3}
+
+
+def test_a_count_that_is_stuck_keeps_nobody_waiting(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on by itself; what it waits for here comes only once the reply's process has gone on."""
+    heard, said = os.pipe()
+    monkeypatch.setattr(costs, "note", lambda *_: os.read(heard, 1))
+    there = Project.open(project.root)
+    event = parse({"hook_event_name": "Stop", "session_id": ME, "cwd": str(project.root), "transcript_path": ""})
+    costs.note_apart(there, event, {"shipped/x": 1}, ())
+    os.write(said, b"x")
+    os.close(said)
+    os.close(heard)
 
 
 def test_guidance_the_summarys_instruction_and_a_handlers_advice_are_counted(project: HoldfastProject) -> None:

@@ -17,10 +17,10 @@ import pytest
 from holdfast import faults, log, paths
 from holdfast.checks import ledger as ledger_check
 from holdfast.project import Project
-from holdfast.survival import archive, forgetting, generations, owners, recordings, seals, sessions
+from holdfast.survival import agents, archive, deliveries, forgetting, generations, owners, recordings, seals, sessions
 from holdfast.workflow import formats
 from tests.commandline import holdfast
-from tests.handmade import HERE, ME, OTHER
+from tests.handmade import HERE, ME, OTHER, THIRD
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -230,6 +230,53 @@ def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.Monke
     # The second day's session was told in a line that the first one's workflow is there.
     assert found(project, gone, but=("Title",) if side == "--before" else ()) == {}
     assert set(found(project, stays)) == {*KINDS, "Transcript"}
+    there = Project.open(project.root)
+    left = {"one": ME, "two": OTHER}[stays]
+    assert {row["id"] for row in sessions.all_of(there)} == {left}
+    assert {each.session for each in deliveries.recent(there, 10)} == {left}
+    titles = [each.title for each in formats.all_found(there).workflows if generations.all(there, each.path)]
+    assert titles == [canary("Title", stays)]
+    there.close()
+
+
+def test_a_word_in_the_place_of_a_moment_is_no_moment(project: HoldfastProject) -> None:
+    """An earlier version's rows of agents have one; they go with their time all the same."""
+    there = Project.open(project.root)
+    agents.reported(there, ME, "a1", "builder", "completed", canary("Words", "one"))
+    there.ledger.run("UPDATE runs SET consumed_at = 'unknown'")
+    there.close()
+    holdfast("forget", "--before", "2026-03-02", "--yes", root=project.root)
+    assert found(project, "one") == {}
+
+
+def test_the_agents_of_a_workflow_go_with_it(project: HoldfastProject) -> None:
+    """Their words, which no launch of another workflow shares."""
+    holdfast("start", canary("Title", "one"), "--format", "hybrid", "--phase", "Build @builder", root=project.root)
+    agent = Agent(project, "Build", "builder", f"Build {canary('Prompt', 'one')}", session=ME)
+    agent.about_to(session_id=ME)
+    agent.returned(canary("Words", "one"), session_id=ME)
+    other = Agent(project, "Look", "explorer", canary("Prompt", "two"), number=2, session=ME)
+    other.about_to(session_id=ME)
+    other.returned(canary("Words", "two"), session_id=ME)
+    holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
+    ledger = Project.open(project.root).ledger_file.name
+    assert not [names for names in found(project, "one").values() if ledger in names]
+    assert [ledger in names for names in found(project, "two").values()] == [True, True]
+
+
+def test_lines_that_name_a_workflow_go_however_its_name_is_written_there(project: HoldfastProject) -> None:
+    """The log escapes control characters, a recording all that is no ASCII; what names it not stays."""
+    title = "Grün\x07und fern"
+    holdfast("start", title, "--phase", "One", root=project.root)
+    log.set_project(project.root)
+    for words in (f"about {title}", "about nothing"):
+        log.write("warning", words)
+        project.fire("UserPromptSubmit", session_id=ME, prompt=words)
+    holdfast("forget", "--workflow", title, "--yes", root=project.root)
+    told = [line for line in log.tail(50) if " about " in line]
+    recorded = [line for lines in recordings.read(Project.open(project.root)).values() for line in lines]
+    assert len(told) == len([line for line in recorded if "about" in line]) == 1
+    assert not [line for line in [*told, *recorded] if "fern" in line]
 
 
 def test_a_dry_run_says_it_and_changes_nothing(planted: HoldfastProject) -> None:
@@ -296,6 +343,9 @@ def test_lines_that_come_meanwhile_are_not_lost(project: HoldfastProject) -> Non
     log.write("warning", "kept 3")
     assert [line.split()[3] for line in log.tail(10)] == ["0", "1", "2", "3"]
     assert log.forget(lambda line: "to go" in line) == 0
+    log.write("warning", "to go again")
+    assert log.forget(lambda line: "to go again" in line) == 1
+    assert [line.split()[3] for line in log.tail(10)] == ["0", "1", "2", "3"]
     assert not [path for path in paths.log_file().parent.iterdir() if path.name.endswith((".forgetting", ".kept"))]
 
 
@@ -365,6 +415,39 @@ def test_worktrees_of_one_project_are_forgotten_together(
     assert set(found(other, "two")) == {*KINDS, "Transcript"}
     holdfast("forget", "--everything", "--yes", root=project.root)
     assert found(other, "two") == {}
+
+
+def test_words_that_were_dropped_long_before_go_too(planted: HoldfastProject) -> None:
+    """What was deleted or replaced in the ledger without being overwritten lies in its free pages."""
+    there = Project.open(planted.root)
+    there.ledger.rows("PRAGMA secure_delete = OFF")
+    word = canary("Dropped", "long ago")
+    there.ledger.run("CREATE TABLE gone (said TEXT)")
+    for number in range(200):
+        there.ledger.run("INSERT INTO gone VALUES (?)", f"{word} {number} {'x' * 500}")
+    there.ledger.run("DROP TABLE gone")
+    there.close()
+    assert word.encode() in Project.open(planted.root).ledger_file.read_bytes()
+    holdfast("forget", "--session", ME, "--yes", root=planted.root)
+    assert not [path for path in files(planted) if word.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("gone", [ME, THIRD])
+def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProject, gone: str) -> None:
+    """The seal that one left and the other took up, the owner before, the agents' heir: none names it any more."""
+    plant(project, "one", ME)
+    agent = Agent(project, "Look on", "builder", "Look on.", number=99, session=ME)
+    agent.about_to(session_id=ME)
+    agent.launched(session_id=ME)
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    project.fire("SessionStart", "SessionStart-compact", session_id=THIRD)
+    there = Project.open(project.root)
+    (workflow,) = formats.all_found(there).workflows
+    assert owners.owner(there, workflow) == THIRD
+    there.close()
+    holdfast("forget", "--session", gone, "--yes", root=project.root)
+    left = [path.name for path in files(project) if gone.encode() in path.read_bytes() or gone in path.name]
+    assert left == []
 
 
 def test_what_a_process_reads_of_the_disk(planted: HoldfastProject) -> None:

@@ -83,6 +83,10 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
     assert (done.returncode, done.stdout) == (0, odd)
     assert run(project, "show", "1", "--of", HYBRID).stdout == kept(project, hybrid)[1]
     assert run(project, "show", "now").stdout == odd
+    there = Project.open(project.root)
+    generations.keep(there, hybrid, b"no UTF-8: \xff\x00", why="odder")
+    there.close()
+    assert run(project, "show", str(number + 1)).stdout == b"no UTF-8: \xff\x00"
 
 
 def test_a_generation_that_is_not_there_is_named_with_those_that_are(project: HoldfastProject, hybrid: Path) -> None:
@@ -260,6 +264,17 @@ def test_what_a_file_beside_holds_is_no_workflow(project: HoldfastProject) -> No
     extra = ".claude/state/workflow.extra.json"
     assert b"Be kind" in run(project, "show", "1", "--of", extra).stdout
     assert "is no workflow's state" in holdfast("log", "restore", "1", "--of", extra, root=project.root, code=1).err
+
+
+def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: Path) -> None:
+    """A copy of a state in a place that no format has is somebody's own."""
+    copy = project.root / "docs" / "workflow.json"
+    there = Project.open(project.root)
+    generations.keep(there, copy, hybrid.read_bytes(), why="odd")
+    there.close()
+    said = holdfast("log", "restore", "1", "--of", "docs/workflow.json", root=project.root, code=1)
+    assert "is no workflow's state" in said.err
+    assert not copy.exists()
 
 
 def test_a_write_that_comes_between_is_not_lost(

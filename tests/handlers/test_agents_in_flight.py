@@ -433,6 +433,17 @@ def test_without_reminders_a_new_agent_is_told_nothing(project: HoldfastProject)
     agent.started().assert_silent()
 
 
+def test_reading_alone_is_told_to_the_agent_of_a_phase(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """A helper is told of a workflow that has reminders; one for a phase of all that is to be read for it."""
+    project = holdfast_project({})
+    holdfast("start", "Tool", "--format", "hybrid", *PHASES, "--read", "plan.md", root=project.root, session=ME)
+    helper, builder = Agent(project, "look around", "Explore"), Agent(project, "Build it", number=2)
+    helper.about_to()
+    helper.started().assert_silent()
+    builder.about_to()
+    builder.started().assert_advised("@plan.md")
+
+
 def test_reminders_that_did_not_reach_an_agent_are_given_again(
     project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -502,3 +513,16 @@ def test_what_ended_is_a_line_where_there_is_little_room(project: HoldfastProjec
     assert line.split("Unused")[1].strip().startswith("Explore, finished")
     assert any("(+2 more)" in line for line in lines)
     assert owners.owner(ledger, found.workflows[0]) == ME
+
+
+def test_a_process_of_another_host_is_not_known_to_be_gone(project: HoldfastProject) -> None:
+    """Its number says nothing here: its agents may well run."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    begin(project, "startup")
+    agent = Agent(project, "Build it")
+    begun(project, agent, background=True)
+    opened(project).ledger.run("UPDATE sessions SET process = ?, host = 'elsewhere'", gone.pid)
+    begin(project, "resume")
+
+    assert "runs already" in compact(project).context

@@ -56,10 +56,8 @@ class Cast:
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.seed}:{self._sessions}"))
 
     def process(self) -> str:
-        """Return the number of a process that runs until it is ended or the row is over, for a client's."""
-        words = ["/bin/sleep", "86400"]
-        nowhere = subprocess.DEVNULL
-        process = subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        """Return the number of a process that runs until it is ended, the row is over or this process is gone."""
+        process = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self._processes[str(process.pid)] = process
         return str(process.pid)
 
@@ -79,5 +77,5 @@ class Cast:
 
     def kill(self, process: str) -> None:
         """End a process that `process` returned."""
-        self._processes[process].kill()
-        self._processes[process].wait()
+        with self._processes[process] as running:
+            running.kill()

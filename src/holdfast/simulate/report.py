@@ -95,7 +95,8 @@ def markdown(job: Job, results: Sequence[Result]) -> str:
     head = ["row", *COLUMNS[1:-1], "holds"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(cells)} |" for cells in rows(results)]
-    return "\n".join([f"`--cycles {job.cycles} --facts {job.facts}`: {moral(results)}", "", *lines])
+    some = f", killed at {job.instants} instants of each step only" if job.instants else ""
+    return "\n".join([f"`--cycles {job.cycles} --facts {job.facts}`{some}: {moral(results)}", "", *lines])
 
 
 def written(page: str, table: str) -> str:

@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
-from holdfast.state import document
 from holdfast.state.lock import locked
 from holdfast.survival import archive, generations, history
 from holdfast.workflow import statefile, values, views
 from holdfast.workflow.formats import hybrid_extra, hybrid_view
 from holdfast.workflow.formats import hybrid_file as files
-from holdfast.workflow.model import PutBack
-from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from holdfast.project import Project
     from holdfast.workflow.model import Start, Workflow
+    from holdfast.workflow.statefile import StateFile
 
 
 def create(project: Project, start: Start) -> Workflow:
@@ -64,45 +61,11 @@ def change(
     with locked(path.parent):
         after, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
         if changed:
-            return _noted(project, after, error), True
+            return noted(project, after, error), True
         hybrid_view.write(project, after.data)  # a killed writer may have left it behind
         workflow = view(project, after)
         history.observe(project, workflow, error=error)
         return workflow, False
-
-
-def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
-    """Return what a content of the state file says. Raises NotOurs, or StateError where it is broken."""
-    file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
-    files.check(file)
-    return view(project, file)
-
-
-def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
-    """Make the state file hold an earlier content again, the view after it.
-
-    Another workflow that is there gives way as to a new one: a finished one always, an unfinished one with `replace`;
-    both stay in the archive. Raises TransitionError, NotOurs, StateError.
-    """
-    wanted = parsed(project, path, raw)
-    statefile.guard(project.root, path)
-
-    def attempt() -> PutBack:
-        before = statefile.present(project, path)
-        if before is not None:
-            files.check(before)
-            now = view(project, before)
-            if before.present == raw:
-                hybrid_view.write(project, before.data)  # a killed writer may have left it behind
-                return PutBack(now, changed=False)
-            if now.id != wanted.id:
-                _make_room(project, now, replace=replace)
-            history.observe(project, now)  # what a person moved by hand has its own time
-        aside = statefile.put_back(project, path, raw, before, why=why)
-        return PutBack(_noted(project, statefile.read(project, path)), changed=True, aside=aside)
-
-    with locked(path.parent):
-        return statefile.insist(attempt)
 
 
 def view(project: Project, file: StateFile) -> Workflow:
@@ -137,14 +100,14 @@ def _created(project: Project, start: Start) -> Workflow:
     id_ = _new_id(before)
     hybrid_extra.begin(project, id_, start)  # first: killed between the two, it is nobody's, and nothing is lost
     data = files.fresh(id_, start.title, start.phases)
-    workflow = _noted(project, statefile.write(project, files.path(project), data, before, why="start"))
+    workflow = noted(project, statefile.write(project, files.path(project), data, before, why="start"))
     if aside is None:
         return workflow
     warning = f"the workflow before is kept as {aside.name} beside {workflow.place}: the ledger could not keep it"
     return replace(workflow, warnings=(*workflow.warnings, warning))
 
 
-def _noted(project: Project, file: StateFile, error: str = "") -> Workflow:
+def noted(project: Project, file: StateFile, error: str = "") -> Workflow:
     """Write the Markdown view of a file that was just written, and note what moved in it."""
     hybrid_view.write(project, file.data)
     workflow = view(project, file)
@@ -173,16 +136,6 @@ def _replaceable(project: Project, *, replace: bool) -> StateFile | None:
             f"{workflow.place}; {views.ways(workflow)}"
         )
     return file
-
-
-def _make_room(project: Project, now: Workflow, *, replace: bool) -> None:
-    """Let the workflow in the file give way to another one's earlier content. Raises TransitionError."""
-    if not now.finished and not replace:
-        raise TransitionError(
-            f"{now.place} holds {now.id} {quoted(now.title)}, which is {now.status} at phase {now.position}; complete "
-            "it first, or give --replace: it stays in the archive as it is"
-        )
-    archive.shelve(project, now)
 
 
 def _new_id(before: StateFile | None) -> str:

@@ -1,0 +1,68 @@
+"""Earlier contents of the hybrid format's state file, read and put back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.errors import TransitionError
+from holdfast.state import document
+from holdfast.state.lock import locked
+from holdfast.survival import archive, history
+from holdfast.workflow import statefile
+from holdfast.workflow.formats import hybrid_file as files
+from holdfast.workflow.formats import hybrid_store as store
+from holdfast.workflow.formats import hybrid_view
+from holdfast.workflow.model import PutBack
+from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+
+def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+    """Return what a content of the state file says. Raises NotOurs, or StateError where it is broken."""
+    file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
+    files.check(file)
+    return store.view(project, file)
+
+
+def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+    """Make the state file hold an earlier content again, the view after it.
+
+    Another workflow that is there gives way as to a new one: a finished one always, an unfinished one with `replace`;
+    both stay in the archive. Raises TransitionError, NotOurs, StateError.
+    """
+    wanted = parsed(project, path, raw)
+    statefile.guard(project.root, path)
+
+    def attempt() -> PutBack:
+        before = statefile.present(project, path)
+        if before is not None:
+            files.check(before)
+            now = store.view(project, before)
+            if before.present == raw:
+                hybrid_view.write(project, before.data)  # a killed writer may have left it behind
+                return PutBack(now, changed=False)
+            if now.id != wanted.id:
+                _make_room(project, now, replace=replace)
+            history.observe(project, now)  # what a person moved by hand has its own time
+        aside = statefile.put_back(project, path, raw, before, why=why)
+        return PutBack(store.noted(project, statefile.read(project, path)), changed=True, aside=aside)
+
+    with locked(path.parent):
+        return statefile.insist(attempt)
+
+
+def _make_room(project: Project, now: Workflow, *, replace: bool) -> None:
+    """Let the workflow in the file give way to another one's earlier content. Raises TransitionError."""
+    if not now.finished and not replace:
+        raise TransitionError(
+            f"{now.place} holds {now.id} {quoted(now.title)}, which is {now.status} at phase {now.position}; complete "
+            "it first, or give --replace: it stays in the archive as it is"
+        )
+    archive.shelve(project, now)
