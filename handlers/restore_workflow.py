@@ -136,11 +136,13 @@ def _trail(event: SessionStart | UserPromptSubmit, context: Context) -> list[Out
     """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
     if not context.config.trail or not event.transcript_path:
         return []
+    from holdfast import capture
     from holdfast.workflow import trail
 
-    text = trail.text(
-        trail.read(transcripts.tail(event.transcript_path)), branch=context.project.branch, root=context.root
-    )
+    entries = transcripts.tail(event.transcript_path)
+    if context.config.exclude or context.config.exclude_patterns:
+        entries = [capture.event(context.config, entry) for entry in entries]
+    text = trail.text(trail.read(entries), branch=context.project.branch, root=context.root)
     if not text:
         return []
     project, session = context.project, event.session_id

@@ -825,3 +825,15 @@ def test_a_trail_that_never_arrived_is_given_once_more(project: HoldfastProject,
     transcript.compact()
     assert TRAIL in prompt(project, transcript)
     assert prompt(project, transcript) == ""
+
+
+def test_what_is_excluded_is_not_in_the_trail(project: HoldfastProject, tmp_path: Path) -> None:
+    """Neither a file by its path nor text by a pattern."""
+    file = paths.user_config()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('exclude = ["new.py"]\nexclude_patterns = ["test_[a-z]+"]\n')
+
+    given = begin(project, "compact", transcript_path=str(worked(tmp_path, "2.1.197"))).context
+
+    assert "app.py" in given and "new.py" not in given
+    assert "FAILED [excluded]" in given and "test_parser" not in given

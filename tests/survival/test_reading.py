@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -626,3 +627,12 @@ def test_what_was_inlined_is_not_due_and_is_inlined_again(project: Project) -> N
     assert inlinable(project, "@docs/a.md") == ["one\ntwo\nthree\n"]
     transcribed(project, [said(type="system", subtype="compact_boundary"), shown(project, "one\ntwo\nthree\n")])
     assert inlinable(project, "@docs/a.md") == []  # read again, it is there without us
+
+
+def test_what_is_excluded_from_capture_is_never_inlined(project: Project) -> None:
+    """By its path, whatever this session has read of it."""
+    read(project)
+    reads.compacted(project, ME)
+    assert inlinable(project, "@docs/a.md")
+    hidden = replace(project, config=project.config.model_copy(update={"exclude": ["docs/a.md"]}))
+    assert inlinable(hidden, "@docs/a.md") == []

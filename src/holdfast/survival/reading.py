@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from holdfast import capture
 from holdfast.errors import LedgerError
 from holdfast.survival import owners, readfiles, reads, readtexts
 
@@ -100,11 +101,11 @@ def contents(project: Project, known: Mapping[str, State]) -> list[tuple[str, st
     """Return the entries, each with its text, that guidance may hold whole.
 
     A file counts if it is small, lies in the project with no link out of it, is text, is the very content that this
-    session has read, and does not stand before the model anyway.
+    session has read, does not stand before the model anyway, and is not excluded from capture.
     """
     found = []
     for entry, state in known.items():
-        wanted = state.change == "unchanged" and state.inside
+        wanted = state.change == "unchanged" and state.inside and capture.allowed(project.config, state.path)
         if wanted and (state.inlined or not state.in_context):
             look = readfiles.look(project, state.path, 4 * INLINE)
             text = _small_text(look)
