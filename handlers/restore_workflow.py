@@ -59,9 +59,10 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     if lost is None and not seals.missed(context.project, event.session_id):
         return []
     context.log(f"the guidance {lost.mark if lost else 'of a compaction'} never arrived; given again")
-    if lost and not lost.workflow:
-        return _trail(event, context)
-    return _restore(event, context, known=True)
+    given = _trail(event, context) if lost and not lost.workflow else _restore(event, context, known=True)
+    if lost and not given:
+        deliveries.let_go(context.project, lost.id)
+    return given
 
 
 @hookimpl

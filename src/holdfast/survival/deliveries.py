@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
 KEPT = 500  # deliveries per project; the oldest go
 NAMED = 20  # workflows of one refusal that are remembered
+ABANDONED = timedelta(minutes=1)  # since something was proven absent and nobody has given it again
 PATIENCE = timedelta(days=1)  # after which nobody looks for a confirmation any more
 TABLE = """
 CREATE TABLE IF NOT EXISTS deliveries (
@@ -152,16 +153,19 @@ def settle(project: Project, session: str) -> Delivery | None:
     """Look whether this session's last guidance has arrived.
 
     Returns:
-        The delivery, once, if its absence is proven; else None. Of several processes that ask, one gets it.
+        The delivery, once, if its absence is proven; else None. Of several processes that ask, one gets it; should
+        that one be killed before it begins another, the next to ask gets it a while later.
     """
     project.ledger.ensure(TABLE)
     row = project.ledger.one(
-        "SELECT * FROM deliveries WHERE project = ? AND session = ? AND state IN ('pending', 'delivered')"
-        " ORDER BY made_at DESC, id LIMIT 1",
+        "SELECT * FROM deliveries WHERE project = ? AND session = ? ORDER BY made_at DESC, id LIMIT 1",
         *(project.key, session),
     )
-    if row is None:
+    if row is None or row["state"] not in ("pending", "delivered", "absent"):
         return None
+    if row["state"] == "absent":
+        told_at = clock.parse(row["changed_at"])
+        return _delivery(row) if told_at is None or clock.now() - told_at > ABANDONED else None
     found = transcripts.reached(row["transcript"], row["mark"], row["size"])
     if found == "unknown":
         made = clock.parse(row["made_at"])
@@ -170,6 +174,20 @@ def settle(project: Project, session: str) -> Delivery | None:
         return None
     moved = _move(project, row["id"], found, row["state"])
     return _delivery(row | {"state": found}) if moved and found == "absent" else None
+
+
+def let_go(project: Project, delivery: str) -> None:
+    """Note that what is absent is not given again: the workflow is finished by now, or another session's."""
+    _move(project, delivery, "unconfirmed", "absent")
+
+
+def answered(project: Project, session: str, since: str) -> bool:
+    """Tell whether a session was given anything, or refused, from a moment (UTC stamp) on."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT id FROM deliveries WHERE project = ? AND session = ? AND made_at >= ?", project.key, session, since
+    )
+    return row is not None
 
 
 def recent(project: Project, count: int, session: str | None = None) -> list[Delivery]:

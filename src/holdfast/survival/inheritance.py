@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.survival import agents
+from holdfast.survival import agents, sessions
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -24,6 +24,8 @@ def inherit(project: Project, before: str, session: str) -> None:
     if before == session:
         return
     agents.ensure(project)
+    if sessions.process_gone(project, before):  # they ended with it
+        agents.still_there(project, before, ())
     with project.ledger.transaction():
         _launches(project, before, session)
         _runs(project, before, session)

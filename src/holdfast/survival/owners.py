@@ -161,7 +161,7 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     Returns:
         The verdict; the seal, if one was claimed, is spent.
     """
-    seal = seals.claim(project, session, known=known)
+    seal = seals.claim(project, session, known=known) or seals.unanswered(project, session)
     if seal and seal.session != session:  # the compaction changed the session's id: the old one is no other session
         sessions.ended(project, seal.session)
         inheritance.inherit(project, seal.session, session)

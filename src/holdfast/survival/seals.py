@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.state.ledger import new_id
-from holdfast.survival import transcripts
+from holdfast.survival import deliveries, transcripts
 from holdfast.survival.happenings import Happening
 from holdfast.workflow.wording import quoted
 
@@ -101,6 +101,14 @@ def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed],
     return seal
 
 
+def unanswered(project: Project, session: str) -> Seal | None:
+    """Return the seal that a session claimed last, if nothing was given for it: the process that claimed it died."""
+    row = _last(project, session)
+    if row is None or row["claimed_by"] != session or deliveries.answered(project, session, row["claimed_at"]):
+        return None
+    return _seal(row)
+
+
 def claim(project: Project, session: str, *, known: bool) -> Seal | None:
     """Claim the seal of the compaction that a session comes from.
 
@@ -127,15 +135,13 @@ def claim(project: Project, session: str, *, known: bool) -> Seal | None:
 def missed(project: Project, session: str) -> bool:
     """Tell whether a session was compacted and nothing was restored: its last seal is open, and a compaction came.
 
-    The transcript says so; a PreCompact after which no compaction came leaves an open seal too.
+    The transcript says so; a PreCompact after which no compaction came leaves an open seal too. A seal that was
+    claimed by a process that was killed before it could give anything is as good as open.
     """
-    project.ledger.ensure(TABLE)
-    row = project.ledger.one(
-        "SELECT transcript, size, claimed_at, workflows FROM seals WHERE project = ? AND session = ?"
-        " ORDER BY sealed_at DESC, id LIMIT 1",
-        *(project.key, session),
-    )
-    if row is None or row["claimed_at"] or not json.loads(row["workflows"]):
+    row = _last(project, session)
+    if row is None or not json.loads(row["workflows"]):
+        return False
+    if row["claimed_at"] and deliveries.answered(project, session, row["claimed_at"]):
         return False
     return transcripts.compacted(row["transcript"], row["size"])
 
@@ -222,6 +228,14 @@ def _told(seal: Seal, row: dict[str, Any], superseded: bool) -> list[Happening]:
         data=data | {"came": bool(seal.claimed_at) and not superseded},
     )
     return [announced] if superseded or not seal.claimed_at else [announced, taken]
+
+
+def _last(project: Project, session: str) -> dict[str, Any] | None:
+    project.ledger.ensure(TABLE)
+    return project.ledger.one(
+        "SELECT * FROM seals WHERE project = ? AND (session = ? OR claimed_by = ?) ORDER BY sealed_at DESC, id LIMIT 1",
+        *(project.key, session, session),
+    )
 
 
 def _unclaimed(project: Project, session: str | None) -> list[Seal]:

@@ -257,7 +257,8 @@ def _sidecar_line(path: Path, whole: str) -> str:
 
 def _notes(workflow: Workflow) -> list[str]:
     broken = ["the state file is broken; this is its last good content"] if workflow.recovered else []
-    return [f"state file: {workflow.place}", *broken, *workflow.warnings]
+    files = [f"state file: {place}" for place in (workflow.place, workflow.beside) if place]
+    return [*files, *broken, *workflow.warnings]
 
 
 def _whole(workflow: Workflow, sections: Iterable[Section]) -> str:

@@ -48,6 +48,7 @@ class Workflow:
         raw: the file's bytes (of the generation, if `recovered`).
         origin: whether an agent keeps it, or it was derived from a plan and nobody touched it since (I001-9).
         recovered: the file is broken and this is its last generation.
+        beside: another file, relative to the root, that holds a part of it; empty if none does.
     """
 
     format: str
@@ -71,6 +72,7 @@ class Workflow:
     origin: Origin = "agent"
     warnings: tuple[str, ...] = ()
     recovered: bool = False
+    beside: str = ""
 
     @property
     def finished(self) -> bool:

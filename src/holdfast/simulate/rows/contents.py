@@ -41,7 +41,7 @@ def names(scene: Scene) -> None:
     long = scene.plant(client, change=lengthy)
     long.agents |= planted.agents  # which still run
     scene.found.resurrected |= planted.words() - long.words()
-    for number in range(1, scene.cycles):
+    for number in range(1, max(2, scene.cycles)):
         scene.advance(client, long, number, scene.cycles)
         scene.compact(client, long)
     scene.repeat(client, long)

@@ -121,6 +121,9 @@ def _first_paragraph(lines: Iterable[str]) -> str:
     return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut}…"
 
 
+_DECORATION = "*_`#:. "  # of a line that holds a title alone
+
+
 def _named(phase: Phase, folded: str, lines: list[str]) -> int | None:
     """Return where a phase's id or whole title stands first, or None.
 
@@ -129,7 +132,8 @@ def _named(phase: Phase, folded: str, lines: list[str]) -> int | None:
     title, found = " ".join(phase.title.split()).casefold(), list[int]()
     if re.search(r"[_\d-]", phase.id):
         found.append(_whole(phase.id.casefold(), folded))
-    if " " in title or (title and any(line.strip("*_`#:. ") == title for line in lines)):
+    bare = title.strip(_DECORATION)
+    if " " in title or (title and any(line == title or (bare and line.strip(_DECORATION) == bare) for line in lines)):
         found.append(_whole(title, folded))
     return min((at for at in found if at >= 0), default=None)
 

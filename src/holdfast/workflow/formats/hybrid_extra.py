@@ -49,6 +49,7 @@ def merged(project: Project, workflow: Workflow) -> tuple[Workflow, tuple[Proble
         context={**workflow.context, **values.mapping(file.data.get(files.CONTEXT), files.CONTEXT, warnings)},
         updated_at=max(workflow.updated_at, stamp(from_mtime(file.document.mtime))),
         warnings=tuple(warnings),
+        beside=FILE,
     )
     return whole, ((Problem(file.path, f"{file.broken}; its last generation is used"),) if file.broken else ())
 
