@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+import select
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 PATIENCE = 0.3  # seconds the client is kept waiting for the count at most
-_PAUSE = 0.001  # seconds between two looks
 
 
 def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
@@ -60,16 +59,19 @@ def note_apart(project: Project, event: Event, units: Mapping[str, int], private
     """
     if not units:
         return
+    reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            for descriptor in private:
-                os.close(descriptor)
-            note(project, event, units)
-            project.close()
+            if os.fork() == 0:  # nobody's child, so that nobody has to bury it
+                for descriptor in (reading, *private):
+                    os.close(descriptor)
+                note(project, event, units)
+                project.close()
         finally:
             os._exit(0)
-    ends = time.monotonic() + PATIENCE
+    os.close(writing)
     with suppress(ChildProcessError):  # whoever started us ignores its children's ends, and so do we then
-        while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < ends:
-            time.sleep(_PAUSE)
+        os.waitpid(pid, 0)
+    select.select([reading], [], [], PATIENCE)  # its end closes the other side
+    os.close(reading)
