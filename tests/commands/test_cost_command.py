@@ -222,3 +222,10 @@ def test_an_event_that_says_nothing_leaves_no_ledger(tmp_path: Path) -> None:
     place.user_handler("silent", "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return None\n")
     assert fire(place).stdout == ""
     assert not list((place.home / ".local" / "state" / "holdfast").glob("projects/*"))
+
+
+def test_silence_starts_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nearly every event is answered by nothing, and that must cost nothing."""
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("a process was started"))
+    event = parse({"session_id": ME, "hook_event_name": "Stop"})
+    costs.note_apart(Project.open(tmp_path), event, {}, ())

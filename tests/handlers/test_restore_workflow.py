@@ -837,3 +837,51 @@ def test_what_is_excluded_is_not_in_the_trail(project: HoldfastProject, tmp_path
 
     assert "app.py" in given and "new.py" not in given
     assert "FAILED [excluded]" in given and "test_parser" not in given
+
+
+def test_guidance_whose_giver_was_killed_is_owed(project: HoldfastProject, transcript: Transcript) -> None:
+    """It had claimed the seal and no more; another live session makes sure that nothing but the seal decides."""
+    start(project, "Alpha")
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
+    there = opened(project)
+    (workflow,) = formats.all_found(there).workflows
+    owners.release(there, workflow)
+    assert seals.claim(there, ME, known=True) is not None
+    sessions.seen(there, OTHER)
+    there.close()
+    transcript.compact()
+
+    assert RESTORED in prompt(project, transcript)
+    assert prompt(project, transcript) == ""
+
+
+def test_what_is_not_given_again_is_let_go(project: HoldfastProject, transcript: Transcript) -> None:
+    """A workflow that is finished by then is looked for once."""
+    start(project, "Alpha")
+    begin(project, "compact", transcript_path=str(transcript.path))
+    transcript.compact()
+    holdfast("done", "--all", root=project.root, session=ME)
+    assert prompt(project, transcript) == ""
+    assert states(project) == ["unconfirmed"]
+
+
+def test_every_file_a_state_lies_in_is_named(project: HoldfastProject) -> None:
+    """Where no sidecar can be written, whoever looks for what is left out finds it."""
+    start(project, "Alpha", "--format", "hybrid", "--remind", "Never forget tabs")
+    given = compact(project).context
+    assert "- state file: .claude/state/workflow.json\n- state file: .claude/state/workflow.extra.json\n" in given
+
+
+def test_an_unmarked_agents_summary_says_nothing_of_the_sessions_workflow(project: HoldfastProject) -> None:
+    """It is forgotten with the agent's compaction, also where no PreCompact comes before the session's own."""
+    start(project, "Book", session=ME)
+    agent = Agent(project, "look around", "Explore")
+    agent.about_to()
+    agent.started()
+    compact(project)
+    agent.stopped()
+    agent.returned()
+
+    begin(project, "compact").assert_advised(RESTORED)
+
+    assert lost(project) == []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import agents, fates
+from holdfast.survival import agents, fates, sessions
 from holdfast.survival.inheritance import inherit
 from tests.handmade import ME, OTHER, THIRD
 
@@ -143,3 +144,13 @@ def test_a_verdict_goes_along(project: Project) -> None:
     inherit(project, ME, OTHER)
 
     assert due(project, OTHER) == []
+
+
+@pytest.mark.parametrize(("client", "fate"), [("gone", "failed"), ("runs", "running"), ("unknown", "running")])
+def test_agents_ended_with_the_process_they_ran_in(project: Project, client: str, fate: str) -> None:
+    """A client that died took them along: who goes on is not told that they run already."""
+    above_every_pid_max = 2**22 + 1
+    process = {"gone": str(above_every_pid_max), "runs": str(os.getpid())}.get(client)
+    sessions.seen(project, ME, process)
+    inherit(project, ME, OTHER)
+    assert fated(project, OTHER) == [(RUN, fate)]

@@ -146,3 +146,24 @@ def test_what_is_too_short_to_be_told_from_chance_is_not_counted(project: Projec
         workflow(project.root, "Release", context={"version": "2", "name": "holdfast"}), "2 holdfast"
     )
     assert counts["context"] == (1, 1)
+
+
+def test_what_is_absent_is_told_again_when_nobody_gave_it(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that was told may have been killed; not while it may still be at it, nor once it is let go."""
+    transcript = tmp_path / "t.jsonl"
+    transcript.touch()
+    id_ = begin(project, str(transcript), mark="nowhere in it")
+    transcript.write_bytes((WRITTEN / "guided-2.1.329.jsonl").read_bytes())
+    assert deliveries.settle(project, ME) is not None
+    assert deliveries.settle(project, ME) is None
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:01:01Z")
+    found = deliveries.settle(project, ME)
+    assert found is not None
+    assert found.id == id_
+
+    deliveries.let_go(project, id_)
+    assert deliveries.settle(project, ME) is None
+    assert states(project) == ["unconfirmed"]

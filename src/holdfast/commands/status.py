@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,9 +61,9 @@ def _status(project: Project) -> dict[str, Any]:
         "sessions": sessions.all_of(project),
         "agents": _agents(project),
         "compactions": [_seal(seal) for seal in seals.recent(project, COMPACTIONS)],
-        "deliveries": [_fields(each) for each in deliveries.recent(project, COMPACTIONS)],
+        "deliveries": [asdict(each) for each in deliveries.recent(project, COMPACTIONS)],
         "losses": [
-            _fields(each) | {"kept": each.kept, "total": each.total} for each in losses.recent(project, COMPACTIONS)
+            asdict(each) | {"kept": each.kept, "total": each.total} for each in losses.recent(project, COMPACTIONS)
         ],
         "faults": [{"file": str(f.path), "fault": said} for f, said in inspection.complaints(project, files)],
         "log": _troubles(project),
@@ -101,7 +102,7 @@ def _agents(project: Project) -> list[dict[str, Any]]:
     gone = sessions.gone(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
     found = [each for session in listed for each in fates.of_session(project, session)]
-    return [_fields(each) for each in found if each.fate != "consumed"]
+    return [asdict(each) for each in found if each.fate != "consumed"]
 
 
 def _agent(row: dict[str, Any]) -> str:
@@ -134,14 +135,6 @@ def _loss(row: dict[str, Any]) -> str:
     kinds = ", ".join(f"{kind} {kept}/{total}" for kind, (kept, total) in row["counts"].items())
     said = f"the client's summary had {row['kept']} of {row['total']} facts word for word ({kinds})"
     return f"{row['noted_at']}, session {row['session'][:8]}: {one_line(row['title'])}: {said}"
-
-
-def _lost(loss: losses.Loss) -> dict[str, Any]:
-    return _fields(loss) | {"kept": loss.kept, "total": loss.total}
-
-
-def _fields(row: object) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in row.__slots__}  # type: ignore[attr-defined]
 
 
 def _section(heading: str, lines: list[str]) -> None:

@@ -202,3 +202,12 @@ def test_any_text_is_accepted(text: str, agent: str) -> None:
     assert all(isinstance(item, str) for item in deliverables)
     assert isinstance(handover, str)
     match_phase(THREE, text, agent)
+
+
+@pytest.mark.parametrize("title", ["*Build*", "#build", "Build:", "`build`", "..", "***"])
+def test_a_title_of_one_word_in_decoration_is_found_on_a_line_of_its_own(title: str) -> None:
+    """The decoration of the line and of the title are alike no part of the word."""
+    flow = replace(THREE, phases=(replace(THREE.phases[0], title=title), *THREE.phases[1:]))
+    assert matched(flow, f"Please:\n{title}\nnow") == "phase_0"
+    assert matched(flow, f"Please:\n**{title}**\nnow") == ("phase_0" if title.strip("*.") else None)
+    assert matched(flow, f"Please {title} it\n\nnow") is None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holdfast.simulate.scene import Scene
 
 HOURS = timedelta(hours=5)
@@ -87,7 +90,12 @@ def clock_back(scene: Scene) -> None:
         scene.advance(client, planted, number, scene.cycles)
         scene.found.quiet(client)
         summary = scene.summary(planted)
-        for place, step in enumerate((client.precompact, lambda: client.summarised(summary), client.restarted)):  # noqa: B023
+        steps: tuple[Callable[[], object], ...] = (
+            client.precompact,
+            partial(client.summarised, summary),
+            client.restarted,
+        )
+        for place, step in enumerate(steps):
             if place == number % 3:
                 scene.world.tick(-DAYS)
             step()
