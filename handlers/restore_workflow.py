@@ -68,7 +68,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
 @hookimpl
 def on_subagent_stop(event: SubagentStop, context: Context) -> None:
     """Note what the compaction's own agent wrote: it is the summary, known before SessionStart(compact) must answer."""
-    if event.agent_id and not event.agent_type and event.last_assistant_message:
+    if event.is_compaction and event.last_assistant_message:
         summaries.note(context.project, event.session_id, event.last_assistant_message)
 
 

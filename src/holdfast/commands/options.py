@@ -30,7 +30,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 workflow_argument = click.argument("workflow_id", metavar="[WORKFLOW]", required=False)
 
 
-class Moment(click.ParamType):  # type: ignore[type-arg]
+class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
     """A moment: an ISO 8601 time, UTC where it names no zone, or how long ago, as in 2h or 3d."""
 
     name = "moment"
