@@ -41,7 +41,8 @@ def test_entries_follow_one_another_and_a_boundary_names_the_last_one_before_it(
     """`parentUuid` chains; the boundary begins anew, with `logicalParentUuid`."""
     transcript = Transcript(tmp_path / "a.jsonl", "a", "/project")
     transcript.asked("Hello.")
-    transcript.called("toolu_1", "Bash", {"command": "true"}, "")
+    transcript.answered("Yes.")
+    transcript.asked("More.")
     transcript.compacted("manual", "Short.", transcript.last)
     entries = [json.loads(line) for line in transcript.path.read_text().splitlines()]
     assert [entry["parentUuid"] for entry in entries[:4]] == [None, *(entry["uuid"] for entry in entries[:2]), None]

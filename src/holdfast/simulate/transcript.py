@@ -34,11 +34,6 @@ class Transcript:
         """The model's words."""
         self._message("assistant", [{"type": "text", "text": words}])
 
-    def called(self, use: str, tool: str, given: object, result: str) -> None:
-        """A tool call with its result."""
-        self._message("assistant", [{"type": "tool_use", "id": use, "name": tool, "input": given}])
-        self._message("user", [{"tool_use_id": use, "type": "tool_result", "content": result}])
-
     def told(self, event: str, source: str, contexts: Sequence[str]) -> None:
         """What hooks gave to the model with an event's reply: each string an entry of its own."""
         name = f"{event}:{source}" if source else event
