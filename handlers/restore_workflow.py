@@ -14,6 +14,7 @@ from holdfast.survival import (
     fates,
     history,
     losses,
+    notices,
     owners,
     reading,
     seals,
@@ -169,7 +170,7 @@ def _deliver(
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, session)
     recap = summaries.take(project, session)
-    fates.catch_up(project, session, event.transcript_path, TaskNotification.noted)
+    notices.catch_up(project, session, event.transcript_path, TaskNotification.noted)
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
     if branch and branch != project.branch:
         notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")

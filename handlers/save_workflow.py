@@ -3,7 +3,7 @@
 from holdfast import Context, Outcome, hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
 from holdfast.events import PreCompact
-from holdfast.survival import agents, compactions, generations, history, owners, seals, sessions, summaries
+from holdfast.survival import compactions, generations, history, launches, owners, seals, sessions, summaries
 from holdfast.workflow import detect, formats, guidance
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.model import Workflow
@@ -15,7 +15,7 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     if event.in_subagent:
         return None  # a subagent's own compaction never saves the main workflow
     if event.trigger == "manual":  # a person's; whatever ran before was interrupted, or it would run in the background
-        agents.abandon_open(context.project, event.session_id)
+        launches.abandon_open(context.project, event.session_id)
     elif compactions.is_an_agents(context.project, event.session_id, context.environ):
         return None
     process = sessions.client_process(context.environ)

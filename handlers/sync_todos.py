@@ -7,7 +7,7 @@ list to write, once, when it changed.
 from holdfast import Context, Outcome, advise, change_input, hookimpl
 from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
 from holdfast.events.agents import agent_result
-from holdfast.survival import agents, progress, todolists
+from holdfast.survival import flights, launches, progress, runs, todolists
 from holdfast.workflow import todos, views, wording
 from holdfast.workflow.formats import hybrid
 
@@ -36,9 +36,9 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
         _remember_task(event, context)
         return []
     started = _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
-    call = agents.call_id(event.tool_use_id, event.tool_input)
+    call = launches.call_id(event.tool_use_id, event.tool_input)
     result = agent_result(event.tool_response)
-    agents.named(context.project, event.session_id, call, agents.run_id(result.agent_id, call), result.output_file)
+    launches.named(context.project, event.session_id, call, runs.run_id(result.agent_id, call), result.output_file)
     moved = progress.settle(context.project, event.session_id)
     return _report(event.session_id, context, moved or ([started] if started else []))
 
@@ -49,8 +49,8 @@ def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> lis
     if event.in_subagent:
         return []
     _launch(event, context)
-    call = agents.call_id(event.tool_use_id, event.tool_input)
-    agents.named(context.project, event.session_id, call, agents.run_id("", call))
+    call = launches.call_id(event.tool_use_id, event.tool_input)
+    launches.named(context.project, event.session_id, call, runs.run_id("", call))
     return _report(event.session_id, context, progress.settle(context.project, event.session_id))
 
 
@@ -60,7 +60,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     if event.in_subagent:
         return []
     moved = progress.settle(context.project, event.session_id)
-    agents.abandon_open(context.project, event.session_id)
+    launches.abandon_open(context.project, event.session_id)
     return _report(event.session_id, context, moved)
 
 
@@ -83,7 +83,7 @@ def _launch(event: PreToolUse | PostToolUse | PostToolUseFailure, context: Conte
     return progress.launch(
         context.project,
         event.session_id,
-        agents.call_id(event.tool_use_id, event.tool_input),
+        launches.call_id(event.tool_use_id, event.tool_input),
         given.get("subagent_type", ""),
         given.get("description", ""),
         given.get("prompt", ""),
@@ -140,7 +140,7 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     over = moved[-1].phase.status in ("completed", "failed") if moved else bool(listed)
     step = hybrid.step(workflow) if over else None
     phase = workflow.phases[step.number - 1] if step else None
-    busy = [launch for launch in agents.running(context.project, session) if phase and launch.phase == phase.id]
+    busy = [launch for launch in flights.running(context.project, session) if phase and launch.phase == phase.id]
     if step and busy:
         said.append(advise(f"Next: phase {step.number}/{workflow.total}; {_running(busy[0])}."))
     elif step:
@@ -150,11 +150,11 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     return [*said, *listed]
 
 
-def _running(launch: agents.Launch) -> str:
+def _running(launch: launches.Launch) -> str:
     return f"its agent ({wording.one_line(launch.agent_type)}, {launch.agent_id}) was started already and is running"
 
 
-def _doubt(launch: agents.Launch, words: str) -> str:
+def _doubt(launch: launches.Launch, words: str) -> str:
     return (
         f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {launch.phase} "
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "

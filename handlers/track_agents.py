@@ -13,7 +13,7 @@ from holdfast.events import (
 )
 from holdfast.events.agents import agent_result
 from holdfast.events.prompts import TaskNotification
-from holdfast.survival import agents, errands, fates, owners, sessions
+from holdfast.survival import errands, fates, launches, notices, owners, runs, sessions
 from holdfast.workflow import briefs, formats
 from holdfast.workflow.model import Phase, Workflow
 
@@ -26,12 +26,12 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     if not event.agent_id or not event.agent_type:
         return None
     project, session, agent = context.project, event.session_id, event.agent_id
-    agents.reported(project, session, agent, event.agent_type, "running")
-    if agents.reminded(project, session, agent):
+    runs.reported(project, session, agent, event.agent_type, "running")
+    if runs.reminded(project, session, agent):
         return None
     workflow, phase = _worked_for(event, context)
     text = briefs.reminders(workflow, phase, root=context.root) if workflow else ""
-    return advise(text, on_delivered=lambda: agents.remind(project, session, agent)) if text else None
+    return advise(text, on_delivered=lambda: runs.remind(project, session, agent)) if text else None
 
 
 @hookimpl(tryfirst=True)
@@ -39,7 +39,7 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
     """Note an agent's last words; whether it succeeded is judged later. A compaction's own agent is nobody's result."""
     if event.agent_id and event.agent_type:
         words, own = event.last_assistant_message or "", event.agent_transcript_path
-        agents.reported(
+        runs.reported(
             context.project, event.session_id, event.agent_id, event.agent_type, "stopped", words, transcript=own
         )
 
@@ -49,14 +49,14 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
     """Note that an agent died of an API error; without an agent_id it is the main conversation that did."""
     if event.agent_id:
         words = event.last_assistant_message or event.error
-        agents.reported(context.project, event.session_id, event.agent_id, event.agent_type or "", "failed", words)
+        runs.reported(context.project, event.session_id, event.agent_id, event.agent_type or "", "failed", words)
 
 
 @hookimpl(match="resume", tryfirst=True)
 def on_session_start(event: SessionStart, context: Context) -> None:
     """Note that agents which ran in a client that is gone run no more: they ended with its process."""
     if not event.in_subagent and sessions.process_gone(context.project, event.session_id):
-        agents.still_there(context.project, event.session_id, ())
+        runs.still_there(context.project, event.session_id, ())
 
 
 @hookimpl
@@ -64,10 +64,10 @@ def on_stop(event: Stop, context: Context) -> None:
     """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
     sessions.rest(context.project, event.session_id)
     if any(each.unused for each in fates.of_session(context.project, event.session_id)):
-        fates.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted, most=TURN)
+        notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted, most=TURN)
     if "background_tasks" in event.model_fields_set:  # clients before 2.1.145 do not say
         listed = {task.id for task in event.background_tasks if task.id}
-        agents.still_there(context.project, event.session_id, listed)
+        runs.still_there(context.project, event.session_id, listed)
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)
@@ -77,17 +77,17 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
         return
     result = agent_result(event.tool_response)
     if result.status == "completed":
-        run = agents.run_id(result.agent_id, agents.call_id(event.tool_use_id, event.tool_input))
-        state: agents.State = "failed" if result.is_api_error else "completed"
-        agents.reported(context.project, event.session_id, run, result.agent_type, state, result.text, used=True)
+        run = runs.run_id(result.agent_id, launches.call_id(event.tool_use_id, event.tool_input))
+        state: runs.State = "failed" if result.is_api_error else "completed"
+        runs.reported(context.project, event.session_id, run, result.agent_type, state, result.text, used=True)
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> None:
     """Note that a launch failed; the client does not say which agent it was."""
     if not event.in_subagent:
-        run = agents.run_id("", agents.call_id(event.tool_use_id, event.tool_input))
-        agents.reported(context.project, event.session_id, run, "", "failed", event.error, used=True)
+        run = runs.run_id("", launches.call_id(event.tool_use_id, event.tool_input))
+        runs.reported(context.project, event.session_id, run, "", "failed", event.error, used=True)
 
 
 @hookimpl(tryfirst=True)
@@ -96,7 +96,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
     note = event.task_notification
     if note and not event.in_subagent:
         words = note.result or note.summary
-        agents.notified(
+        notices.notified(
             context.project, event.session_id, note.task_id, note.tool_use_id, note.status, words, note.output_file
         )
 

@@ -17,7 +17,7 @@ import pytest
 from holdfast import faults, log, paths
 from holdfast.checks import ledger as ledger_check
 from holdfast.project import Project
-from holdfast.survival import agents, archive, deliveries, forgetting, generations, owners, recordings, seals, sessions
+from holdfast.survival import archive, deliveries, forgetting, generations, owners, recordings, runs, seals, sessions
 from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER, THIRD
@@ -242,7 +242,7 @@ def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.Monke
 def test_a_word_in_the_place_of_a_moment_is_no_moment(project: HoldfastProject) -> None:
     """An earlier version's rows of agents have one; they go with their time all the same."""
     there = Project.open(project.root)
-    agents.reported(there, ME, "a1", "builder", "completed", canary("Words", "one"))
+    runs.reported(there, ME, "a1", "builder", "completed", canary("Words", "one"))
     there.ledger.run("UPDATE runs SET consumed_at = 'unknown'")
     there.close()
     holdfast("forget", "--before", "2026-03-02", "--yes", root=project.root)

@@ -23,7 +23,7 @@ from rich.console import Console, ConsoleDimensions
 from holdfast import clock
 from holdfast.commands import page, sections, watch
 from holdfast.project import Project
-from holdfast.survival.agents import Flight
+from holdfast.survival.flights import Flight
 from holdfast.survival.following import Following, Sight
 from holdfast.survival.history import History, PhaseHistory
 from holdfast.survival.overview import Overview, Restore, Save, Session, Told

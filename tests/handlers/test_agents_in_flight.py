@@ -15,7 +15,7 @@ import pytest
 from holdfast import isolation, recorded
 from holdfast.commands import page
 from holdfast.project import Project
-from holdfast.survival import agents, fates, following, losses, overview, owners, seals
+from holdfast.survival import fates, following, losses, overview, owners, runs, seals
 from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
@@ -453,10 +453,10 @@ def test_reminders_that_did_not_reach_an_agent_are_given_again(
     with monkeypatch.context() as broken:
         broken.setattr(isolation, "note_delivery", lambda said: None)
         agent.started().assert_advised("Never use tabs")
-    assert not agents.reminded(opened(project), ME, agent.run)
+    assert not runs.reminded(opened(project), ME, agent.run)
 
     agent.started().assert_advised("Never use tabs")
-    assert agents.reminded(opened(project), ME, agent.run)
+    assert runs.reminded(opened(project), ME, agent.run)
 
 
 # What people see

@@ -11,7 +11,18 @@ import pytest
 from holdfast.errors import LedgerError, StateError
 from holdfast.project import Project
 from holdfast.state import document
-from holdfast.survival import agents, generations, history, owners, seals, sessions, todolists
+from holdfast.survival import (
+    flights,
+    generations,
+    history,
+    launches,
+    notices,
+    owners,
+    runs,
+    seals,
+    sessions,
+    todolists,
+)
 from holdfast.survival.history import History
 from holdfast.survival.overview import Restore, Save, Session, Told, as_json, gather
 from holdfast.workflow import statefile, todos, views
@@ -70,13 +81,13 @@ def launch(
 ) -> None:
     """Launch an agent, in the background when its run is named, for the second phase of a workflow if any."""
     phase = "phase_2" if workflow else None
-    agents.launched(project, session, call, kind, workflow.key if workflow else None, phase)
+    launches.launched(project, session, call, kind, workflow.key if workflow else None, phase)
     if run:
-        agents.reported(project, session, run, kind, "running")
-        agents.named(project, session, call, run)
+        runs.reported(project, session, run, kind, "running")
+        launches.named(project, session, call, run)
 
 
-def runs(overview: Overview) -> list[str | None]:
+def in_flight(overview: Overview) -> list[str | None]:
     """Return the ids of the agents in flight."""
     return [each.agent_id for each in overview.agents]
 
@@ -197,8 +208,8 @@ def test_agents_of_every_session_are_in_flight(project: Project, at: Any, releas
     launch(project, "5", workflow(project.root, "Other"), run="elsewhere")
 
     overview = seen(project, release)
-    assert runs(overview) == ["mine", "theirs", "my-helper"]
-    assert overview.agents[0] == agents.Flight(ME, "builder", "mine", "phase_2", "2026-03-01T10:00:00.000000Z", True)
+    assert in_flight(overview) == ["mine", "theirs", "my-helper"]
+    assert overview.agents[0] == flights.Flight(ME, "builder", "mine", "phase_2", "2026-03-01T10:00:00.000000Z", True)
     assert overview.agents[2].phase is None
 
 
@@ -217,12 +228,12 @@ def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
     sessions.ended(project, THIRD)
     project.ledger.run("UPDATE sessions SET worktree = '/elsewhere' WHERE id = 'elsewhere'")
 
-    assert runs(gather(project, release, found)) == [f"of {ME}"]
-    assert runs(gather(project, other, found)) == [f"of {OTHER}"], "its owner's, nobody else's"
-    assert runs(gather(project, over, found)) == [], "nobody works on what is finished"
+    assert in_flight(gather(project, release, found)) == [f"of {ME}"]
+    assert in_flight(gather(project, other, found)) == [f"of {OTHER}"], "its owner's, nobody else's"
+    assert in_flight(gather(project, over, found)) == [], "nobody works on what is finished"
 
     at("11:01:00")
-    assert runs(gather(project, release, found)) == [], "a session that has said nothing for an hour is not live"
+    assert in_flight(gather(project, release, found)) == [], "a session that has said nothing for an hour is not live"
 
 
 def test_agents_that_ended_unused_are_of_the_same_sessions(project: Project, at: Any, release: Workflow) -> None:
@@ -232,7 +243,7 @@ def test_agents_that_ended_unused_are_of_the_same_sessions(project: Project, at:
     owners.own(project, release, ME)
     for call, session, work in (("mine", ME, release), ("free", ME, None), ("gone", OTHER, release)):
         launch(project, call, work, session=session, run=call)
-        agents.reported(project, session, call, "builder", "stopped", f"{call} is done.")
+        runs.reported(project, session, call, "builder", "stopped", f"{call} is done.")
     assert [each.agent_id for each in seen(project, release).unused] == ["free", "gone", "mine"]
     sessions.ended(project, OTHER)
 
@@ -244,7 +255,7 @@ def test_agents_that_ended_unused_are_of_the_same_sessions(project: Project, at:
         ("free", "finished", "free is done."),
         ("mine", "finished", "mine is done."),
     ]
-    agents.notified(project, ME, "mine", "mine", "completed", "mine is done.")
+    notices.notified(project, ME, "mine", "mine", "completed", "mine is done.")
     assert [each.agent_id for each in seen(project, release).unused] == ["free"]
 
 
@@ -252,33 +263,33 @@ def test_an_agent_that_ended_is_not_in_flight(project: Project, release: Workflo
     """It reported an end, or its launch was judged or given up."""
     for call, state in (("1", "stopped"), ("2", "failed"), ("3", "missing")):
         launch(project, call, release, run=call)
-        agents.reported(project, ME, call, "builder", state)  # type: ignore[arg-type]
+        runs.reported(project, ME, call, "builder", state)  # type: ignore[arg-type]
     launch(project, "4", release, run="4")
-    agents.judged(project, ME, "4", "completed")
+    launches.judged(project, ME, "4", "completed")
     launch(project, "5", release)
-    agents.abandon_open(project, ME)
+    launches.abandon_open(project, ME)
 
     assert seen(project, release).agents == ()
 
 
 def test_a_foreground_agent_has_the_id_of_the_one_run_it_can_be(project: Project, at: Any, release: Workflow) -> None:
     """The client names it only when it returns; until then a single new run of its kind can only be it."""
-    agents.reported(project, ME, "before", "builder", "running")
+    runs.reported(project, ME, "before", "builder", "running")
     at("10:01:00")
     launch(project, "1", release)
-    assert runs(seen(project, release)) == [None]
+    assert in_flight(seen(project, release)) == [None]
 
-    agents.reported(project, ME, "of-another-kind", "tester", "running")
-    agents.reported(project, OTHER, "of-another-session", "builder", "running")
+    runs.reported(project, ME, "of-another-kind", "tester", "running")
+    runs.reported(project, OTHER, "of-another-session", "builder", "running")
     launch(project, "2", release, run="named", kind="builder")
-    agents.reported(project, ME, "it", "builder", "running")
+    runs.reported(project, ME, "it", "builder", "running")
     assert [(each.agent_id, each.background) for each in seen(project, release).agents] == [
         ("it", False),
         ("named", True),
     ]
 
-    agents.reported(project, ME, "or-it", "builder", "running")
-    assert runs(seen(project, release)) == [None, "named"]
+    runs.reported(project, ME, "or-it", "builder", "running")
+    assert in_flight(seen(project, release)) == [None, "named"]
 
 
 def test_of_two_foreground_agents_of_a_kind_neither_is_guessed(project: Project, release: Workflow) -> None:
@@ -286,10 +297,10 @@ def test_of_two_foreground_agents_of_a_kind_neither_is_guessed(project: Project,
     launch(project, "1", release)
     launch(project, "2", release)
     launch(project, "3", release, session=OTHER)
-    agents.reported(project, ME, "one", "builder", "running")
-    agents.reported(project, OTHER, "other", "builder", "running")
+    runs.reported(project, ME, "one", "builder", "running")
+    runs.reported(project, OTHER, "other", "builder", "running")
 
-    assert runs(seen(project, release)) == [None, None, "other"]
+    assert in_flight(seen(project, release)) == [None, None, "other"]
 
 
 @pytest.mark.parametrize("process", [None, str(os.getpid())], ids=["unknown", "running"])
@@ -300,11 +311,11 @@ def test_agents_of_a_session_that_is_gone_are_not_in_flight(
     for session, held in ((ME, process), (OTHER, process), (THIRD, DEAD)):
         sessions.seen(project, session, held)
         launch(project, session, release, run=f"of {session}", session=session)
-    assert runs(seen(project, release)) == [f"of {ME}", f"of {OTHER}"]
+    assert in_flight(seen(project, release)) == [f"of {ME}", f"of {OTHER}"]
 
     sessions.ended(project, OTHER)
     at("13:00:00")
-    assert runs(seen(project, release)) == [f"of {ME}"]
+    assert in_flight(seen(project, release)) == [f"of {ME}"]
 
 
 def test_agents_of_a_session_on_another_machine_may_run(project: Project, release: Workflow) -> None:
@@ -313,7 +324,7 @@ def test_agents_of_a_session_on_another_machine_may_run(project: Project, releas
     launch(project, "1", release, run="it")
     project.ledger.run("UPDATE sessions SET host = 'elsewhere'")
 
-    assert runs(seen(project, release)) == ["it"]
+    assert in_flight(seen(project, release)) == ["it"]
 
 
 def test_a_copy_in_another_worktree_has_agents_seals_and_lists_of_its_own(project: Project, release: Workflow) -> None:
@@ -335,7 +346,7 @@ def test_the_owners_other_agents_do_not_work_for_what_is_finished(project: Proje
     launch(project, "1", None, run="helper")
     launch(project, "2", finished, run="late")
 
-    assert runs(seen(project, finished)) == ["late"]
+    assert in_flight(seen(project, finished)) == ["late"]
 
 
 def test_whether_sessions_were_told_the_present_list(project: Project, at: Any, release: Workflow) -> None:

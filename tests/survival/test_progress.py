@@ -9,14 +9,14 @@ import pytest
 
 from holdfast.errors import StateError
 from holdfast.project import Project
-from holdfast.survival import agents, owners, progress, sessions
+from holdfast.survival import launches, owners, progress, runs, sessions
 from holdfast.workflow.formats import hybrid
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.survival.agents import State
+    from holdfast.survival.runs import State
 
 PHASES = [("Design the parser", "architect"), ("Write the parser", "builder"), ("Test the parser", "tester")]
 
@@ -35,8 +35,8 @@ def launch(
 
 
 def end(project: Project, state: State = "completed", words: str = "", call: str = "c1") -> None:
-    agents.reported(project, ME, f"run of {call}", "", state, words)
-    agents.named(project, ME, call, f"run of {call}")
+    runs.reported(project, ME, f"run of {call}", "", state, words)
+    launches.named(project, ME, call, f"run of {call}")
 
 
 def statuses(project: Project) -> list[str]:
@@ -87,7 +87,7 @@ def test_a_launch_begins_the_phase_it_is_for(project: Project) -> None:
     assert moved is not None
     assert (moved.phase.id, moved.phase.status, moved.words) == ("phase_0", "active", "")
     assert moved.workflow.current == 1
-    found = agents.find(project, ME, "c1")
+    found = launches.find(project, ME, "c1")
     assert found is not None
     assert (found.phase, found.workflow) == ("phase_0", moved.workflow.key)
 
@@ -113,7 +113,7 @@ def test_a_launch_for_no_phase_is_noted_all_the_same(project: Project) -> None:
     """That an agent runs matters beyond phases; without a name it is the client's general-purpose agent."""
     assert launch(project, "look around", "", "c1") is None
 
-    found = agents.find(project, ME, "c1")
+    found = launches.find(project, ME, "c1")
     assert found is not None
     assert (found.phase, found.workflow, found.agent_type) == (None, None, "general-purpose")
 
@@ -168,7 +168,7 @@ def test_results_are_judged_once(project: Project) -> None:
 
     assert (moved.phase.deliverables, moved.phase.handover) == (("design.md",), "recursive descent")
     assert progress.settle(project, ME) == []
-    found = agents.find(project, ME, "c1")
+    found = launches.find(project, ME, "c1")
     assert found is not None
     assert found.verdict == "completed"
 

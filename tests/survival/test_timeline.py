@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.project import Project
 from holdfast.state.ledger import Ledger
-from holdfast.survival import agents, deliveries, generations, history, losses, owners, seals, sessions, timeline
+from holdfast.survival import deliveries, generations, history, joined, losses, owners, seals, sessions, timeline
 from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow
@@ -261,7 +261,7 @@ def test_what_programs_get(project: HoldfastProject) -> None:
 def grown(there: Project, count: int) -> None:
     """Let a ledger have many rows in every table that nothing bounds."""
     sessions.seen(there, ME)
-    agents.ensure(there)
+    joined.ensure(there)
     there.ledger.ensure(history.ATTEMPTS)
     generations.keep(there, there.root / "x.json", b"{}", why="x")
     seals.recent(there, 1)

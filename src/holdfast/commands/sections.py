@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.commands.sheet import Sheet
-    from holdfast.survival.agents import Flight
     from holdfast.survival.fates import Agent
+    from holdfast.survival.flights import Flight
     from holdfast.survival.history import PhaseHistory
     from holdfast.survival.overview import Overview, Save
     from holdfast.workflow.model import Phase, Problem, Workflow

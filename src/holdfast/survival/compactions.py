@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.survival import agents, sessions
+from holdfast.survival import flights, joined, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ def is_an_agents(project: Project, session: str, environ: Mapping[str, str]) -> 
     """
     if environ.get("CLAUDE_PID"):
         return False
-    resting = sessions.resting(project, session) and bool(agents.running(project, session))
+    resting = sessions.resting(project, session) and bool(flights.running(project, session))
     return resting or in_foreground(project, session)
 
 
@@ -30,7 +30,7 @@ def whose(project: Project, session: str) -> str | None:
 
     To be asked where `is_an_agents` says that it is one's.
     """
-    found = {*_waited_for(project, session), *(each.agent_id for each in agents.running(project, session))}
+    found = {*_waited_for(project, session), *(each.agent_id for each in flights.running(project, session))}
     return found.pop() if len(found) == 1 else None
 
 
@@ -45,8 +45,8 @@ def in_foreground(project: Project, session: str) -> bool:
 
 def _waited_for(project: Project, session: str) -> list[str]:
     """Return the agents that may be running in the foreground."""
-    agents.ensure(project)
-    rows = project.ledger.rows(
+    rows = joined.rows(
+        project,
         "SELECT DISTINCT runs.agent_id AS agent_id FROM runs JOIN launches ON launches.project = runs.project"
         " AND launches.session = runs.session AND launches.verdict IS NULL AND launches.agent_id IS NULL"
         " AND launches.launched_at <= runs.started_at"  # an older run was interrupted, which no event tells

@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.survival import agents, transcripts
+from holdfast.survival import joined, launches, transcripts
 
 if TYPE_CHECKING:
     from holdfast.project import Project
-    from holdfast.survival.agents import Launch
+    from holdfast.survival.launches import Launch
 
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -32,15 +32,28 @@ def of(project: Project, session: str, agent_id: str, transcript: str = "") -> L
     if len(found) == 1 and (found[0].agent_id or len(_rivals(project, session, agent_id)) == 1):
         return found[0]
     said = _first_prompt(transcript, agent_id) if found else ""
-    same = [each for each in found if said and each.prompt == agents.storable(said[: agents.PROMPT])]
+    same = [each for each in found if said and each.prompt == launches.storable(said[: launches.PROMPT])]
     return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
 
 
 def candidates(project: Project, session: str, agent_id: str) -> list[Launch]:
     """Return the launches that may have started a run: the one that names it, else all of its type still without."""
-    agents.ensure(project)
-    named = agents.of_run(project, session, agent_id)
-    return [named] if named else agents.unnamed(project, session, agent_id)
+    named = launches.of_run(project, session, agent_id)
+    return [named] if named else _unnamed(project, session, agent_id)
+
+
+def _unnamed(project: Project, session: str, agent_id: str) -> list[Launch]:
+    """Return the open launches of a run's type, made before it began, whose runs nobody has named yet."""
+    rows = joined.rows(
+        project,
+        f"SELECT {launches.COLUMNS} FROM launches JOIN runs ON runs.project = launches.project"
+        " AND runs.session = launches.session AND runs.agent_type = launches.agent_type"
+        " AND launches.launched_at <= runs.started_at"
+        " WHERE launches.project = ? AND launches.session = ? AND launches.verdict IS NULL"
+        " AND launches.agent_id IS NULL AND runs.agent_id = ? ORDER BY launches.launched_at, launches.tool_use_id",
+        *(project.key, session, agent_id),
+    )
+    return [launches.of_row(row) for row in rows]
 
 
 def _rivals(project: Project, session: str, agent_id: str) -> list[str]:
@@ -48,7 +61,8 @@ def _rivals(project: Project, session: str, agent_id: str) -> list[str]:
 
     A run that is older than any of those was interrupted, which no event tells.
     """
-    rows = project.ledger.rows(
+    rows = joined.rows(
+        project,
         "SELECT others.agent_id AS agent_id FROM runs JOIN runs AS others ON others.project = runs.project"
         " AND others.session = runs.session AND others.agent_type = runs.agent_type AND others.state = 'running'"
         " WHERE runs.project = ? AND runs.session = ? AND runs.agent_id = ? AND NOT EXISTS"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import clock
-from holdfast.survival import agents, sessions
+from holdfast.survival import heirs, joined, runs, sessions
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -23,13 +22,13 @@ def inherit(project: Project, before: str, session: str) -> None:
     """
     if before == session:
         return
-    agents.ensure(project)
+    joined.ensure(project)
     if sessions.process_gone(project, before):  # they ended with it
-        agents.still_there(project, before, ())
+        runs.still_there(project, before, ())
     with project.ledger.transaction():
         _launches(project, before, session)
         _runs(project, before, session)
-        _succeed(project, before, session)
+        heirs.succeed(project, before, session)
 
 
 def _launches(project: Project, before: str, session: str) -> None:
@@ -67,7 +66,7 @@ def _runs(project: Project, before: str, session: str) -> None:
     )
     for row in known:
         if row["state"] != "running":  # the new id knows of it, so that it ran is no news
-            agents.reported(
+            runs.reported(
                 project,
                 session,
                 row["agent_id"],
@@ -82,14 +81,3 @@ def _runs(project: Project, before: str, session: str) -> None:
             *(project.key, before, row["agent_id"]),
         )
     ledger.run("UPDATE runs SET session = ? WHERE project = ? AND session = ?", *(session, project.key, before))
-
-
-def _succeed(project: Project, before: str, session: str) -> None:
-    ledger = project.ledger
-    ledger.run("UPDATE agent_heirs SET heir = ? WHERE project = ? AND heir = ?", *(session, project.key, before))
-    ledger.run(
-        "INSERT INTO agent_heirs (project, session, worktree, host, client, heir, since) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (project, session) DO UPDATE SET heir = excluded.heir, since = excluded.since",
-        *(project.key, before, project.worktree, project.host, project.client, session, clock.stamp()),
-    )
-    ledger.run("DELETE FROM agent_heirs WHERE project = ? AND session = heir", project.key)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.survival import agents, fates, generations, history, owners, seals, sessions, todolists
+from holdfast.survival import fates, flights, generations, history, owners, seals, sessions, todolists
 from holdfast.survival.history import History
 from holdfast.workflow import facts, todos, views
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.project import Project
-    from holdfast.survival.agents import Flight
     from holdfast.survival.fates import Agent
+    from holdfast.survival.flights import Flight
     from holdfast.workflow.model import Found, Problem, Workflow
 
 
@@ -178,7 +178,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "percent": workflow.percent,
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
-        "agents": [_named(each, *agents.Flight.__slots__) for each in overview.agents],
+        "agents": [_named(each, *flights.Flight.__slots__) for each in overview.agents],
         "unused_results": [_named(each, *_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
         "todos_told": [_named(each, *Told.__slots__) for each in overview.told],
@@ -196,7 +196,7 @@ def _known(project: Project, workflow: Workflow, found: Found) -> _Known:
         live, gone = sessions.live_others(project, ""), sessions.gone(project)
         sealed = seals.naming(project, workflow.key)
         free = _free(project, workflow, owner, live, found)
-        flying = agents.in_flight(project, workflow.key, free)
+        flying = flights.in_flight(project, workflow.key, free)
         landed = fates.unused(project, workflow.key, free)
         return _Known(
             history=history.of(project, workflow),

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.survival import agents, owners
+from holdfast.survival import launches, owners, results
 from holdfast.workflow.formats import hybrid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.project import Project
-    from holdfast.survival.agents import Due, Launch
+    from holdfast.survival.launches import Launch
+    from holdfast.survival.results import Due
     from holdfast.workflow.model import Phase, Workflow
 
 
@@ -65,14 +66,14 @@ def launch(
     Returns:
         The phase that became active by it, or None when none did.
     """
-    if agents.find(project, session, tool_use_id):
+    if launches.find(project, session, tool_use_id):
         return None
     workflow = mine(project, session)
     agent = agent or "general-purpose"
     phase = _meant(workflow, f"{description}\n{prompt}", agent, begun) if workflow else None
     key = workflow.key if workflow and phase else None
     said = {"description": description, "prompt": prompt}
-    agents.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
+    launches.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
     if workflow is None or phase is None:
         return None
     owners.take(project, workflow, session)  # a session that comes later must not keep the result from counting
@@ -83,12 +84,12 @@ def launch(
 def settle(project: Project, session: str) -> list[Moved]:
     """Judge every launch whose result is in, and move the phases they were for.
 
-    Only to be called at a main-thread event, after the event's own signal was kept (`agents.due`).
+    Only to be called at a main-thread event, after the event's own signal was kept (`results.due`).
 
     Returns:
         The phases that moved, in the order in which their agents ended.
     """
-    moved = [_apply(project, session, due) for due in agents.due(project, session)]
+    moved = [_apply(project, session, due) for due in results.due(project, session)]
     return [each for each in moved if each is not None]
 
 
@@ -97,7 +98,7 @@ def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
 
     A hook never undoes a completion; people can (`holdfast hybrid reopen`).
     """
-    return [(due.launch, due.words) for due in agents.disputed(project, session)]
+    return [(due.launch, due.words) for due in results.disputed(project, session)]
 
 
 def _meant(workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
@@ -116,7 +117,7 @@ def _apply(project: Project, session: str, due: Due) -> Moved | None:
     # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.state == "failed"
     moved = _finish(project, phase, due) if phase and not doubtful else None
-    agents.judged(project, session, launched.tool_use_id, "completed" if doubtful else due.state)
+    launches.judged(project, session, launched.tool_use_id, "completed" if doubtful else due.state)
     return moved
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.survival import agents, archive, deliveries, generations, history, losses, owners, seals, sessions
+from holdfast.survival import agentlog, archive, deliveries, generations, history, losses, owners, seals, sessions
 from holdfast.survival.happenings import Asked, Happening
 from holdfast.workflow import formats
 from holdfast.workflow.wording import one_line, quoted
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 LIMIT = 50  # happenings that are shown unless more are asked for
-# Each owns its table and tells of it; of one moment, the later in this order happened later.
-_TABLES = (sessions, owners, generations, seals, deliveries, losses, agents, history, archive)
+# Each tells of its table; of one moment, the later in this order happened later.
+_TABLES = (sessions, owners, generations, seals, deliveries, losses, agentlog, history, archive)
 
 
 def happened(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import agents, fates, sessions
+from holdfast.survival import fates, flights, launches, notices, results, runs, sessions
 from holdfast.survival.inheritance import inherit
 from tests.handmade import ME, OTHER, THIRD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.survival.agents import State
+    from holdfast.survival.runs import State
 
 CALL, RUN = "toolu_1", "a23b8482eb527498b"
 
@@ -24,9 +24,9 @@ CALL, RUN = "toolu_1", "a23b8482eb527498b"
 def project(tmp_path: Path) -> Project:
     """A project in which a session has launched an agent in the background."""
     project = Project.open(tmp_path)
-    agents.launched(project, ME, CALL, "builder", "hybrid:x#1", "phase_0", description="Build it", prompt="Do.")
-    agents.reported(project, ME, RUN, "builder", "running")
-    agents.named(project, ME, CALL, RUN, "/tasks/a.output")
+    launches.launched(project, ME, CALL, "builder", "hybrid:x#1", "phase_0", description="Build it", prompt="Do.")
+    runs.reported(project, ME, RUN, "builder", "running")
+    launches.named(project, ME, CALL, RUN, "/tasks/a.output")
     return project
 
 
@@ -35,7 +35,7 @@ def fated(project: Project, session: str) -> list[tuple[str, str]]:
 
 
 def due(project: Project, session: str) -> list[str]:
-    return [each.state for each in agents.due(project, session)]
+    return [each.state for each in results.due(project, session)]
 
 
 def test_the_agents_go_along(project: Project) -> None:
@@ -45,18 +45,18 @@ def test_the_agents_go_along(project: Project) -> None:
     assert (fated(project, ME), fated(project, OTHER)) == ([], [(RUN, "running")])
     (only,) = fates.of_session(project, OTHER)
     assert (only.phase, only.description, only.output) == ("phase_0", "Build it", "/tasks/a.output")
-    assert [each.prompt for each in agents.running(project, OTHER)] == ["Do."]
+    assert [each.prompt for each in flights.running(project, OTHER)] == ["Do."]
 
 
 @pytest.mark.parametrize("session", [ME, OTHER])
 def test_its_end_counts_under_either_id(project: Project, session: str) -> None:
     """The client may send what such an agent does under the id it was started with."""
     inherit(project, ME, OTHER)
-    agents.reported(project, session, RUN, "builder", "stopped", "Done.")
+    runs.reported(project, session, RUN, "builder", "stopped", "Done.")
 
     assert fated(project, OTHER) == [(RUN, "finished")]
     assert due(project, OTHER) == ["completed"]
-    agents.notified(project, session, RUN, CALL, "completed", "Done.")
+    notices.notified(project, session, RUN, CALL, "completed", "Done.")
     assert fated(project, OTHER) == [(RUN, "consumed")]
 
 
@@ -64,7 +64,7 @@ def test_an_id_may_change_again(project: Project) -> None:
     """And what comes under the first of three ids still counts for the last."""
     inherit(project, ME, OTHER)
     inherit(project, OTHER, THIRD)
-    agents.reported(project, ME, RUN, "builder", "stopped", "Done.")
+    runs.reported(project, ME, RUN, "builder", "stopped", "Done.")
 
     assert fated(project, THIRD) == [(RUN, "finished")]
 
@@ -73,8 +73,8 @@ def test_a_session_that_gets_its_old_id_back_is_itself(project: Project) -> None
     """What it launches from then on is nobody else's."""
     inherit(project, ME, OTHER)
     inherit(project, OTHER, ME)
-    agents.reported(project, ME, RUN, "builder", "stopped", "Done.")
-    agents.reported(project, OTHER, "later", "builder", "running")
+    runs.reported(project, ME, RUN, "builder", "stopped", "Done.")
+    runs.reported(project, OTHER, "later", "builder", "running")
 
     assert fated(project, ME) == [(RUN, "finished")]
     assert fated(project, OTHER) == []
@@ -85,9 +85,9 @@ def test_a_session_that_gets_its_old_id_back_is_itself(project: Project) -> None
 def test_what_the_old_id_launches_afterwards_stays_its_own(project: Project) -> None:
     """A fork goes on beside the session it was made from."""
     inherit(project, ME, OTHER)
-    agents.launched(project, ME, "toolu_2", "builder", None, None)
-    agents.named(project, ME, "toolu_2", "later")
-    agents.reported(project, ME, "later", "builder", "stopped", "Done.")
+    launches.launched(project, ME, "toolu_2", "builder", None, None)
+    launches.named(project, ME, "toolu_2", "later")
+    runs.reported(project, ME, "later", "builder", "stopped", "Done.")
 
     assert fated(project, ME) == [("later", "finished")]
 
@@ -103,8 +103,8 @@ def test_what_the_old_id_launches_afterwards_stays_its_own(project: Project) -> 
 )
 def test_of_two_notes_of_one_run_the_stronger_counts(project: Project, old: State, new: State, expected: str) -> None:
     """What it did between the change and its being noticed came under the new id."""
-    agents.reported(project, ME, RUN, "builder", old, old)
-    agents.reported(project, OTHER, RUN, "builder", new, new)
+    runs.reported(project, ME, RUN, "builder", old, old)
+    runs.reported(project, OTHER, RUN, "builder", new, new)
 
     inherit(project, ME, OTHER)
 
@@ -116,8 +116,8 @@ def test_of_two_notes_of_one_run_the_stronger_counts(project: Project, old: Stat
 @pytest.mark.parametrize(("old", "new"), [(True, False), (False, True)])
 def test_a_result_used_under_either_id_is_used(project: Project, old: bool, new: bool) -> None:
     """And no note that it once ran makes it run again."""
-    agents.reported(project, ME, RUN, "builder", "stopped" if old else "running", "Done.", used=old)
-    agents.reported(project, OTHER, RUN, "builder", "stopped", "Done.", used=new)
+    runs.reported(project, ME, RUN, "builder", "stopped" if old else "running", "Done.", used=old)
+    runs.reported(project, OTHER, RUN, "builder", "stopped", "Done.", used=new)
 
     inherit(project, ME, OTHER)
 
@@ -126,9 +126,9 @@ def test_a_result_used_under_either_id_is_used(project: Project, old: bool, new:
 
 def test_a_launch_that_was_noted_twice_keeps_what_it_was_for(project: Project) -> None:
     """Its PostToolUse came under the new id, where nobody knew the call."""
-    agents.launched(project, ME, "toolu_2", "tester", "hybrid:x#1", "phase_1")
-    agents.launched(project, OTHER, "toolu_2", "tester", None, None)
-    agents.named(project, OTHER, "toolu_2", "run2", "/tasks/b.output")
+    launches.launched(project, ME, "toolu_2", "tester", "hybrid:x#1", "phase_1")
+    launches.launched(project, OTHER, "toolu_2", "tester", None, None)
+    launches.named(project, OTHER, "toolu_2", "run2", "/tasks/b.output")
 
     inherit(project, ME, OTHER)
 
@@ -138,8 +138,8 @@ def test_a_launch_that_was_noted_twice_keeps_what_it_was_for(project: Project) -
 
 def test_a_verdict_goes_along(project: Project) -> None:
     """What was judged under the old id is not judged again."""
-    agents.reported(project, ME, RUN, "builder", "stopped", "Done.")
-    agents.judged(project, ME, CALL, "completed")
+    runs.reported(project, ME, RUN, "builder", "stopped", "Done.")
+    launches.judged(project, ME, CALL, "completed")
 
     inherit(project, ME, OTHER)
 

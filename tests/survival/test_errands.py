@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import agents, compactions, errands, sessions
+from holdfast.survival import errands, launches, runs
 from tests.handmade import ME
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
@@ -23,11 +23,11 @@ def project(tmp_path: Path) -> Project:
 
 
 def launch(project: Project, call: str, kind: str = "builder", prompt: str = "", phase: str | None = None) -> None:
-    agents.launched(project, ME, call, kind, "hybrid:x#1" if phase else None, phase, prompt=prompt or f"Do {call}.")
+    launches.launched(project, ME, call, kind, "hybrid:x#1" if phase else None, phase, prompt=prompt or f"Do {call}.")
 
 
 def begin(project: Project, run: str, kind: str = "builder") -> None:
-    agents.reported(project, ME, run, kind, "running")
+    runs.reported(project, ME, run, kind, "running")
 
 
 def found(project: Project, run: str, transcript: str = "") -> str | None:
@@ -51,7 +51,7 @@ def test_a_launch_that_names_its_run_is_the_one(project: Project) -> None:
     launch(project, "c2")
     for run in (RUN, "another"):
         begin(project, run)
-    agents.named(project, ME, "c1", RUN)
+    launches.named(project, ME, "c1", RUN)
 
     assert found(project, RUN) == "c1"
     assert found(project, "another") == "c2"
@@ -126,7 +126,7 @@ def test_equal_prompts_for_different_phases_decide_nothing(project: Project, tmp
     transcript = said(tmp_path, "run1", "Go.")
     assert found(project, "run1", transcript) is None
 
-    agents.abandon_open(project, ME)
+    launches.abandon_open(project, ME)
     for number in (3, 4):
         launch(project, f"c{number}", prompt="Go.", phase="phase_3")
     for number in (1, 3):
@@ -163,20 +163,3 @@ def test_no_name_leads_out_of_the_folder(project: Project, tmp_path: Path, run: 
     own.write_text('{"type":"user","message":{"content":"Do c2."}}\n')
 
     assert found(project, run, str(tmp_path / "session.jsonl")) == ("c2" if read else None)
-
-
-def test_whose_an_unmarked_compaction_is(project: Project) -> None:
-    """The one agent's that runs, waited for or not; nobody's where several run."""
-    sessions.seen(project, ME)
-    assert compactions.whose(project, ME) is None
-    launch(project, "c1")
-    begin(project, "foreground")
-    assert compactions.whose(project, ME) == "foreground"
-    agents.named(project, ME, "c1", "foreground")  # so it runs in the background
-    assert compactions.whose(project, ME) == "foreground"
-
-    launch(project, "c2", "tester")
-    begin(project, "second", "tester")
-    assert compactions.whose(project, ME) is None
-    agents.reported(project, ME, "foreground", "builder", "stopped", "Done.")
-    assert compactions.whose(project, ME) == "second"
