@@ -38,6 +38,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *("demo", "registered", "accepted", "trial", "plugins"),
         *("simulate", "simulate.*"),
     ),
+    "report": ("report", "report.*"),
     "checks": ("checks", "checks.*"),
     "front": ("cli", "commands", "commands.*", "__main__"),
 }
@@ -47,6 +48,7 @@ BELOW: dict[str, frozenset[str]] = {
     "right": frozenset({"ground", "right"}),
     "engine": frozenset({"ground", "left", "engine"}),
     "installing": frozenset({"ground", "left", "installing"}),
+    "report": frozenset({"ground", "right", "report"}),
     "checks": frozenset({"ground", "left", "right", "installing", "checks"}),
     "front": frozenset(ROOMS),
 }

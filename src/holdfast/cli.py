@@ -28,6 +28,7 @@ COMMANDS = {
     "watch": "Show the current workflow and follow it live.",
     "log": "Say what happened, and show, compare or put back what was kept.",
     "cost": "Say what was put into the model's context.",
+    "report": "Write what happened as one page for a browser.",
     "forget": "Forget a session, a workflow, a span of time or everything.",
     "export": "Print all that is known of a project as one JSON document.",
     "explain": "Say what is detected, saved and restored here, and why.",

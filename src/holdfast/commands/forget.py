@@ -44,8 +44,8 @@ def command(
     """Forget what Holdfast knows of this project: a session, a workflow, a span of time or everything.
 
     Times are UTC, or how long ago: 30m, 2h, 3d. Gone are rows of the ledger with kept contents and the archive,
-    recorded events, sidecars and lines of the log, also from the disk. Of a workflow, those lines and recorded
-    events go that name it.
+    recorded events, sidecars, the report and lines of the log, also from the disk. Of a workflow, those lines and
+    recorded events go that name it.
 
     Your own files stay: the state files of workflows and what was set aside of them, CLAUDE.local.md, plans, the
     client's transcripts, the configuration and which handlers you trust.
@@ -115,8 +115,9 @@ def _lines(told: Forgotten, heading: str) -> list[str]:
     lines += [f"  rows of the ledger: {sum(told.rows.values())} ({tables})"] if told.rows else []
     lines += [f"  recorded events: {told.recorded}"] if told.recorded else []
     lines += [f"  lines of the log: {told.logged}"] if told.logged else []
-    lines += [f"  file: {each}" for each in told.files[:_FILES]]
-    lines += [f"  and {len(told.files) - _FILES} files more"] if len(told.files) > _FILES else []
+    files = list(dict.fromkeys([*told.files, *told.reports]))
+    lines += [f"  file: {each}" for each in files[:_FILES]]
+    lines += [f"  and {len(files) - _FILES} files more"] if len(files) > _FILES else []
     if told.stays:
         lines += ["These are your own and stay:", *(f"  {each}" for each in told.stays[:_FILES])]
         lines += [f"  and {len(told.stays) - _FILES} more"] if len(told.stays) > _FILES else []

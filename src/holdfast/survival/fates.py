@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 Fate = Literal["running", "finished", "failed", "consumed"]
+_FAILED = ("failed", "missing")
 _COLUMNS = (
     *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "output"),
     *("launched_at", "verdict"),
@@ -45,6 +46,7 @@ class Agent:
         transcript: where its own transcript lies; empty if unknown.
         since: when it was launched, or started again (UTC stamp).
         ended_at: when it ended (UTC stamp), None while it runs.
+        failed: whether it ended with a failure, used or not.
     """
 
     session: str
@@ -61,6 +63,7 @@ class Agent:
     transcript: str
     since: str
     ended_at: str | None
+    failed: bool
 
     @property
     def unused(self) -> bool:
@@ -109,6 +112,7 @@ def _agent(row: dict[str, Any]) -> Agent:
         transcript=row["transcript"] or "",
         since=row["resumed_at"] or row["launched_at"],
         ended_at=None if fate == "running" else row["changed_at"],
+        failed=fate != "running" and row["state"] in _FAILED,
     )
 
 
@@ -117,4 +121,4 @@ def _fate(row: dict[str, Any]) -> Fate:
         return "running"
     if row["consumed_at"] or row["state"] in (None, "running"):  # judged without a run: nothing more will come
         return "consumed"
-    return "failed" if row["state"] in ("failed", "missing") else "finished"
+    return "failed" if row["state"] in _FAILED else "finished"

@@ -60,6 +60,7 @@ class Forgotten:
         recorded: how many recorded events.
         logged: how many lines of the log.
         files: sidecars and damaged ledgers that were set aside.
+        reports: pages that tell of all of it, and go with whatever else goes, for they can be made anew.
         stays: files in the project with the same words, which are the user's own.
         clean: whether the words are gone from the ledger's file for certain.
     """
@@ -68,6 +69,7 @@ class Forgotten:
     recorded: int
     logged: int
     files: tuple[Path, ...]
+    reports: tuple[Path, ...]
     stays: tuple[Path, ...]
     clean: bool = True
 
@@ -111,10 +113,11 @@ def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     tables = _tables(project) if known else {}
     roots = _roots(project, tables)
-    files = tuple(sorted({*_sidecars(project, scope, roots), *_damaged(project)}))
+    reports = tuple(_reports(roots))
+    files = tuple(sorted({*_sidecars(project, scope, roots), *_damaged(project), *(reports * scope.everything)}))
     rows = _rows(project, scope, tables, dry=dry) if known else {}
     if not dry:
-        for file in files:
+        for file in {*files, *reports}:
             file.unlink(missing_ok=True)
         for root in roots:
             with suppress(OSError):
@@ -122,7 +125,7 @@ def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
     recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
     logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
     clean = dry or not known or project.ledger.scrub()
-    return Forgotten(rows, recorded, logged, files, tuple(_staying(scope, roots)), clean)
+    return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
 def _tables(project: Project) -> dict[str, tuple[str, ...]]:
@@ -265,6 +268,14 @@ def _sidecars(project: Project, scope: Scope, roots: Sequence[Path]) -> Iterator
             ours = file.name == ".gitignore" or file.suffix in (".md", ".tmp")
             if ours and file.is_file() and (scope.everything or (file.suffix != "" and _changed_in(scope, file))):
                 yield file
+
+
+def _reports(roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the reports in our folders: each tells of everything, and can be made anew."""
+    for root in roots:
+        folder = paths.sidecar_dir(root)
+        if not folder.is_symlink():
+            yield from (file for file in folder.glob("*.html") if file.is_file())
 
 
 def _changed_in(scope: Scope, file: Path) -> bool:

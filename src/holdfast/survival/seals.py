@@ -15,7 +15,7 @@ from holdfast.survival.happenings import Happening
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from holdfast.project import Project
     from holdfast.survival.happenings import Asked
@@ -155,6 +155,20 @@ def recent(project: Project, count: int) -> list[Seal]:
     return [_seal(row) for row in rows]
 
 
+def in_vain(found: Iterable[Seal]) -> set[str]:
+    """Return the ids of those seals after which no compaction came: the session was sealed again before they were taken.
+
+    `found` are all seals, newest first.
+    """
+    later: dict[str, str] = {}  # session -> when its next seal was left
+    vain = set[str]()
+    for seal in found:
+        if seal.claimed_at and seal.session in later and later[seal.session] <= seal.claimed_at:
+            vain.add(seal.id)
+        later[seal.session] = seal.sealed_at
+    return vain
+
+
 def naming(project: Project, workflow: str) -> list[Seal]:
     """Return the seals of this worktree that name the workflow with this key, newest first."""
     project.ledger.ensure(TABLE)
@@ -188,17 +202,15 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
         *(asked.worktree, asked.worktree, KEPT),
     )
     found: list[Happening] = []
-    later: dict[str, str] = {}  # session -> when its next seal was left
+    vain = in_vain(map(_seal, rows))
     for row in rows:
         seal = _seal(row)
-        superseded = bool(seal.claimed_at and seal.session in later and later[seal.session] <= seal.claimed_at)
-        later[seal.session] = seal.sealed_at
         if not asked.workflow or asked.workflow in {each.key for each in seal.workflows}:
-            found = _told(seal, row, superseded) + found
+            found = _told(seal, row, seal.id in vain) + found
     return [each for each in found if each.at >= asked.since]
 
 
-def _told(seal: Seal, row: dict[str, Any], superseded: bool) -> list[Happening]:
+def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[Happening]:
     had = ", ".join(f"{quoted(each.title)} {each.phase}".strip() for each in seal.workflows) or "no workflow"
     data = {"trigger": seal.why, "workflows": [each.title for each in seal.workflows]}
     place = row["worktree"]
@@ -213,7 +225,7 @@ def _told(seal: Seal, row: dict[str, Any], superseded: bool) -> list[Happening]:
     )
     if seal.why == "none":
         return [replace(taken, what="compaction came, not announced")]
-    if superseded:
+    if vain:
         came = "it never came"
     elif seal.claimed_at:
         came = ""
@@ -225,9 +237,9 @@ def _told(seal: Seal, row: dict[str, Any], superseded: bool) -> list[Happening]:
         *(seal.sealed_at, "compaction", f"compaction announced ({seal.why})", seal.session),
         detail="; ".join(filter(None, (had, came))),
         worktree=place,
-        data=data | {"came": bool(seal.claimed_at) and not superseded},
+        data=data | {"came": bool(seal.claimed_at) and not vain},
     )
-    return [announced] if superseded or not seal.claimed_at else [announced, taken]
+    return [announced] if vain or not seal.claimed_at else [announced, taken]
 
 
 def _last(project: Project, session: str) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from holdfast.state.redact import redact, redact_value
 from holdfast.survival import agentlog, archive, deliveries, generations, history, losses, owners, seals, sessions
 from holdfast.survival.happenings import Asked, Happening
 from holdfast.workflow import formats
@@ -59,7 +60,7 @@ def happened(
 
 
 def sentence(happening: Happening, phases: Mapping[tuple[str, str], str]) -> str:
-    """Return what happened in a line: what, to which workflow and phase, and what else there is to say.
+    """Return what happened in a line, secrets masked: what, to which workflow and phase, and what else there is to say.
 
     Args:
         happening: what happened.
@@ -70,7 +71,7 @@ def sentence(happening: Happening, phases: Mapping[tuple[str, str], str]) -> str
         title = phases.get((happening.workflow, happening.phase), "")
         about += f" {one_line(happening.phase, 40)}" + (f" {quoted(title)}" if title else "")
     detail = one_line(happening.detail, 300)
-    return ": ".join(filter(None, (happening.what, "; ".join(filter(None, (about.strip(), detail))))))
+    return redact(": ".join(filter(None, (happening.what, "; ".join(filter(None, (about.strip(), detail)))))))
 
 
 def phase_titles(project: Project) -> dict[tuple[str, str], str]:
@@ -83,9 +84,10 @@ def phase_titles(project: Project) -> dict[tuple[str, str], str]:
 
 
 def as_json(happening: Happening) -> dict[str, Any]:
-    """Return a happening for programs."""
+    """Return a happening for programs, secrets masked."""
     names = ("at", "kind", "what", "session", "workflow", "title", "phase", "detail", "worktree")
-    return {name: getattr(happening, name) or None for name in names} | {"data": dict(happening.data)}
+    told = {name: getattr(happening, name) or None for name in names} | {"data": dict(happening.data)}
+    return dict(redact_value(told))
 
 
 def _titled(project: Project, found: Iterable[Happening]) -> list[Happening]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from holdfast import log, paths
+from holdfast import log
 from holdfast.errors import StateError
-from holdfast.state import atomic, document
-from holdfast.workflow import names, statefile
+from holdfast.workflow import names, ownfolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 def place(root: Path, workflow: Workflow) -> Path:
     """Return where a workflow's sidecar lies."""
-    return paths.sidecar_dir(root) / f"{workflow.format}-{names.slug(workflow.title)}.md"
+    return ownfolder.place(root, f"{workflow.format}-{names.slug(workflow.title)}.md")
 
 
 def digest(text: str) -> str:
@@ -33,22 +32,11 @@ def write_sidecar(root: Path, workflow: Workflow, text: str) -> tuple[Path, str]
     """
     path = place(root, workflow)
     try:
-        statefile.guard(root, path)
-        _put(path.parent / ".gitignore", b"*\n")
-        _put(path, _bytes(text))
+        ownfolder.put(root, path, _bytes(text))
     except (StateError, OSError) as error:
         log.write("warning", f"no sidecar was written: {error}")
         return None
     return path, digest(text)
-
-
-def _put(path: Path, data: bytes) -> None:
-    try:
-        if document.read(path)[0] == data:
-            return
-    except StateError:
-        pass
-    atomic.write(path, data, mode=0o600)
 
 
 def _bytes(text: str) -> bytes:

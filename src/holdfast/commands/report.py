@@ -1,0 +1,83 @@
+"""`holdfast report`: what happened, as one page to look at in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.commands import options
+from holdfast.errors import StateError
+from holdfast.report import page, story
+from holdfast.state import atomic
+from holdfast.survival import sessions
+from holdfast.workflow import ownfolder
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.project import Project
+
+NAME = "report.html"
+
+
+@click.command(name="report")
+@click.option(
+    *("--output", "-o", "output"),
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help=f"Where to, or - for the screen; by default {ownfolder.place(Path(), NAME)} in the project.",
+)
+@click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
+@click.option("--session", "session_id", metavar="ID", help="Only this session; the beginning of its id will do.")
+@click.option("--since", type=options.Moment(), metavar="TIME", help="Not before this time, or so long ago: 2h, 3d.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=story.LIMIT,
+    show_default=True,
+    metavar="N",
+    help="List at most so many happenings, the newest.",
+)
+@options.project_option
+def command(
+    output: Path | None,
+    opens: bool,
+    session_id: str | None,
+    since: datetime | None,
+    limit: int,
+    project_dir: str | None,
+) -> None:
+    """Write what happened as one HTML page: a timeline of sessions, compactions, agents and phases, and the log.
+
+    The page holds everything it needs and runs no scripts. Secrets are masked in it. Times are UTC.
+    """
+    project = options.open_project(project_dir)
+    session = sessions.meant(project, session_id) if session_id else ""
+    told = story.gather(project, since=since, session=session, limit=limit)
+    text = page.render(told)
+    if output == Path("-"):
+        click.echo(text, nl=False)
+        return
+    place = _write(project, output, text.encode())
+    if project.ledger.problem:
+        click.echo(f"warning: {project.ledger.problem}", err=True)
+    click.echo(f"Wrote {place}.")
+    if opens and click.launch(str(place)) != 0:
+        click.echo("No browser could be started; open the file in one.", err=True)
+
+
+def _write(project: Project, output: Path | None, data: bytes) -> Path:
+    """Write the page, readable by its owner alone, and return where."""
+    if output is None:
+        place = ownfolder.place(project.root, NAME)
+        ownfolder.put(project.root, place, data)
+        return place
+    place = output.absolute()
+    try:
+        atomic.write(place, data, mode=0o600)
+        place.chmod(0o600)  # one that was there before keeps its mode otherwise
+    except OSError as error:
+        raise StateError(place, f"cannot be written: {error.strerror or error}") from error
+    return place

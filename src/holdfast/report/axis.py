@@ -1,0 +1,113 @@
+"""The axis of time on which a report draws: long stretches in which nothing happened are drawn short."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from holdfast.report import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+IDLE = 30 * 60.0  # seconds in which nothing happened that are drawn whole
+_BREAK = 0.04  # of the axis that one break takes at most
+_BREAKS = 0.25  # of the axis that all breaks take at most
+_APART = 0.11  # of the axis that lies between two labels at least
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A stretch in which nothing happened: where it is drawn (0 to 1), how wide, and how long it was in seconds."""
+
+    left: float
+    width: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A label of the axis: where it stands (0 to 1), the day if it is another than the last label's, and the time."""
+
+    left: float
+    day: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Moments on a line of length 1.
+
+    Attributes:
+        moments: in seconds since 1970, the first and the last of each stretch; ascending.
+        places: where each of them lies, 0 to 1; ascending.
+        breaks: the stretches in which nothing happened.
+    """
+
+    moments: tuple[float, ...]
+    places: tuple[float, ...]
+    breaks: tuple[Break, ...]
+
+    def place(self, moment: float) -> float:
+        """Return where a moment (seconds since 1970) lies; one outside lies at the nearer end."""
+        if len(self.moments) < 2 or moment <= self.moments[0]:
+            return self.places[0] if self.places else 0.0
+        if moment >= self.moments[-1]:
+            return self.places[-1]
+        after = bisect_right(self.moments, moment)
+        return _between(moment, self.moments[after - 1 : after + 1], self.places[after - 1 : after + 1])
+
+    def moment(self, place: float) -> float:
+        """Return which moment lies at a place."""
+        after = min(max(bisect_right(self.places, place), 1), len(self.places) - 1)
+        return _between(place, self.places[after - 1 : after + 1], self.moments[after - 1 : after + 1])
+
+    def ticks(self) -> list[Tick]:
+        """Return the labels: where each stretch begins and, as far as there is room, in regular steps between."""
+        if len(self.moments) < 2:
+            return []
+        begins = [0.0, *(each.left + each.width for each in self.breaks)]
+        wanted = [*begins, *(step / 8 for step in range(1, 8))]
+        quiet = [(each.left, each.left + each.width) for each in self.breaks]
+        chosen: list[float] = []
+        for place in wanted:
+            within = any(left <= place < right for left, right in quiet)
+            if not within and place <= 1 - _APART / 2 and all(abs(place - each) >= _APART for each in chosen):
+                chosen.append(place)
+        found: list[Tick] = []
+        day = ""
+        for place in sorted(chosen):
+            at = self.moment(place)
+            found.append(Tick(place, wording.day(at) if wording.day(at) != day else "", wording.time(at)))
+            day = wording.day(at)
+        return found
+
+
+def across(moments: Iterable[float]) -> Axis:
+    """Return the axis on which all these moments (seconds since 1970) lie."""
+    known = sorted(set(moments))
+    if len(known) < 2:
+        return Axis(tuple(known), (0.5,) * len(known), ())
+    stretches = list(pairwise(known))
+    breaks = [later - earlier for earlier, later in stretches if later - earlier > IDLE]
+    active = sum(later - earlier for earlier, later in stretches) - sum(breaks)
+    if not active:  # nothing but moments far from each other: an even line
+        breaks = []
+    share = min(_BREAK, _BREAKS / len(breaks)) if breaks else 0.0
+    scale = (1 - share * len(breaks)) / (active or known[-1] - known[0])
+    places, drawn = [0.0], list[Break]()
+    for earlier, later in stretches:
+        if breaks and later - earlier > IDLE:
+            drawn.append(Break(places[-1], share, later - earlier))
+            places.append(places[-1] + share)
+        else:
+            places.append(places[-1] + (later - earlier) * scale)
+    return Axis(tuple(known), tuple(min(each, 1.0) for each in places), tuple(drawn))
+
+
+def _between(value: float, known: Sequence[float], wanted: Sequence[float]) -> float:
+    """Return what lies as far between two wanted values as `value` does between two known ones."""
+    width = known[1] - known[0]
+    return wanted[0] + (value - known[0]) / width * (wanted[1] - wanted[0]) if width else wanted[0]

@@ -1,0 +1,63 @@
+"""Elements of a page, in which every word of others is text: redacted, without control characters, never markup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+from xml.etree.ElementTree import Element, tostring
+
+from holdfast.state.redact import redact
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Content: TypeAlias = "Element | str | Iterable[Element | str]"
+
+
+def tag(name: str, /, *content: Content, **attributes: str) -> Element:
+    """Return an element.
+
+    Args:
+        name: of the element.
+        content: texts and elements, or several of them.
+        attributes: its attributes; `_` in a name is `-`, one at the end is dropped, an empty value leaves it out.
+    """
+    element = Element(name)
+    for key, value in attributes.items():
+        if value:
+            element.set(key.rstrip("_").replace("_", "-"), _said(value))
+    for each in content:
+        for part in [each] if isinstance(each, str | Element) else each:
+            _append(element, part)
+    return element
+
+
+def said(text: str, **attributes: str) -> Element:
+    """Return words of others, which keep their own direction of reading."""
+    return tag("bdi", text, **attributes)
+
+
+def html(root: Element) -> str:
+    """Return a page as text."""
+    return f"<!doctype html>\n{tostring(root, encoding='unicode', method='html')}\n"
+
+
+def style(text: str) -> Element:
+    """Return a style sheet of ours, as it is."""
+    element = Element("style")
+    element.text = text
+    return element
+
+
+def _append(element: Element, part: Element | str) -> None:
+    if not isinstance(part, str):
+        element.append(part)
+    elif len(element):
+        last = element[-1]
+        last.tail = (last.tail or "") + _said(part)
+    else:
+        element.text = (element.text or "") + _said(part)
+
+
+def _said(text: str) -> str:
+    return redact(clean(text))

@@ -1,0 +1,242 @@
+"""What a report tells, gathered from the ledger and the workflows' files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from holdfast import clock, spent
+from holdfast.survival import aftermath, archive, deliveries, fates, history, owners, sessions, timeline
+from holdfast.survival.happenings import Asked
+from holdfast.workflow import formats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.spent import Cost
+    from holdfast.survival.aftermath import Compaction
+    from holdfast.survival.deliveries import Delivery
+    from holdfast.survival.fates import Agent
+    from holdfast.survival.happenings import Happening
+    from holdfast.workflow.model import Workflow
+
+LIMIT = 1_000  # happenings that are listed unless more are asked for
+SESSIONS = 60  # sessions that are drawn; the newest
+PHASES = 2_000  # beginnings and ends of phases that are drawn; the newest
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An agent's run as it is drawn.
+
+    Attributes:
+        agent: the agent.
+        began_at: UTC stamp, not before what is asked for.
+        ended_at: UTC stamp; of one that runs, when the story was gathered.
+        outcome: `running`, `completed` or `failed`; `left` where its session ended first.
+        used: whether its result reached the main conversation.
+    """
+
+    agent: Agent
+    began_at: str
+    ended_at: str
+    outcome: Literal["running", "completed", "failed", "left"]
+    used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session: its id, its checkout, its first and last event (UTC stamps), how it stands, and its agents' runs."""
+
+    id: str
+    worktree: str
+    first_at: str
+    last_at: str
+    standing: Literal["live", "ended", "silent"]
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One time that a phase ran.
+
+    Attributes:
+        workflow: the key of its workflow.
+        worktree: the checkout of its workflow.
+        phase: its id.
+        number: which attempt, from 1.
+        began_at: UTC stamp.
+        ended_at: UTC stamp, None while it runs.
+        outcome: `active` or `blocked` while it runs; `completed`, `failed` or `left`.
+        error: what its failure said, or what blocks it; may be empty.
+    """
+
+    workflow: str
+    worktree: str
+    phase: str
+    number: int
+    began_at: str
+    ended_at: str | None
+    outcome: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A workflow: as its file says or said, its checkout, the session that owns it, whether only the archive has it."""
+
+    workflow: Workflow
+    worktree: str
+    owner: str
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Everything a report tells.
+
+    Attributes:
+        root: the project's root.
+        made_at: when it was gathered (UTC stamp).
+        since: from which moment on; empty is from the beginning.
+        session: of which session alone; empty is of all.
+        sessions: the one that began last first; of many, those with the latest events.
+        unseen: how many older sessions are left out.
+        compactions: the newest first.
+        apart: the guidance that no compaction asked for, as on the resume of a session that had crashed.
+        workflows: those with a file, then those of the archive.
+        attempts: of phases, the earliest first.
+        costs: what was put into the context.
+        happened: everything, the newest first.
+        more: whether older happenings are left out.
+        phases: the titles of phases, by their workflow's key and their id.
+    """
+
+    root: Path
+    made_at: str
+    since: str
+    session: str
+    sessions: tuple[Session, ...]
+    unseen: int
+    compactions: tuple[Compaction, ...]
+    apart: tuple[Delivery, ...]
+    workflows: tuple[Told, ...]
+    attempts: tuple[Attempt, ...]
+    costs: tuple[Cost, ...]
+    happened: tuple[Happening, ...]
+    more: bool
+    phases: dict[tuple[str, str], str]
+
+
+def gather(project: Project, *, since: datetime | None = None, session: str = "", limit: int = LIMIT) -> Story:
+    """Return what happened in a project, as far as the ledger still knows it.
+
+    Args:
+        project: which; of all its worktrees.
+        since: not before this moment.
+        session: only of the session with this id.
+        limit: how many happenings are listed at most.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    start = clock.stamp(since) if since else ""
+    happened = timeline.happened(project, since=since, session=session or None, limit=limit + 1)
+    everything = aftermath.recent(project)
+    compacted = [each for each in everything if each.at >= start and session in ("", each.session, each.restored_in)]
+    workflows = _workflows(project, start, session, compacted)
+    seen = _sessions(project, start, session)
+    shown = sorted(seen[:SESSIONS], key=lambda each: (each.first_at, each.id), reverse=True)
+    return Story(
+        root=project.root,
+        made_at=clock.stamp(),
+        since=start,
+        session=session,
+        sessions=tuple(replace(each, runs=_runs(project, each, start)) for each in shown),
+        unseen=max(len(seen) - SESSIONS, 0),
+        compactions=tuple(compacted),
+        apart=tuple(_apart(project, start, session, everything)),
+        workflows=tuple(workflows),
+        attempts=tuple(_attempts(project, start, workflows)),
+        costs=tuple(spent.totals(project, session=session, since=start)),
+        happened=tuple(happened[:limit]),
+        more=len(happened) > limit,
+        phases={
+            (each.workflow.key, phase.id): phase.title for each in reversed(workflows) for phase in each.workflow.phases
+        },
+    )
+
+
+def _sessions(project: Project, since: str, only: str) -> list[Session]:
+    gone = sessions.gone(project)
+    silent = clock.stamp(clock.now() - sessions.SILENCE)
+    found = []
+    for row in sessions.all_of(project):
+        name, last, ended = str(row["id"]), str(row["last_seen"]), row["ended_at"]
+        if last >= since and only in ("", name):
+            over = name in gone or last < silent
+            standing: Literal["live", "ended", "silent"] = "ended" if ended else "silent" if over else "live"
+            last = max(last, str(ended or ""))
+            found.append(Session(name, str(row["worktree"]), str(row["first_seen"]), last, standing, ()))
+    return found
+
+
+def _runs(project: Project, session: Session, since: str) -> tuple[Run, ...]:
+    """Return the runs of a session's agents, the first first; what runs when its session ends is over with it."""
+    found = []
+    for agent in fates.of_session(project, session.id):
+        outcome: Literal["running", "completed", "failed", "left"] = "failed" if agent.failed else "completed"
+        if agent.fate == "running":
+            outcome = "running" if session.standing == "live" else "left"
+        ended = agent.ended_at or (clock.stamp() if outcome == "running" else max(session.last_at, agent.since))
+        if ended >= since:
+            found.append(Run(agent, max(agent.since, since), ended, outcome, agent.fate == "consumed"))
+    return tuple(found)
+
+
+def _apart(project: Project, since: str, session: str, everything: Iterable[Compaction]) -> list[Delivery]:
+    answers = {given.id for each in everything for given in each.given}
+    found = deliveries.recent(project, deliveries.KEPT, session or None)
+    return [each for each in found if each.id not in answers and each.made_at >= since]
+
+
+def _workflows(project: Project, since: str, session: str, compacted: Iterable[Compaction]) -> list[Told]:
+    """Return the workflows that are told of: of a session those it owns, or that its compactions name."""
+    kept = archive.kept(project)
+    listed = [
+        Told(each, project.worktree, owners.owner(project, each) or "", archived=False)
+        for each in formats.all_found(project).workflows
+    ]
+    here = {(each.worktree, each.workflow.key) for each in listed}
+    listed += [
+        Told(each.workflow, each.worktree, "", archived=True)
+        for each in kept
+        if (each.worktree, each.workflow.key) not in here and each.completed_at >= since
+    ]
+    if not session:
+        return listed
+    named = {sealed.key for each in compacted for sealed in each.workflows}
+    return [each for each in listed if each.owner == session or each.workflow.key in named]
+
+
+def _attempts(project: Project, since: str, workflows: Iterable[Told]) -> list[Attempt]:
+    """Return when phases ran; each attempt's beginning and end are two happenings."""
+    wanted = {(each.worktree, each.workflow.key) for each in workflows}
+    found: dict[tuple[str, str, str, int], Attempt] = {}
+    for each in history.happened(project, Asked(PHASES)):
+        place = (each.worktree, each.workflow, each.phase, int(each.data["attempt"]))
+        if place[:2] not in wanted:
+            continue
+        outcome, error = str(each.data["outcome"]), str(each.data["error"])
+        before = found.get(place)
+        if each.what == "phase began":
+            ended = before.ended_at if before else None
+            found[place] = Attempt(place[1], place[0], each.phase, place[3], each.at, ended, outcome, error)
+        else:
+            began = before.began_at if before else each.at
+            found[place] = Attempt(place[1], place[0], each.phase, place[3], began, each.at, outcome, error)
+    listed = [each for each in found.values() if (each.ended_at or "~") >= since]
+    return sorted(listed, key=lambda each: (each.began_at, each.ended_at or "~"))

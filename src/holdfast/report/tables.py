@@ -1,0 +1,198 @@
+"""The tables of a report: compactions, workflows, agents, what was put into the context, and all that happened."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from holdfast import spent
+from holdfast.report import chart, wording
+from holdfast.report.markup import said, tag
+from holdfast.survival import timeline
+from holdfast.workflow.wording import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from xml.etree.ElementTree import Element
+
+    from holdfast.report.markup import Content
+    from holdfast.report.story import Run, Story, Told
+    from holdfast.spent import Cost
+    from holdfast.survival.aftermath import Compaction
+    from holdfast.survival.deliveries import Delivery
+    from holdfast.survival.happenings import Happening
+
+KINDS = {
+    "session": "sessions",
+    "compaction": "compactions",
+    "delivery": "guidance",
+    "loss": "summaries",
+    "phase": "phases",
+    "agent": "agents",
+    "owner": "owners",
+    "generation": "kept contents",
+    "archive": "archive",
+}
+_STATES = {
+    "pending": "the reply was not written",
+    "delivered": "not confirmed yet",
+    "confirmed": "confirmed",
+    "absent": "never arrived",
+    "unconfirmed": "never confirmed",
+    "refused": "refused: it could belong to another live session",
+}
+_OUTCOMES = {
+    "running": "running",
+    "completed": "finished",
+    "failed": "failed",
+    "left": "its session ended before it did",
+}
+_BRIEF = ("When", "Session", "How", "Owner", "Launched")  # columns whose cells stay on one line
+
+
+def compactions(story: Story) -> Element:
+    """Return what became of each compaction."""
+    rows = [_compaction(each, number) for number, each in enumerate(story.compactions, 1)]
+    heads = ("When", "Session", "How", "What it had", "What came back", "What the summary kept")
+    return _table(heads, rows, "No compaction was seen.")
+
+
+def _compaction(each: Compaction, number: int) -> Element:
+    had = [tag("div", said(one_line(sealed.title, 60)), f" {one_line(sealed.phase, 60)}") for sealed in each.workflows]
+    given = [tag("div", _given(delivery)) for delivery in each.given]
+    kept = [
+        tag("div", f"{loss.kept} of {loss.total} facts of ", said(one_line(loss.title, 40)), " word for word")
+        for loss in each.losses
+    ]
+    moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"
+    cells: tuple[Content, ...] = (
+        [chart.mark(each, number), f" {wording.moment(each.at)}"],
+        f"{wording.session(each.session)}{moved}",
+        wording.TRIGGERS.get(each.trigger, one_line(each.trigger, 20)),
+        had or "no workflow",
+        [tag("b", wording.ENDINGS[each.ending].capitalize()), *given],
+        kept or "–",
+    )
+    return _row(cells, id=f"compaction-{number}")
+
+
+def _given(delivery: Delivery) -> list[Element | str]:
+    if delivery.state == "refused":
+        return [said(one_line(delivery.title, 60)), f": {_STATES['refused']}"]
+    more = f", {delivery.omitted} lines more in the sidecar" if delivery.omitted else ""
+    size = f"{delivery.units:,} characters with {delivery.event}{more}"
+    return [said(one_line(delivery.title, 60) or "the trail"), f": {size}; {_STATES[delivery.state]}"]
+
+
+def workflows(story: Story) -> Element:
+    """Return each workflow with its phases."""
+    heads = ("Workflow", "Where it stands", "Phases", "Owner", "File")
+    return _table(heads, [_workflow(story, each) for each in story.workflows], "No workflow was seen.")
+
+
+def _workflow(story: Story, told: Told) -> Element:
+    workflow = told.workflow
+    phases = [
+        tag("li", said(one_line(each.title, 80)), f" {each.status}", class_=each.status) for each in workflow.phases
+    ]
+    where = "" if told.worktree == str(story.root) else f" in {one_line(told.worktree)}"
+    place = f"{one_line(workflow.place)}{where}" + (" (in the archive)" if told.archived else "")
+    cells: tuple[Content, ...] = (
+        [tag("b", said(one_line(workflow.title, 80))), f" {workflow.format}"],
+        f"{workflow.status}, phase {workflow.position}, {workflow.percent} %",
+        tag("ol", phases, class_="phases") if phases else "–",
+        wording.session(told.owner),
+        said(place),
+    )
+    return _row(cells)
+
+
+def agents(story: Story) -> Element:
+    """Return what became of each agent, the latest first."""
+    found = sorted((run for each in story.sessions for run in each.runs), key=lambda run: run.began_at, reverse=True)
+    heads = ("Launched", "Agent", "Session", "For", "How it went", "Its last words")
+    return _table(heads, [_run(story, each) for each in found], "No agent was seen.")
+
+
+def _run(story: Story, run: Run) -> Element:
+    agent = run.agent
+    phase = story.phases.get((agent.workflow or "", agent.phase or ""), "") or agent.phase or agent.description
+    length = wording.span(wording.seconds(run.ended_at) - wording.seconds(run.began_at))
+    unused = "" if run.used or run.outcome in ("running", "left") else "; its result was not used"
+    cells: tuple[Content, ...] = (
+        wording.moment(run.began_at),
+        said(one_line(agent.agent_type or agent.agent_id, 40)),
+        wording.session(agent.session),
+        said(one_line(phase, 80)) if phase else "–",
+        f"{_OUTCOMES[run.outcome]}, {length}{unused}",
+        said(one_line(agent.words, 300)) if agent.words else "–",
+    )
+    return _row(cells)
+
+
+def costs(story: Story) -> Element:
+    """Return what was put into the model's context, by session, event and handler."""
+    total = sum(each.units for each in story.costs)
+    rows = [
+        row
+        for session, parts in groupby(story.costs, key=lambda each: each.session)
+        for row in _costs(session, list(parts), total)
+    ]
+    heads = ("Session", "Event", "Handler", "How often", "Characters", "Tokens, about")
+    rule = tag("p", f"{spent.RULE[0].upper()}{spent.RULE[1:]}.", class_="note")
+    return tag("div", _table(heads, rows, "Nothing was put into the context."), rule if rows else "")
+
+
+def _costs(session: str, parts: Sequence[Cost], total: int) -> list[Element]:
+    units = sum(each.units for each in parts)
+    share = tag("i", class_="share", style=f"width:{units / total * 100:.1f}%", aria_hidden="true")
+    size: list[Element | str] = [f"{units:,}", share]
+    whole: tuple[Content, ...] = (wording.session(session), "all", "", "", size, f"{spent.tokens(units):,}")
+    return [_row(whole, class_="sum")] + [
+        _row(
+            (
+                wording.session(session),
+                f"{each.event}{' (of a subagent)' if each.agent else ''}",
+                said(each.handler),
+                f"{each.replies:,}",
+                f"{each.units:,}",
+                f"{each.tokens:,}",
+            )
+        )
+        for each in parts
+    ]
+
+
+def happened(story: Story) -> Element:
+    """Return all that happened, the newest first, with a box for each kind that hides it."""
+    there = [kind for kind in KINDS if any(each.kind == kind for each in story.happened)]
+    boxes = [
+        tag("label", tag("input", type="checkbox", id=f"show-{kind}", checked="checked"), f" {KINDS[kind]}")
+        for kind in there
+    ]
+    rows = [_happened(story, each) for each in story.happened]
+    listed = _table(("When", "Session", "What"), rows, "Nothing has happened here yet.")
+    more = tag("p", "There is more; `holdfast report --limit` lists it.", class_="note") if story.more else ""
+    return tag("div", tag("div", boxes, class_="boxes") if len(there) > 1 else "", listed, more, class_="log")
+
+
+def _happened(story: Story, each: Happening) -> Element:
+    where = "" if each.worktree in ("", str(story.root)) else f" (in {one_line(each.worktree)})"
+    text = f"{timeline.sentence(each, story.phases)}{where}"
+    return _row((wording.moment(each.at), wording.session(each.session), said(text)), class_=f"kind-{each.kind}")
+
+
+def _table(heads: Sequence[str], rows: Sequence[Element], empty: str) -> Element:
+    if not rows:
+        return tag("p", empty, class_="empty")
+    for row in rows:
+        for head, cell in zip(heads, row, strict=True):
+            cell.set("data-label", head)
+            if head in _BRIEF:
+                cell.set("class", "brief")
+    top = tag("thead", tag("tr", [tag("th", each, scope="col") for each in heads]))
+    return tag("table", top, tag("tbody", rows))
+
+
+def _row(cells: Iterable[Content], **attributes: str) -> Element:
+    return tag("tr", [tag("td", each) for each in cells], **attributes)

@@ -1,0 +1,60 @@
+"""How a report says moments, spans of time, sessions and numbers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from holdfast import clock
+
+_STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
+ENDINGS = {
+    "confirmed": "restored, and confirmed by the transcript",
+    "given": "restored; not confirmed",
+    "lost": "nothing was restored",
+    "nothing": "there was nothing to restore",
+    "open": "announced; it did not come",
+}
+TRIGGERS = {"auto": "automatic", "manual": "by hand", "none": "not announced"}
+
+
+def seconds(stamp: str) -> float:
+    """Return a stamp as seconds since 1970; of what is none, 0."""
+    moment = clock.parse(stamp)
+    return moment.timestamp() if moment else 0.0
+
+
+def moment(stamp: str | None) -> str:
+    """Return a stamp as `21 Nov 2026 14:05:09`; a dash where there is none."""
+    at = clock.parse(stamp) if stamp else None
+    return f"{at.day} {at:%b %Y %H:%M:%S}" if at else "–"
+
+
+def day(at: float) -> str:
+    """Return the day of a moment (seconds since 1970) as `21 Nov`."""
+    when = datetime.fromtimestamp(at, UTC)
+    return f"{when.day} {when:%b}"
+
+
+def time(at: float) -> str:
+    """Return the time of day of a moment (seconds since 1970) as `14:05`."""
+    return f"{datetime.fromtimestamp(at, UTC):%H:%M}"
+
+
+def span(length: float) -> str:
+    """Return a length of time in its two largest units: `3 d 4 h`, `5 min`, `12 s`."""
+    for at, (size, unit) in enumerate(_STEPS):
+        if length >= size:
+            rest = _STEPS[at + 1] if at + 1 < len(_STEPS) else (1.0, "s")
+            less = int(length % size // rest[0])
+            return f"{int(length // size)} {unit}" + (f" {less} {rest[1]}" if less else "")
+    return f"{int(length)} s"
+
+
+def session(name: str) -> str:
+    """Return a session's id short, as everywhere."""
+    return name[:8] or "–"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return `1 session`, `2 sessions`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

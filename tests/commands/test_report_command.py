@@ -1,0 +1,152 @@
+"""`holdfast report` writes one page where it is asked to, readable by its owner alone, and forgetting takes it away."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import sessions
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.testing import HoldfastProject
+
+PLACE = ".claude/holdfast/report.html"
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
+    """A project with a workflow and two sessions."""
+    made = holdfast_project({})
+    there = Project.open(made.root)
+    for session in (ME, OTHER):
+        sessions.seen(there, session)
+    there.close()
+    holdfast("start", "Calculator", "--phase", "Build it", root=made.root, session=ME)
+    return made
+
+
+def test_it_is_written_into_our_folder_and_said_where(project: HoldfastProject) -> None:
+    """0600, ignored by git; made again it replaces itself."""
+    for _ in range(2):
+        said = holdfast("report", root=project.root)
+        assert (said.code, said.out, said.err) == (0, f"Wrote {project.root / PLACE}.\n", "")
+    page = project.root / PLACE
+    assert "Calculator" in page.read_text("utf-8")
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert (page.parent / ".gitignore").read_text("utf-8") == "*\n"
+
+
+def test_it_goes_where_one_says(project: HoldfastProject, tmp_path: Path) -> None:
+    """To a file, that is private even where one was there, or to the screen."""
+    page = tmp_path / "my report.html"
+    page.write_text("old", "utf-8")
+    page.chmod(0o644)
+    assert holdfast("report", "-o", str(page), root=project.root).out == f"Wrote {page}.\n"
+    assert page.stat().st_mode & 0o777 == 0o600
+    printed = holdfast("report", "--output", "-", root=project.root)
+    assert printed.out.startswith("<!doctype html>")
+    assert printed.err == ""
+    assert not (project.root / PLACE).exists()
+
+
+def test_only_what_is_asked_for_is_in_it(project: HoldfastProject) -> None:
+    """One session, named by the beginning of its id; a span of time; a number of happenings."""
+    one = holdfast("report", "--session", "2222", "-o", "-", root=project.root).out
+    assert (ME in one, OTHER in one, "Calculator" in one) == (False, True, False)
+    none = holdfast("report", "--since", "2999-01-01", "-o", "-", root=project.root).out
+    assert "No compaction was seen." in none
+    assert ME not in none
+    few = holdfast("report", "--limit", "1", "-o", "-", root=project.root).out
+    assert "There is more" in few
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code"),
+    [
+        (("--session", "999"), "no session of this project begins with '999'", 1),
+        (("--since", "whenever"), "'whenever' is no time", 2),
+        (("--limit", "0"), "0 is not in the range", 2),
+        (("-o", "/dev/null/report.html"), "/dev/null/report.html: cannot be written: ", 1),
+    ],
+)
+def test_a_mistake_is_named(project: HoldfastProject, arguments: tuple[str, ...], words: str, code: int) -> None:
+    """And nothing is written."""
+    said = holdfast("report", *arguments, root=project.root, code=code)
+    assert words in said.err
+    assert not (project.root / PLACE).exists()
+
+
+def test_no_link_is_followed(project: HoldfastProject, tmp_path: Path) -> None:
+    """What it leads to stays as it is."""
+    other = tmp_path / "other.html"
+    other.write_text("mine", "utf-8")
+    (project.root / PLACE).parent.mkdir(parents=True, exist_ok=True)
+    (project.root / PLACE).symlink_to(other)
+    said = holdfast("report", root=project.root, code=1)
+    assert PLACE in said.err
+    assert other.read_text("utf-8") == "mine"
+
+
+def test_a_browser_is_started_only_when_asked(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the file; that there is none is said."""
+    started: list[str] = []
+
+    def launch(url: str) -> int:
+        started.append(url)
+        return len(started) - 1
+
+    monkeypatch.setattr(click, "launch", launch)
+    holdfast("report", root=project.root)
+    assert started == []
+    assert holdfast("report", "--open", root=project.root).err == ""
+    assert started == [str(project.root / PLACE)]
+    assert "No browser could be started" in holdfast("report", "--open", root=project.root).err
+
+
+def test_without_a_ledger_it_tells_of_the_files(project: HoldfastProject) -> None:
+    """And warns."""
+    there = Project.open(project.root)
+    file = there.ledger_file
+    there.close()
+    for each in file.parent.glob(f"{file.name}*"):
+        each.unlink()
+    file.mkdir()
+    said = holdfast("report", root=project.root)
+    assert said.code == 0, said.err
+    assert said.err.startswith("warning: ")
+    assert "Calculator" in (project.root / PLACE).read_text("utf-8")
+
+
+@pytest.mark.parametrize("scope", [("--session", OTHER), ("--everything",), ("--since", "1h"), ("--workflow", "*")])
+def test_forgetting_anything_takes_the_report_away(project: HoldfastProject, scope: tuple[str, ...]) -> None:
+    """For it tells of everything; its words stand in no file then."""
+    holdfast("report", root=project.root)
+    only = holdfast("list", "--json", root=project.root).json[0]["id"]
+    scope = tuple(only if each == "*" else each for each in scope)
+    planned = holdfast("forget", *scope, "--dry-run", root=project.root)
+    assert planned.out.count(f"file: {project.root / PLACE}") == 1, planned.err
+    assert (project.root / PLACE).exists()
+    assert holdfast("forget", *scope, "--yes", root=project.root).code == 0
+    assert not (project.root / PLACE).exists()
+    found = subprocess.run(["grep", "-rl", "<!doctype", str(project.root)], capture_output=True, text=True, check=False)
+    assert found.stdout == ""
+
+
+def test_a_report_alone_is_nothing_to_forget_unless_everything_is(project: HoldfastProject) -> None:
+    """Else a session that nobody knows would cost it."""
+    holdfast("forget", "--everything", "--yes", root=project.root)
+    holdfast("report", root=project.root)
+    said = holdfast("forget", "--since", "2999-01-01", "--yes", root=project.root)
+    assert "nothing of that kind" in said.out
+    assert (project.root / PLACE).exists()
+    assert holdfast("forget", "--everything", "--yes", root=project.root).code == 0
+    assert not (project.root / PLACE).exists()

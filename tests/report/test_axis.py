@@ -1,0 +1,68 @@
+"""The axis keeps the order of time, draws idle stretches short, and labels what it draws."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.report.axis import IDLE, across
+
+MOMENTS = st.lists(st.integers(0, 10_000_000), max_size=60)
+NINE = 1_772_355_600.0  # 1 March 2026, 09:00
+
+
+@given(MOMENTS)
+def test_what_happened_later_lies_further_to_the_right(moments: list[int]) -> None:
+    """Everything lies on the line, the first and the last at its ends; the way back gives the moment."""
+    line = across(moments)
+    places = [line.place(each) for each in sorted(moments)]
+    assert places == sorted(places)
+    assert all(0 <= each <= 1 for each in places)
+    if len(set(moments)) > 1:
+        assert (places[0], round(places[-1], 9)) == (0, 1)
+        assert all(abs(line.moment(line.place(each)) - each) < 1 for each in moments)
+        assert (line.place(min(moments) - 99), round(line.place(max(moments) + 99), 9)) == (0, 1)
+
+
+@given(MOMENTS)
+def test_idle_stretches_take_a_quarter_at_most_and_are_all_drawn(moments: list[int]) -> None:
+    """Unless there is nothing else, in which case the line is even."""
+    line = across(moments)
+    known = sorted(set(moments))
+    gaps = [later - earlier for earlier, later in pairwise(known)]
+    idle = [gap for gap in gaps if gap > IDLE]
+    if len(idle) == len(gaps):
+        assert line.breaks == ()
+    else:
+        assert [round(each.seconds) for each in line.breaks] == idle
+        assert sum(each.width for each in line.breaks) <= 0.25 + 1e-9
+
+
+@given(MOMENTS)
+def test_labels_stand_apart_and_outside_of_idle_stretches(moments: list[int]) -> None:
+    """None covers another, and none names a moment in which nothing happened."""
+    line = across(moments)
+    ticks = [each.left for each in line.ticks()]
+    assert ticks == sorted(ticks)
+    assert all(later - earlier > 0.1 for earlier, later in pairwise(ticks))
+    assert not any(gap.left < each < gap.left + gap.width - 1e-9 for gap in line.breaks for each in ticks)
+
+
+def test_a_night_is_a_break_and_the_next_day_is_named() -> None:
+    """An hour, a night, an hour: two even halves beside a narrow break."""
+    hours = [NINE + 60 * minute for minute in range(61)]
+    line = across([*hours, *(each + 86_400 for each in hours)])
+
+    assert [(round(each.left, 2), round(each.width, 2), each.seconds) for each in line.breaks] == [
+        (0.48, 0.04, 23 * 3_600.0)
+    ]
+    assert [(each.day, each.time) for each in line.ticks()][:2] == [("1 Mar", "09:00"), ("", "09:15")]
+    assert [(round(each.left, 2), each.time) for each in line.ticks() if each.day == "2 Mar"] == [(0.52, "09:00")]
+
+
+def test_of_one_moment_or_none_there_is_a_line_still() -> None:
+    """It has no labels, and the one moment lies in its middle."""
+    assert (across([]).place(5), across([]).ticks()) == (0, [])
+    assert (across([7]).place(5), across([7]).ticks()) == (0.5, [])

@@ -1,0 +1,144 @@
+"""A report is gathered out of everything that the ledger and the files say, and holds no more than was asked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.report import story
+from holdfast.survival import sessions
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER, THIRD
+from tests.played import Days
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.report.story import Story
+    from holdfast.testing import HoldfastProject
+
+
+@pytest.fixture
+def days(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> HoldfastProject:
+    """Three days of work."""
+    project = holdfast_project({})
+    Days(project, monkeypatch, tmp_path).play()
+    return project
+
+
+def gather(project: HoldfastProject, **asked: Any) -> Story:
+    there = Project.open(project.root)
+    found = story.gather(there, **asked)
+    there.close()
+    return found
+
+
+def runs(told: Story) -> list[tuple[str, str, bool]]:
+    return [(run.agent.agent_type, run.outcome, run.used) for each in told.sessions[::-1] for run in each.runs]
+
+
+def test_three_days_are_told_as_they_went(days: HoldfastProject) -> None:
+    """Sessions, what became of agents, phases with their attempts, compactions, and what no compaction asked for."""
+    told = gather(days)
+
+    assert [(each.id, each.standing) for each in told.sessions] == [(THIRD, "live"), (OTHER, "ended"), (ME, "live")]
+    assert [each.first_at[8:16] for each in told.sessions] == ["03T08:41", "02T13:00", "01T09:00"]
+    assert runs(told) == [
+        ("planner", "completed", True),
+        ("builder", "failed", True),
+        ("builder", "completed", True),
+        ("tester", "completed", True),
+        ("writer", "running", False),
+        ("researcher", "left", False),
+    ]
+    assert {run.ended_at[8:16] for run in told.sessions[1].runs} == {"02T13:40"}
+    ran = [(each.phase, each.number, each.outcome) for each in told.attempts if "workflow.json" in each.workflow]
+    assert ran == [
+        ("phase_0", 1, "completed"),
+        ("phase_1", 1, "failed"),
+        ("phase_1", 2, "completed"),
+        ("phase_2", 1, "completed"),
+        ("phase_3", 1, "active"),
+    ]
+    assert told.attempts[1].error == "API Error: 529 Overloaded."
+    assert (told.attempts[0].began_at[11:16], str(told.attempts[0].ended_at)[11:16]) == ("09:02", "09:09")
+    assert [(each.session, each.trigger, len(each.given), len(each.losses)) for each in told.compactions] == [
+        (ME, "manual", 2, 1),
+        (OTHER, "manual", 1, 0),
+        (ME, "auto", 1, 1),
+    ]
+    assert [(each.session, each.state) for each in told.apart] == [(THIRD, "refused")]
+    assert {each.workflow.format: (each.owner, each.archived) for each in told.workflows} == {
+        "hybrid": (ME, False),
+        "compaction": ("", False),
+    }
+    assert {each.session for each in told.costs} == {ME, OTHER}
+    assert not told.more
+    assert told.phases[told.attempts[0].workflow, "phase_0"] == "Plan it"
+
+
+def test_of_a_session_only_what_is_its_own(days: HoldfastProject) -> None:
+    """Its compactions, its agents, its costs, and the workflows it owns or had."""
+    told = gather(days, session=OTHER)
+
+    assert [each.id for each in told.sessions] == [OTHER]
+    assert [each.session for each in told.compactions] == [OTHER]
+    assert told.apart == ()
+    assert [each.workflow.title for each in told.workflows] == ["Calculator"]
+    assert {each.session for each in told.costs} == {OTHER}
+    assert {each.session for each in told.happened if each.kind != "owner"} == {OTHER}
+    assert [each.workflow.title for each in gather(days, session=THIRD).workflows] == []
+
+
+def test_since_a_moment_nothing_older(days: HoldfastProject) -> None:
+    """What began before and went on is told from then on."""
+    told = gather(days, since=datetime(2026, 3, 3, 8, 30, tzinfo=UTC))
+
+    assert [each.id for each in told.sessions] == [THIRD, ME]
+    assert told.compactions == ()
+    assert runs(told) == [("tester", "completed", True), ("writer", "running", False)]
+    assert told.sessions[1].runs[0].began_at == told.since == "2026-03-03T08:30:00.000000Z"
+    assert [(each.phase, each.outcome) for each in told.attempts if "workflow.json" in each.workflow] == [
+        ("phase_2", "completed"),
+        ("phase_3", "active"),
+    ]
+    assert min(each.at for each in told.happened) >= told.since
+
+
+def test_many_are_cut_and_said_so(days: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Happenings to the newest asked for, sessions to those with the latest events."""
+    everything = gather(days)
+    assert gather(days, limit=len(everything.happened)).more is False
+    few = gather(days, limit=5)
+    newest = [(each.at, each.what) for each in everything.happened[:5]]
+    assert ([(each.at, each.what) for each in few.happened], few.more) == (newest, True)
+
+    monkeypatch.setattr(story, "SESSIONS", 2)
+    there = Project.open(days.root)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-03T09:30:00Z")
+    sessions.seen(there, OTHER)
+    there.close()
+    told = gather(days)
+    assert ([each.id for each in told.sessions], told.unseen) == ([OTHER, ME], 1)
+
+
+def test_a_workflow_of_the_archive_is_told_once(days: HoldfastProject) -> None:
+    """With a file it is told by that, without one by the archive."""
+    holdfast("done", root=days.root, session=ME)
+    assert [each.archived for each in gather(days).workflows if each.workflow.format == "hybrid"] == [False]
+    (days.root / ".claude/state/workflow.json").unlink()
+    assert [(each.workflow.title, each.archived) for each in gather(days).workflows if each.archived] == [
+        ("Calculator", True)
+    ]
+
+
+def test_of_an_empty_project_there_is_a_story(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """It says nothing."""
+    told = gather(holdfast_project({}))
+    assert (told.sessions, told.compactions, told.workflows, told.happened, told.costs) == ((), (), (), (), ())

@@ -1,0 +1,152 @@
+"""Each compaction is told with what answered it, and with nothing of another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import aftermath, deliveries, losses, seals
+from tests.handmade import ME, OTHER, THIRD, workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from holdfast.survival.aftermath import Compaction
+
+COMPACTED = Path(__file__).parent / "transcripts" / "guided-2.1.329.jsonl"
+STATES = {"absent": "lost", "refused": "lost", "pending": "given", "delivered": "given", "unconfirmed": "given"}
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    return lambda time: monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}Z")
+
+
+@pytest.fixture
+def project(tmp_path: Path, at: Callable[[str], None]) -> Iterator[Project]:
+    at("09:00:00")
+    opened = Project.open(tmp_path)
+    yield opened
+    opened.close()
+
+
+def sealed(project: Project, session: str = ME, why: str = "auto", *, empty: bool = False) -> None:
+    seals.leave(project, session, why, [] if empty else [seals.of(workflow(project.root))])
+
+
+def give(project: Project, session: str = ME, event: str = "SessionStart", state: str = "") -> str:
+    one = workflow(project.root)
+    given = deliveries.begin(
+        project, session, event=event, workflow=one.key, title=one.title, mark="m", units=9, transcript=""
+    )
+    if state:
+        project.ledger.run("UPDATE deliveries SET state = ? WHERE id = ?", state, given)
+    return given
+
+
+def told(project: Project) -> list[tuple[str, str, str | None, str | None]]:
+    return [(each.session[:1], each.ending, _time(each.announced_at), _time(each.came_at)) for each in _all(project)]
+
+
+def _all(project: Project) -> list[Compaction]:
+    return aftermath.recent(project)
+
+
+def _time(stamp: str | None) -> str | None:
+    return stamp[11:16] if stamp else None
+
+
+def test_each_has_its_own_guidance_and_report(project: Project, at: Callable[[str], None]) -> None:
+    """Two of one session, and the second chance that comes later with a prompt."""
+    sealed(project)
+    losses.note(project, ME, workflow(project.root), "Release")
+    at("09:01:00")
+    assert seals.claim(project, ME, known=True)
+    first = give(project)
+    at("10:00:00")
+    sealed(project, why="manual")
+    at("10:01:00")
+    assert seals.claim(project, ME, known=True)
+    second = give(project)
+    losses.note(project, ME, workflow(project.root), "nothing of it")
+    at("10:30:00")
+    again = give(project, event="UserPromptSubmit")
+
+    late, early = _all(project)
+    assert [each.id for each in early.given] == [first]
+    assert [each.id for each in late.given] == [second, again]
+    assert [[loss.kept for loss in each.losses] for each in (early, late)] == [[1], [0]]
+    assert (early.trigger, late.trigger) == ("auto", "manual")
+    assert told(project) == [("1", "given", "10:00", "10:01"), ("1", "given", "09:00", "09:01")]
+
+
+@pytest.mark.parametrize(("state", "ending"), STATES.items())
+def test_what_became_of_its_guidance_is_its_ending(project: Project, state: str, ending: str) -> None:
+    """Whatever it is; what is confirmed counts, whatever else there is."""
+    sealed(project)
+    assert seals.claim(project, ME, known=True)
+    give(project, state=state)
+    assert told(project)[0][1] == ending
+    give(project, state="confirmed")
+    assert told(project)[0][1] == "confirmed"
+
+
+def test_what_got_nothing_is_lost_unless_there_was_nothing(project: Project, at: Callable[[str], None]) -> None:
+    """A workflow and no guidance; no workflow and no guidance."""
+    sealed(project)
+    assert seals.claim(project, ME, known=True)
+    at("09:10:00")
+    sealed(project, OTHER, empty=True)
+    assert seals.claim(project, OTHER, known=True)
+    assert [each[:2] for each in told(project)] == [("2", "nothing"), ("1", "lost")]
+
+
+def test_one_that_never_came_is_open_and_has_nothing(project: Project, at: Callable[[str], None]) -> None:
+    """The next one takes both seals, and all of what was given."""
+    sealed(project, why="manual")
+    assert told(project) == [("1", "open", "09:00", None)]
+    at("10:00:00")
+    sealed(project)
+    at("10:01:00")
+    assert seals.claim(project, ME, known=True)
+    given = give(project)
+
+    assert told(project) == [("1", "given", "10:00", "10:01"), ("1", "open", "09:00", None)]
+    assert [[each.id for each in one.given] for one in _all(project)] == [[given], []]
+
+
+def test_one_that_came_and_was_not_answered_is_lost(project: Project, tmp_path: Path) -> None:
+    """The transcript shows it, where SessionStart never fired."""
+    transcript = tmp_path / "me.jsonl"
+    transcript.touch()
+    seals.leave(project, ME, "auto", [seals.of(workflow(project.root))], str(transcript))
+    assert told(project)[0][1] == "open"
+    transcript.write_bytes(COMPACTED.read_bytes())
+    found = _all(project)[0]
+    assert (found.ending, found.missed, found.came_at) == ("lost", True, None)
+
+
+def test_another_session_comes_back_from_it(project: Project) -> None:
+    """Its guidance went there."""
+    sealed(project)
+    assert seals.claim(project, THIRD, known=False)
+    given = give(project, THIRD)
+    found = _all(project)[0]
+    assert (found.session, found.restored_in, [each.id for each in found.given]) == (ME, THIRD, [given])
+
+
+def test_guidance_of_a_resume_hours_later_is_not_its(project: Project, at: Callable[[str], None]) -> None:
+    """Nor a report of a summary long after, nor what another session was given."""
+    sealed(project)
+    at("09:01:00")
+    assert seals.claim(project, ME, known=True)
+    at("09:01:30")
+    give(project, OTHER)
+    at("12:00:00")
+    give(project)
+    losses.note(project, ME, workflow(project.root), "Release")
+    found = _all(project)[0]
+    assert (found.given, found.losses, found.ending) == ((), (), "lost")
