@@ -5,7 +5,7 @@ It runs at every Read, so nothing is imported that this does not need.
 
 from holdfast import Context, Outcome, advise, hookimpl
 from holdfast.events import PostToolUse, SessionStart, UserPromptSubmit
-from holdfast.survival import reads, readtexts
+from holdfast.survival import reads, readtexts, sessions
 
 RUNS_WHEN = {"reading": ["remind", "hold"]}
 NAMED = 10  # files that are named
@@ -14,7 +14,8 @@ ARRIVED = ("delivered", "confirmed", "unconfirmed")  # guidance whose reply was 
 
 @hookimpl(match="Read")
 def on_post_tool_use(event: PostToolUse, context: Context) -> None:
-    """Note what was read; what a subagent reads is not before the main model."""
+    """Note what was read; what a subagent reads is not before the main model, but its session lives."""
+    sessions.heard(context.project, event.session_id)
     if not event.in_subagent:
         readtexts.heard(context.project, event.session_id, event.tool_input, event.tool_response)
 

@@ -23,6 +23,7 @@ TURN = 1 << 20  # bytes of a transcript's end that are looked at when a turn is 
 @hookimpl(tryfirst=True)
 def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     """Note that an agent runs; give it, once, the reminders of the workflow it works for."""
+    sessions.heard(context.project, event.session_id)
     if not event.agent_id or not event.agent_type:
         return None
     project, session, agent = context.project, event.session_id, event.agent_id
@@ -37,6 +38,7 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
 @hookimpl(tryfirst=True)
 def on_subagent_stop(event: SubagentStop, context: Context) -> None:
     """Note an agent's last words; whether it succeeded is judged later. A compaction's own agent is nobody's result."""
+    sessions.heard(context.project, event.session_id)
     if event.agent_id and event.agent_type:
         words, own = event.last_assistant_message or "", event.agent_transcript_path
         runs.reported(
@@ -73,6 +75,7 @@ def on_stop(event: Stop, context: Context) -> None:
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     """Note what a foreground agent returned; a background launch returns at once and is no result."""
+    sessions.heard(context.project, event.session_id)
     if event.in_subagent:
         return
     result = agent_result(event.tool_response)

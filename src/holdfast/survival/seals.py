@@ -156,7 +156,7 @@ def recent(project: Project, count: int) -> list[Seal]:
 
 
 def in_vain(found: Iterable[Seal]) -> set[str]:
-    """Return the ids of those seals after which no compaction came: the session was sealed again before they were taken.
+    """Return the ids of those seals after which no compaction came: their session was sealed again before it did.
 
     `found` are all seals, newest first.
     """

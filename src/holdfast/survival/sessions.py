@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _NAMED = 5  # sessions that an error names
+_OFTEN = timedelta(minutes=5)  # after which another event of a session is written down
 SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
 TABLE = """
 CREATE TABLE IF NOT EXISTS sessions (
@@ -59,6 +60,19 @@ def seen(project: Project, session: str, process: str | None = None, transcript:
         " last_seen = excluded.last_seen, ended_at = NULL, resting = 0",
         *(project.key, session, project.worktree, project.host, project.client),
         *(_number(process), transcript, now, now),
+    )
+
+
+def heard(project: Project, session: str) -> None:
+    """Note that a session lives, whatever its event was: one long turn has no prompt that would tell (`seen`).
+
+    A subagent's event counts too, for its session runs. What was noted less than five minutes ago is not written again.
+    """
+    project.ledger.ensure(TABLE)
+    now = clock.now()
+    project.ledger.run(
+        "UPDATE sessions SET last_seen = ? WHERE project = ? AND id = ? AND ended_at IS NULL AND last_seen < ?",
+        *(clock.stamp(now), project.key, session, clock.stamp(now - _OFTEN)),
     )
 
 

@@ -1,0 +1,83 @@
+"""A session whose turn takes hours lives all the while, so nothing of it is given to another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import sessions
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+SIGNS: dict[str, Callable[[HoldfastProject], object]] = {
+    "a file read": lambda project: project.fire("PostToolUse", "PostToolUse-Read", session_id=ME),
+    "a file read by an agent": lambda project: project.fire(
+        "PostToolUse", "PostToolUse-Read", session_id=ME, agent_id="a1", agent_type="builder"
+    ),
+    "an agent that starts": lambda project: Agent(project, session=ME).started(),
+    "an agent that stops": lambda project: Agent(project, session=ME).stopped(),
+    "an agent that returns": lambda project: Agent(project, session=ME).returned(session_id=ME),
+}
+
+
+@pytest.fixture
+def project(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], HoldfastProject]:
+    """A project in which ME works on a workflow since nine; gives a function that sets the time."""
+    made = holdfast_project({})
+
+    def at(time: str) -> HoldfastProject:
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}Z")
+        return made
+
+    at("09:00:00").fire("SessionStart", "SessionStart-startup-tui", session_id=ME)
+    holdfast("start", "Calculator", "--phase", "Build it", root=made.root, session=ME)
+    return at
+
+
+def other_compacts(project: HoldfastProject) -> str:
+    """Return what another session is told after its compaction."""
+    project.fire("PreCompact", "PreCompact-auto", session_id=OTHER)
+    fired = project.fire("SessionStart", "SessionStart-compact", session_id=OTHER)
+    assert fired.faults == []
+    return fired.context
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_any_event_shows_that_a_session_lives(project: Callable[[str], HoldfastProject], sign: str) -> None:
+    """The last prompt was an hour and a half ago, the event forty minutes."""
+    SIGNS[sign](project("09:50:00"))
+    assert "Calculator" not in other_compacts(project("10:30:00"))
+
+
+def test_without_an_event_it_does_not(project: Callable[[str], HoldfastProject]) -> None:
+    """So that the test above can fail: then the newest workflow is whoever's asks (survival, step 5)."""
+    assert "Calculator" in other_compacts(project("10:30:00"))
+
+
+def test_it_is_written_down_every_five_minutes(project: Callable[[str], HoldfastProject]) -> None:
+    """And never brings a session back that has ended, nor makes one known that never started."""
+
+    def last_seen() -> dict[str, str]:
+        there = Project.open(project("09:00:00").root)
+        found = {str(row["id"])[0]: str(row["last_seen"])[11:16] for row in sessions.all_of(there)}
+        there.close()
+        return found
+
+    for time, seen in (("09:04:00", "09:00"), ("09:06:00", "09:06"), ("09:08:00", "09:06")):
+        SIGNS["a file read"](project(time))
+        assert last_seen() == {"1": seen}
+    project("09:20:00").fire("PostToolUse", "PostToolUse-Read", session_id=OTHER)
+    assert last_seen() == {"1": "09:06"}
+    project("09:30:00").fire("SessionEnd", "SessionEnd-other", session_id=ME)
+    SIGNS["a file read"](project("09:40:00"))
+    assert last_seen() == {"1": "09:06"}
