@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 CLIENTS := 2.1.329 2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test lint simulate score bench client clients requirements plugin clean
+.PHONY: demo test lint simulate score bench client clients requirements plugin browser clean
 
 demo: $(READY)
 	@$(BIN)/holdfast demo
@@ -57,6 +57,19 @@ clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready
 .clients/%/package/claude:
 	mkdir -p .clients/$*
 	cd .clients/$* && npm pack --silent @anthropic-ai/claude-code-$(PLATFORM)@$* && tar xzf *.tgz && rm *.tgz
+
+# The report in a real browser without a window; HOLDFAST_BROWSER names one, else Chromium is fetched (needs npm).
+browser: $(READY) .browser/.ready $(if $(HOLDFAST_BROWSER),,.browser/chromium)
+	$(BIN)/python -m pytest tests/browser -p no:xdist --timeout 120
+
+.browser/.ready: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,browser]'
+	@mkdir -p .browser && touch $@
+
+.browser/chromium:
+	mkdir -p .browser/packages
+	cd .browser/packages && npm install --silent --no-audit --no-fund --prefix . @sparticuz/chromium
+	cd .browser/packages && TMPDIR=$(CURDIR)/.browser node -e 'import("@sparticuz/chromium").then((it) => it.default.executablePath())'
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

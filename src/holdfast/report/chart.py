@@ -79,7 +79,7 @@ def _within(story: Story, *stamps: str | None) -> Iterator[float]:
 
 def _head(line: Axis) -> Element:
     ticks = [
-        tag("span", tag("b", each.day), f" {each.time}".strip(), class_="tick", style=f"left:{_percent(each.left)}")
+        tag("span", tag("b", each.day), f" {each.time}", class_="tick", style=f"left:{_percent(each.left)}")
         for each in line.ticks()
     ]
     return tag("div", ticks, class_="axis", aria_hidden="true")

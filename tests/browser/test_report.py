@@ -1,0 +1,197 @@
+"""The report in a real browser: it loads and runs nothing, and can be looked at in any light, on screen and phone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.conftest import PHONE, WIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from tests.browser.conftest import Opened
+
+SIZES = {"screen": WIDE, "phone": PHONE}
+_BOXES = """(found) => found.map((each) => {
+    const box = each.getBoundingClientRect()
+    return {left: box.left, right: box.right, top: box.top, bottom: box.bottom, name: each.className,
+            text: each.textContent}
+})"""
+
+
+def boxes(page: Page, selector: str) -> list[dict[str, Any]]:
+    """Return where elements are drawn."""
+    found: list[dict[str, Any]] = page.eval_on_selector_all(selector, _BOXES)
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_it_asks_for_nothing_and_nothing_is_forbidden(opened: Callable[..., Opened], report: Path, size: str) -> None:
+    """One file, no network, no word of the browser's about it; a hostile title changes nothing."""
+    found = opened(SIZES[size])
+
+    assert found.requests == [report.as_uri()]
+    assert found.messages == []
+    assert found.page.title() == "Holdfast: project"
+    assert "document.title" in found.page.inner_text("#workflows")
+    assert found.page.locator("script, img, iframe, link").count() == 0
+
+
+def test_it_says_the_same_without_scripts(opened: Callable[..., Opened]) -> None:
+    """For it has none."""
+    with_scripts, without = (opened(java_script_enabled=each).page.inner_text("body") for each in (True, False))
+    assert with_scripts == without
+
+
+def test_it_is_light_or_dark_as_the_reader_likes(opened: Callable[..., Opened]) -> None:
+    """Paper and ink change places, in the form fields too."""
+    shades = []
+    for scheme in ("light", "dark"):
+        page = opened(color_scheme=scheme).page
+        paper, ink = (
+            page.eval_on_selector("body", f"(body) => getComputedStyle(body).{name}")
+            for name in ("backgroundColor", "color")
+        )
+        shades.append((_brightness(paper) > 128, _brightness(ink) > 128))
+        assert page.eval_on_selector("html", "(html) => getComputedStyle(html).colorScheme") == "light dark"
+    assert shades == [(True, False), (False, True)]
+
+
+def _brightness(colour: str) -> float:
+    red, green, blue = (int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
+    return (red + green + blue) / 3
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_sticks_out_of_the_window(opened: Callable[..., Opened], size: str) -> None:
+    """What is wider scrolls in a box of its own; every text is large enough to read."""
+    page = opened(SIZES[size]).page
+
+    assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
+    assert (
+        page.evaluate("""Math.min(...[...document.querySelectorAll("body *")].filter((each) =>
+        [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()))
+        .map((each) => parseFloat(getComputedStyle(each).fontSize)))""")
+        >= 12
+    )
+    scroll = page.locator(".scroll")
+    wider = scroll.evaluate("(box) => box.scrollWidth > box.clientWidth")
+    assert wider is (size == "phone")
+    inside = boxes(page, "main > section > table, main > section > div, .numbers li, footer")
+    assert inside
+    assert all(each["left"] >= 0 and each["right"] <= SIZES[size][0] for each in inside)
+
+
+def test_on_a_phone_the_timeline_scrolls_under_a_finger_and_a_key(opened: Callable[..., Opened]) -> None:
+    """The names of the lanes stay in sight."""
+    page = opened(PHONE, has_touch=True, is_mobile=True).page
+    scroll = page.locator(".scroll")
+    before = boxes(page, ".name")
+    scroll.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    for _ in range(100):
+        if scroll.evaluate("(box) => box.scrollLeft > 50"):
+            break
+        page.wait_for_timeout(20)
+    else:
+        pytest.fail("the timeline does not scroll")
+    after = boxes(page, ".name")
+    assert [each["left"] for each in after] == [each["left"] for each in before]
+
+
+def test_on_a_phone_a_row_is_a_block_that_names_its_parts(opened: Callable[..., Opened]) -> None:
+    """The head of the table is there for those who listen, and each cell says what it is."""
+    page = opened(PHONE).page
+    head = page.locator("#compactions thead")
+    assert head.evaluate("(head) => head.getBoundingClientRect().height") <= 1
+    cells = page.locator("#compaction-1 td")
+    said = [cells.nth(number).evaluate("(cell) => getComputedStyle(cell, '::before').content") for number in range(6)]
+    assert said[0] == '"When"'
+    tops = [each["top"] for each in boxes(page, "#compaction-1 td")]
+    assert tops == sorted(set(tops))
+
+
+def test_bars_and_signs_lie_where_they_happened(opened: Callable[..., Opened]) -> None:
+    """Each within the chart, in the order of time, none of a row over another; nights are drawn short."""
+    page = opened().page
+    chart = boxes(page, ".track")[0]
+    drawn = boxes(page, ".track > *")
+    assert len(drawn) == 19
+    assert all(chart["left"] - 8 <= each["left"] and each["right"] <= chart["right"] + 8 for each in drawn)
+
+    mine = boxes(page, ".lane:first-child .thin > .bar, .axis + .breaks + .lane .thin > .bar")
+    assert [each["text"] for each in mine] == ["planner", "builder", "builder", "tester", "writer"]
+    assert all(one["right"] <= other["left"] + 1 for one, other in pairwise(mine))
+    assert mine[-1]["right"] == pytest.approx(chart["right"], abs=2)  # it runs still
+    nights = boxes(page, ".break")
+    assert [round((each["right"] - each["left"]) / (chart["right"] - chart["left"]), 2) for each in nights] == [
+        0.04
+    ] * 2
+    assert mine[2]["right"] == pytest.approx(nights[0]["left"], abs=2)
+    phases = boxes(page, ".lane:last-child .bar")
+    assert [each["text"] for each in phases] == ["1 Plan it", "2 Build it", "2 Build it", "3 Test it", "4 Write it up"]
+    assert [each["name"] for each in phases] == [
+        f"bar {name}" for name in ("completed", "failed", "completed", "completed", "running")
+    ]
+    ticks = boxes(page, ".tick")
+    assert [each["text"].split(" ")[0:2] for each in ticks if "Mar" in each["text"]] == [
+        ["1", "Mar"],
+        ["2", "Mar"],
+        ["3", "Mar"],
+    ]
+    assert all(one["right"] < other["left"] for one, other in pairwise(ticks))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_sign_of_a_compaction_leads_to_its_row(opened: Callable[..., Opened], size: str) -> None:
+    """It can be hit with a finger, and the row is marked and in sight, below the bar that stays on top."""
+    page = opened(SIZES[size], has_touch=size == "phone").page
+    sign = page.locator("a.mark").first
+    sign.scroll_into_view_if_needed()
+    box = sign.bounding_box()
+    assert box
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for across, down in ((-9, 0), (9, 0), (0, -9), (0, 9)):
+        hit = "([x, y]) => document.elementFromPoint(x, y).getAttribute('href')"
+        assert page.evaluate(hit, [middle[0] + across, middle[1] + down]) == sign.get_attribute("href")
+    (page.touchscreen.tap if size == "phone" else page.mouse.click)(*middle)
+
+    target = str(sign.get_attribute("href"))
+    page.wait_for_function("(target) => location.hash === target", arg=target)
+    row = boxes(page, target)[0]
+    bar = boxes(page, "nav")[0]
+    assert bar["bottom"] <= row["top"] + 1
+    assert row["top"] < SIZES[size][1]
+    shade = page.eval_on_selector(f"{target} td", "(cell) => getComputedStyle(cell).boxShadow")
+    assert "inset" in shade
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+def test_a_box_hides_its_kind_of_happening(opened: Callable[..., Opened], scripts: bool) -> None:
+    """Only that, and shows it again."""
+    page = opened(java_script_enabled=scripts).page
+    kinds = [str(each.get_attribute("id")).removeprefix("show-") for each in page.locator(".boxes input").all()]
+    assert len(kinds) == 8
+    rows = page.locator(".log tbody tr")
+    whole = rows.count()
+
+    def shown() -> int:
+        return sum(row.is_visible() for row in rows.all())
+
+    assert shown() == whole
+    for kind in kinds:
+        box = page.locator(f"#show-{kind}")
+        box.uncheck()
+        of_kind = page.locator(f".log .kind-{kind}")
+        assert of_kind.count()
+        assert not any(row.is_visible() for row in of_kind.all())
+        assert shown() == whole - of_kind.count()
+        box.check()
+    assert shown() == whole
