@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,6 +31,7 @@ def places(data: bytes, words: bytes) -> list[int]:
 
 
 def put(tmp_path: Path, data: bytes) -> str:
+    tmp_path.mkdir(exist_ok=True)
     path = tmp_path / "session.jsonl"
     path.write_bytes(data)
     return str(path)
@@ -60,6 +62,30 @@ def test_only_the_end_is_read(tmp_path: Path, most: int) -> None:
     assert entries == everything[len(everything) - len(entries) :]
     first = json.dumps(entries[0], ensure_ascii=False, separators=(",", ":")).encode() if entries else b""
     assert not first or data.index(first) >= len(data) - most
+
+
+@pytest.mark.parametrize("most", [2_000, 20_000, transcripts.TAIL])
+def test_the_end_is_divided_where_one_says(tmp_path: Path, most: int) -> None:
+    """A line that begins before the place belongs to what is before; nothing is lost or doubled."""
+    data = written("worked-2.1.197-todo")
+    place = put(tmp_path, data)
+    everything = transcripts.tail(place, most=most)
+    for at in (0, 1, len(data) - 3_000, len(data) - 1, len(data), len(data) + 9, *places(data, b"\n")[-9:]):
+        before, after = transcripts.divided(place, at, most=most)
+        assert before + after == everything
+        begins = data[at:] if at == 0 or data[at - 1 : at] == b"\n" else data[at:].partition(b"\n")[2]
+        assert after == transcripts.tail(put(tmp_path / "rest", begins), most=most)
+        put(tmp_path, data)
+
+
+def test_where_reading_takes_too_long_the_newest_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line takes a hundredth of a second by this clock."""
+    ticks = iter(range(1_000_000))
+    monkeypatch.setattr(transcripts, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 100))
+    lines = [b'{"type":"user","n":%d}' % number for number in range(200)]
+    found = [entry["n"] for entry in transcripts.tail(put(tmp_path, b"\n".join(lines)))]
+    assert found == list(range(200 - len(found), 200))
+    assert 40 <= len(found) <= 60
 
 
 def test_what_is_no_entry_is_left_out(tmp_path: Path) -> None:

@@ -153,14 +153,12 @@ def _divided(project: Project, session: str, path: str) -> tuple[list[dict[str, 
     A boundary that no event announced counts as a compaction too: SessionStart(compact) need not fire ([ISS 28305]).
     """
     reader = reads.reader(project, session)
-    entries = _main(transcripts.tail(path))
-    begun = 0
-    if reader.boundary is None:  # it is still to come, behind where the transcript ended then
-        grown = transcripts.size(path) - reader.size
-        if grown <= transcripts.TAIL:  # one byte more, for the tail leaves out what may be half a line
-            begun = len(entries) - len(_main(transcripts.tail(path, most=max(grown, 0) + 1)))
-            if not any(map(_is_boundary, entries[begun:])):
-                return entries, [], False
+    # Where no boundary is known, it is still to come, behind where the transcript ended then.
+    before, after = map(_main, transcripts.divided(path, 0 if reader.boundary is not None else reader.size))
+    entries, begun = [*before, *after], len(before)
+    whole = transcripts.size(path) - reader.size <= transcripts.TAIL
+    if reader.boundary is None and whole and not any(map(_is_boundary, after)):
+        return entries, [], False
     places = [place for place, each in enumerate(entries) if place >= begun and _is_boundary(each)]
     if not places:
         return [], entries, True

@@ -11,13 +11,15 @@ import json
 import os
 import re
 import stat
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
+PATIENCE = 0.5  # seconds after which no older entry is read; 4 MB take a fifth of that on an ordinary machine
 LINE = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 BOUNDARY = b'"subtype":"compact_boundary"'
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
@@ -41,16 +43,27 @@ def tail(path: str, *, most: int = TAIL) -> list[dict[str, Any]]:
     """Return the entries of a transcript's last `most` bytes, oldest first; empty where there is none.
 
     What is no entry is left out: half a line, broken JSON, a line that is far too long, the client's notes of its own
-    requests.
+    requests. The newest are read first, and those are all where reading them takes too long (`PATIENCE`).
     """
+    return divided(path, 0, most=most)[1]
+
+
+def divided(path: str, at: int, *, most: int = TAIL) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the entries of a transcript's end (`tail`): those that begin before byte `at`, and those from there on."""
     with _open(path) as descriptor:
         if descriptor is None:
-            return []
+            return [], []
         end = os.fstat(descriptor).st_size
         start = max(0, end - most)
         data = _read(descriptor, start, end - start)
-    lines = data.split(b"\n")
-    return _entries(lines[1:] if start else lines)
+    if start:  # what comes before the first line break may be half a line
+        start += data.find(b"\n") + 1 or len(data)
+        data = data.partition(b"\n")[2]
+    cut = max(at - start, 0)
+    cut = cut if data[:cut].endswith(b"\n") or not cut else len(data) - len(data[cut:].partition(b"\n")[2])
+    until = time.monotonic() + PATIENCE
+    after, before = (_entries(reversed(part.split(b"\n")), until=until)[::-1] for part in (data[cut:], data[:cut]))
+    return before, after
 
 
 def head(path: str, *, most: int = _CHUNK * 8) -> list[dict[str, Any]]:
@@ -134,9 +147,12 @@ def _read(descriptor: int, start: int, count: int) -> bytes:
     return b"".join(parts)
 
 
-def _entries(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+def _entries(lines: Iterable[bytes], until: float | None = None) -> list[dict[str, Any]]:
+    """Return the entries that lines are, up to a moment (`time.monotonic`) where one is given."""
     found: list[dict[str, Any]] = []
     for line in lines:
+        if until is not None and time.monotonic() > until:
+            break
         if not line.startswith(b"{") or len(line) > LINE or _NOISE.search(line, 0, _HEAD):
             continue
         try:
