@@ -39,7 +39,8 @@ def command(
         options.print_json(views.row(claim.workflow) | fields)
         return
     click.echo(_news(claim), err=True)
-    options.say(text)
+    # The guidance is clean already, and its fences are ours: said like a page, they would be disarmed.
+    click.echo(text, nl=not text.endswith("\n"))
 
 
 def _news(claim: Claim) -> str:
