@@ -126,3 +126,13 @@ def test_when_a_file_was_last_at_fault_is_known(tmp_path: Path) -> None:
     assert faults.last_at(file) in faults.of(file)
     assert faults.last_at(file).endswith("Z")
     assert faults.last_at(handler(tmp_path, source=b"y")) == ""
+
+
+def test_secrets_are_not_kept_and_nothing_long(tmp_path: Path) -> None:
+    """A handler that raises with what it was given."""
+    faults.remember("Stop", handler(tmp_path), f"raised ValueError: token=abcd1234efgh {'x' * 100_000}")
+
+    kept = (paths.state_dir() / "faults.json").read_text("utf-8")
+    assert "abcd1234efgh" not in kept
+    assert "token=[redacted]" in kept
+    assert len(kept) < 3_000

@@ -89,8 +89,8 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
         replying.write_environment(reply, environ)
         streams.write(reply)
         isolated.deliver([said[position] for position in reply.delivered])
-        faults.note_printed(event, plan, isolated.printed)
-        faults.note_answers(event, plan, answers)
+        faults.note_printed(event, plan, isolated.printed, project)
+        faults.note_answers(event, plan, answers, project)
         costs.note_apart(project, event, costs.of(reply, labels(event, plan, answers)), streams.private)
     except BaseException:
         isolated.abandon()
@@ -118,7 +118,7 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
     """
     name = payload["hook_event_name"]
     found = loader.find(project)
-    faults.note_unusable(name, found)
+    faults.note_unusable(name, found, project)
     files = [file for file in found if any(route.event == name for route in file.routes)]
     if not any(file.active for file in files):
         return [], None

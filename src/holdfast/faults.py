@@ -1,4 +1,8 @@
-"""The memory of what handlers did wrong while they ran, so that `holdfast handlers check` can name them."""
+"""The memory of what handlers did wrong while they ran, so that `holdfast handlers check` can name them.
+
+A fault may quote what a handler was working on. So secrets are taken out of it, and each entry says in which project
+it happened: what is forgotten of a project takes its faults along.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +20,34 @@ if TYPE_CHECKING:
     from holdfast.calls import Answer
     from holdfast.events.event import Event
     from holdfast.loader import Call, HandlerFile
+    from holdfast.project import Project
 
 PATIENCE = 0.5  # seconds to wait for another process: a fault that is not remembered is in the log
 _KEPT = 200  # files remembered; the ones that failed longest ago go
+_LONGEST = 2_000  # characters of a fault
+_READ = 64 * 1024  # characters of a fault that are looked at
 
 
-def remember(event: str, file: HandlerFile, fault: str) -> None:
-    """Keep a handler file's latest fault, counted since its content last changed.
+def remember(event: str, file: HandlerFile, fault: str, project: Project | None = None) -> None:
+    """Keep a handler file's latest fault without secrets, counted since its content last changed.
 
     Args:
         event: which event it failed on.
         file: the handler file.
         fault: what it did, as a sentence without a subject.
+        project: where it happened; None where that is not known.
     """
+    from holdfast.state.redact import redact
+
+    said = redact(fault[:_READ])[:_LONGEST]
+    where = {"project": project.key} if project else {}
     try:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
             known = _load()
             before = known.pop(str(file.path), {})
             count = before.get("count", 0) + 1 if before.get("digest") == file.digest else 1
-            latest = {"digest": file.digest, "event": event, "fault": fault, "at": clock.stamp(), "count": count}
-            known[str(file.path)] = latest
+            latest = {"digest": file.digest, "event": event, "fault": said, "at": clock.stamp(), "count": count}
+            known[str(file.path)] = latest | where
             kept = dict(list(known.items())[-_KEPT:])
             atomic.write(_file(), json.dumps(kept, indent=2).encode(), mode=0o600)
     except (HoldfastError, OSError) as error:
@@ -57,47 +69,75 @@ def last_at(file: HandlerFile) -> str:
     return str(known["at"]) if known.get("digest") == file.digest else ""
 
 
-def within(root: Path) -> dict[str, dict[str, Any]]:
-    """Return what is remembered of the handler files in a project, by their path."""
-    folder = f"{paths.project_handlers(root)}/"
-    return {path: entry for path, entry in _load().items() if path.startswith(folder)}
+def within(project: Project) -> dict[str, dict[str, Any]]:
+    """Return the faults that happened in a project and those of the handlers that lie in it, by the files' paths."""
+    folder = f"{paths.project_handlers(project.root)}/"
+    return {
+        path: entry for path, entry in _load().items() if entry.get("project") == project.key or path.startswith(folder)
+    }
 
 
-def forget(root: Path) -> None:
-    """Remember no fault of the handler files in a project any more. Raises HoldfastError, OSError."""
-    gone = within(root)
-    if gone:
+def forget(project: Project, *, dry: bool = False) -> int:
+    """Forget the faults of a project, and those of which an earlier version did not say where they happened.
+
+    Args:
+        project: whose; an event of it caused them, or the handler lies in it.
+        dry: only count.
+
+    Returns:
+        How many went, or would go.
+
+    Raises:
+        HoldfastError: another process keeps the file for too long.
+        OSError: it cannot be written.
+    """
+    count = len(_to_go(project))
+    if count and not dry:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
+            gone = _to_go(project)
             kept = {path: entry for path, entry in _load().items() if path not in gone}
             atomic.write(_file(), json.dumps(kept, indent=2).encode(), mode=0o600)
+            count = len(gone)
+    return count
 
 
-def note_unusable(event: str, files: Sequence[HandlerFile]) -> None:
+def _to_go(project: Project) -> set[str]:
+    mine = within(project)
+    return {path for path, entry in _load().items() if path in mine or "project" not in entry}
+
+
+def note_unusable(event: str, files: Sequence[HandlerFile], project: Project | None = None) -> None:
     """Name the files whose text is at fault in the log, once for each content."""
     for file in files:
         if file.active and file.faults and not of(file):
             fault = "; ".join(file.faults)
             log.write("error", f"{event}: {file.place}/{file.path.name} {fault}")
-            remember(event, file, fault)
+            remember(event, file, fault, project)
 
 
-def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> None:
+def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project | None = None) -> None:
     """Name the handlers that failed in the log and remember what they did; the reply has been written by then."""
     files = {call.label: call.file for call in plan}
     for given in answers:
         if given.fault:
             log.write("error", f"{event.hook_event_name}: {given.label} {given.fault}", session=event.session_id)
             if given.ran:  # that no time was left for it was somebody else's doing
-                remember(event.hook_event_name, files[given.label], given.fault)
+                remember(event.hook_event_name, files[given.label], given.fault, project)
 
 
-def note_printed(event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray]) -> None:
+def note_printed(
+    event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray], project: Project | None = None
+) -> None:
     """Name the handlers that print: the client would read it as their answer, had it not been kept away."""
+    from holdfast.state.redact import redact
+
     for call in plan:
         text = printed.get(call.label, bytearray()).decode(errors="replace").strip()
         if text:
-            log.write("warning", f"{event.hook_event_name}: {call.label} printed, which nobody reads: {text}")
-            remember(event.hook_event_name, call.file, f"printed, which nobody reads: {text[:80]!r}")
+            name = event.hook_event_name
+            log.write("warning", f"{name}: {call.label} printed, which nobody reads: {text}", session=event.session_id)
+            # Redacted before it is cut, for half a secret looks like none.
+            remember(name, call.file, f"printed, which nobody reads: {redact(text[:_READ])[:80]!r}", project)
 
 
 def _load() -> dict[str, dict[str, Any]]:
@@ -115,6 +155,7 @@ def _sound(entry: Any) -> bool:
         isinstance(entry, dict)
         and all(isinstance(entry.get(key), str) for key in texts)
         and isinstance(entry.get("count"), int)
+        and isinstance(entry.get("project", ""), str)
     )
 
 

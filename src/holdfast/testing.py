@@ -145,7 +145,7 @@ class HoldfastProject:
         for position in reply.delivered:
             isolation.note_delivery(said[position])
         costs.note(project, event, costs.of(reply, engine.labels(event, plan, answers)))
-        faults.note_answers(event, plan, answers)
+        faults.note_answers(event, plan, answers, project)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")
         failed = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]

@@ -384,16 +384,70 @@ def test_a_damaged_ledger_that_was_set_aside_goes_too(planted: HoldfastProject) 
     assert not aside.exists()
 
 
-def test_faults_of_the_projects_handlers_go_with_everything(project: HoldfastProject) -> None:
-    """Others' stay."""
+SCOPES = [["--everything"], ["--session", ME], ["--workflow", canary("Title", "one")], ["--since", "2026-01-01"]]
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=[each[0] for each in SCOPES])
+def test_what_faults_quote_goes_with_every_scope(project: HoldfastProject, scope: list[str]) -> None:
+    """Whoever's handler it was; of secrets there was nothing from the beginning. Other projects' faults stay."""
+    word, secret = canary("Fault", "one"), "sk-ant-api03-abcdefghijklmnop"
+    user = paths.ensure_private(paths.user_handlers()) / "quoting.py"
+    user.write_text(
+        "from holdfast import hookimpl\n\n@hookimpl\n"
+        "def on_user_prompt_submit(event):\n    raise ValueError(event.prompt)\n",
+        "utf-8",
+    )
+    plant(project, "one", ME)
+    project.fire("UserPromptSubmit", session_id=ME, prompt=f"{word}: my key is {secret}")
+    kept = paths.state_dir() / "faults.json"
+    assert json.dumps(word)[1:-1] in kept.read_text("utf-8")
+    assert word in holdfast("status", root=project.root).out
+    assert not [path for path in files(project) if secret.encode() in path.read_bytes()]
+    known = json.loads(kept.read_bytes())
+    known["/elsewhere/other.py"] = {**known[str(user)], "project": "another", "fault": "broke"}
+    kept.write_text(json.dumps(known), "utf-8")
+
+    assert "  faults of handlers: 1\n" in holdfast("forget", *scope, "--yes", root=project.root).out
+
+    names = {path.name for path in files(project) if any(form in path.read_bytes() for form in spellings(word))}
+    # What a session said is no word of a workflow's, and its recording and log line do not name it.
+    assert names <= ({f"{ME}.jsonl", "holdfast.log.1"} if scope[0] == "--workflow" else set())
+    assert set(json.loads(kept.read_bytes())) == {"/elsewhere/other.py"}
+
+
+def test_faults_of_an_earlier_version_go_too(project: HoldfastProject) -> None:
+    """It did not say in which project they happened, so they could be of any."""
     state = {"digest": "d", "event": "Stop", "fault": "raised", "at": "2026-03-01T09:00:00.000000Z", "count": 1}
     own, user = str(paths.project_handlers(project.root) / "a.py"), str(paths.user_handlers() / "b.py")
     paths.ensure_private(paths.state_dir())
-    (paths.state_dir() / "faults.json").write_text(json.dumps({own: state, user: state}), "utf-8")
-    plant(project, "one", ME)
-    holdfast("forget", "--everything", "--yes", root=project.root)
-    assert set(json.loads((paths.state_dir() / "faults.json").read_bytes())) == {user}
-    assert faults.within(project.root) == {}
+    kept = paths.state_dir() / "faults.json"
+    kept.write_text(json.dumps({own: state, user: state, "/c.py": {**state, "project": "another"}}), "utf-8")
+    there = Project.open(project.root)
+    assert set(faults.within(there)) == {own}
+    assert holdfast("forget", "--everything", "--yes", root=project.root).out.startswith("Going:\n  faults of handlers")
+    assert set(json.loads(kept.read_bytes())) == {"/c.py"}
+    assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=project.root).out
+
+
+def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> None:
+    """The line of the log says whose event it was."""
+    from holdfast import events, loader
+
+    (paths.ensure_private(paths.user_handlers()) / "loud.py").write_text(
+        "from holdfast import hookimpl\n\n@hookimpl\ndef on_stop(event):\n    pass\n", "utf-8"
+    )
+    there = Project.open(project.root)
+    event = events.parse({"hook_event_name": "Stop", "session_id": ME})
+    plan = [call for call in loader.plan(loader.find(there), "Stop", None) if call.file.name == "loud"]
+    word, secret = canary("Printed", "one"), "sk-ant-api03-abcdefghijklmnop"
+    faults.note_printed(event, plan, {plan[0].label: bytearray(f"{word:<75}{secret}".encode())}, there)
+    assert any(word in line and ME in line for line in log.tail(5))
+    assert word in faults.of(plan[0].file) and secret[:5] not in faults.of(plan[0].file)
+    there.close()
+    sessions.seen(there := Project.open(project.root), ME)
+    there.close()
+    holdfast("forget", "--session", ME, "--yes", root=project.root)
+    assert not [path for path in files(project) if any(form in path.read_bytes() for form in spellings(word))]
 
 
 def test_worktrees_of_one_project_are_forgotten_together(

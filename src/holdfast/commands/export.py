@@ -23,7 +23,7 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
     It holds the ledger with kept contents and the archive, recorded events, lines of the log and sidecars.
     """
     project = options.open_project(project_dir)
-    whole = exporting.document(project, verbatim=verbatim) | {"faults": faults.within(project.root)}
+    whole = exporting.document(project, verbatim=verbatim) | {"faults": faults.within(project)}
     if file is None:
         options.print_json(whole)
         return

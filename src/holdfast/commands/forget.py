@@ -45,7 +45,8 @@ def command(
 
     Times are UTC, or how long ago: 30m, 2h, 3d. Gone are rows of the ledger with kept contents and the archive,
     recorded events, sidecars, the report and lines of the log, also from the disk. Of a workflow, those lines and
-    recorded events go that name it.
+    recorded events go that name it. What handlers of yours did wrong here is forgotten each time, for it may quote
+    anything.
 
     Your own files stay: the state files of workflows and what was set aside of them, CLAUDE.local.md, plans, the
     client's transcripts, the configuration and which handlers you trust.
@@ -55,19 +56,18 @@ def command(
         raise click.UsageError("say what to forget: --session, --workflow, --since and --before, or --everything")
     project = options.open_project(project_dir)
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
-    planned = forgetting.plan(project, scope)
-    if planned.nothing:
+    planned, faulty = forgetting.plan(project, scope), faults.forget(project, dry=True)
+    if planned.nothing and not faulty:
         click.echo(f"There is nothing of that kind to forget in {project.root}.")
         return
-    options.say("\n".join(_lines(planned, "These go" if dry_run or not yes else "Going")))
+    options.say("\n".join(_lines(planned, faulty, "These go" if dry_run or not yes else "Going")))
     if dry_run:
         return
     if not yes:
         click.confirm("Forget this for good?", abort=True)
     live = sessions.live_others(project, "")
     done = forgetting.forget(project, scope)
-    if everything:
-        faults.forget(project.root)
+    faults.forget(project)
     pairing.sweep(pairing.APART)
     project.close()
     if not done.clean:
@@ -109,12 +109,13 @@ def _session(project: Project, beginning: str) -> str:
         return beginning
 
 
-def _lines(told: Forgotten, heading: str) -> list[str]:
+def _lines(told: Forgotten, faulty: int, heading: str) -> list[str]:
     tables = ", ".join(f"{number} of {table}" for table, number in told.rows.items())
     lines = [f"{heading}:"]
     lines += [f"  rows of the ledger: {sum(told.rows.values())} ({tables})"] if told.rows else []
     lines += [f"  recorded events: {told.recorded}"] if told.recorded else []
     lines += [f"  lines of the log: {told.logged}"] if told.logged else []
+    lines += [f"  faults of handlers: {faulty}"] if faulty else []
     files = list(dict.fromkeys([*told.files, *told.reports]))
     lines += [f"  file: {each}" for each in files[:_FILES]]
     lines += [f"  and {len(files) - _FILES} files more"] if len(files) > _FILES else []
