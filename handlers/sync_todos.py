@@ -7,7 +7,7 @@ list to write, once, when it changed.
 from holdfast import Context, Outcome, advise, change_input, hookimpl
 from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
 from holdfast.events.agents import agent_result
-from holdfast.survival import flights, launches, progress, runs, todolists
+from holdfast.survival import flights, launches, progress, runs, sessions, todolists
 from holdfast.workflow import todos, views, wording
 from holdfast.workflow.formats import hybrid
 
@@ -18,6 +18,7 @@ PROMPT = 4_000  # characters of a prompt that are shown; an agent's words can be
 @hookimpl(match="Agent|Task|TodoWrite")
 def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
     """Start the phase an agent is launched for; correct a to-do list that contradicts the workflow."""
+    sessions.heard(context.project, event.session_id)
     if event.in_subagent:
         return []
     moved = progress.settle(context.project, event.session_id)
@@ -30,6 +31,7 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
 @hookimpl(match="Agent|Task|TaskCreate|TaskUpdate")
 def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     """Finish the phase of an agent that returned; remember the ids of tasks that stand for phases."""
+    sessions.heard(context.project, event.session_id)
     if event.in_subagent:
         return []
     if not event.is_agent_launch:

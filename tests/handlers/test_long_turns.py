@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import clock
 from holdfast.project import Project
 from holdfast.survival import sessions
 from tests.commandline import holdfast
@@ -14,6 +16,7 @@ from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from holdfast.testing import HoldfastProject
 
@@ -22,6 +25,9 @@ SIGNS: dict[str, Callable[[HoldfastProject], object]] = {
     "a file read by an agent": lambda project: project.fire(
         "PostToolUse", "PostToolUse-Read", session_id=ME, agent_id="a1", agent_type="builder"
     ),
+    "a to-do list": lambda project: project.fire("PreToolUse", "PreToolUse-TodoWrite", session_id=ME),
+    "a task": lambda project: project.fire("PostToolUse", "PostToolUse-TaskCreate", session_id=ME),
+    "an agent that is launched": lambda project: Agent(project, session=ME).about_to(session_id=ME),
     "an agent that starts": lambda project: Agent(project, session=ME).started(),
     "an agent that stops": lambda project: Agent(project, session=ME).stopped(),
     "an agent that returns": lambda project: Agent(project, session=ME).returned(session_id=ME),
@@ -57,6 +63,25 @@ def test_any_event_shows_that_a_session_lives(project: Callable[[str], HoldfastP
     """The last prompt was an hour and a half ago, the event forty minutes."""
     SIGNS[sign](project("09:50:00"))
     assert "Calculator" not in other_compacts(project("10:30:00"))
+
+
+def test_a_transcript_that_is_written_shows_it_too(
+    project: Callable[[str], HoldfastProject], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of most tools no event reaches us; of one that was written an hour ago or is to be written nothing is known."""
+    transcript = tmp_path / "me.jsonl"
+    transcript.touch()
+    at = project("09:00:00")
+    at.fire("UserPromptSubmit", session_id=ME, transcript_path=str(transcript), prompt="Go on")
+    project("10:30:00")
+    there = Project.open(at.root)
+    for minutes, live in ((0, True), (-59, True), (-61, False), (-600, False), (59, True), (61, False)):
+        written = clock.now().timestamp() + minutes * 60
+        os.utime(transcript, (written, written))
+        assert (ME in sessions.live_others(there, OTHER)) is live, minutes
+    transcript.unlink()
+    assert ME not in sessions.live_others(there, OTHER)
+    there.close()
 
 
 def test_without_an_event_it_does_not(project: Callable[[str], HoldfastProject]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -142,6 +143,28 @@ def test_absence_is_proven_by_an_answer_after_the_compaction(tmp_path: Path, cli
     assert transcripts.reached(put(tmp_path, silent), MARK, len(silent)) == "unknown"
     assert transcripts.reached(put(tmp_path, silent), MARK, len(silent) + 1) == "unknown"
     assert transcripts.reached(put(tmp_path, silent), MARK, begins, most=answer - begins) == "unknown"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_absence_is_proven_by_a_compaction_after_which_nothing_is_written(tmp_path: Path, client: str) -> None:
+    """A person compacts, and says something before the model does: by then the client has long written all of it."""
+    data = written(f"guided-{client}")
+    lines = data.splitlines(keepends=True)
+    silent = b"".join(line for line in lines if b'"type":"hook_additional_context"' not in line)
+    begins = places(silent, b"compact_boundary")[0]
+    answer = next(place for place in places(silent, b'"type":"assistant"') if place > begins)
+    for content, since, proven, of_compaction in (
+        (silent[:answer], begins, "absent", True),
+        (silent[:begins], 0, "unknown", False),  # no compaction
+        (data[: data.index(b"\n", places(data, b'"type":"hook_additional_context"')[0])], begins, "confirmed", True),
+    ):
+        place = put(tmp_path, content)
+        assert transcripts.reached(place, MARK, since) in ("unknown", "confirmed")
+        os.utime(place, (1, time.time() - transcripts.REST / 2))
+        assert transcripts.compacted(place, since) is False
+        os.utime(place, (1, time.time() - transcripts.REST * 2))
+        assert transcripts.reached(place, MARK, since) == proven
+        assert transcripts.compacted(place, since) is of_compaction
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -172,12 +172,11 @@ def gather(project: Project, *, since: datetime | None = None, session: str = ""
 
 def _sessions(project: Project, since: str, only: str) -> list[Session]:
     gone = sessions.gone(project)
-    silent = clock.stamp(clock.now() - sessions.SILENCE)
     found = []
     for row in sessions.all_of(project):
         name, last, ended = str(row["id"]), str(row["last_seen"]), row["ended_at"]
         if last >= since and only in ("", name):
-            over = name in gone or last < silent
+            over = name in gone or sessions.silent(row)
             standing: Literal["live", "ended", "silent"] = "ended" if ended else "silent" if over else "live"
             last = max(last, str(ended or ""))
             found.append(Session(name, str(row["worktree"]), str(row["first_seen"]), last, standing, ()))

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _NAMED = 5  # sessions that an error names
 _OFTEN = timedelta(minutes=5)  # after which another event of a session is written down
+_LONGEST_TURN = timedelta(days=7)  # without an event of which a session is not looked for any more
+_LOOKED_AT = 200  # sessions that may be live, the newest
 SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
 TABLE = """
 CREATE TABLE IF NOT EXISTS sessions (
@@ -141,7 +143,8 @@ def process_gone(project: Project, session: str) -> bool:
 def live_others(project: Project, session: str) -> set[str]:
     """Return the other sessions of this worktree that are live.
 
-    Live is a session with no SessionEnd and an event within 60 minutes; where its process was noted on this
+    Live is a session with no SessionEnd and an event within 60 minutes, or a transcript that was written within them:
+    in a turn that takes hours most tools start no process of ours. Where its process was noted on this
     host, that process must still run, and not run the asking session now: a client has one session at a time, and the
     id it had before `/clear` or a fork is over, whether it said so or not.
     """
@@ -150,13 +153,26 @@ def live_others(project: Project, session: str) -> set[str]:
         "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ?", project.key, session, project.host
     )
     same = own["process"] if own else None
-    since = clock.stamp(clock.now() - SILENCE)
     rows = project.ledger.rows(
-        "SELECT id, host, process FROM sessions"
-        " WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?",
-        *(project.key, project.worktree, session, since),
+        "SELECT id, host, process, transcript, last_seen FROM sessions"
+        " WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?"
+        " ORDER BY last_seen DESC LIMIT ?",
+        *(project.key, project.worktree, session, clock.stamp(clock.now() - _LONGEST_TURN), _LOOKED_AT),
     )
-    return {row["id"] for row in rows if row["host"] != project.host or _goes_on(row["process"], same)}
+    going = [row for row in rows if row["host"] != project.host or _goes_on(row["process"], same)]
+    return {row["id"] for row in going if not silent(row)}
+
+
+def silent(row: Mapping[str, Any]) -> bool:
+    """Tell whether nothing was heard of a session within 60 minutes (`last_seen`, `transcript`)."""
+    since = clock.now() - SILENCE
+    if str(row["last_seen"]) >= clock.stamp(since):
+        return False
+    try:
+        written = clock.from_mtime(Path(row["transcript"]).stat().st_mtime) if row["transcript"] else since
+    except (OSError, ValueError):
+        return True
+    return not since < written < clock.now() + SILENCE  # a time to come says nothing: a clock has jumped
 
 
 def transcript(project: Project, session: str) -> str:
@@ -188,14 +204,14 @@ def gone(project: Project) -> set[str]:
     """Return the sessions that can do nothing any more: they ended, or their process on this host did."""
     project.ledger.ensure(TABLE)
     rows = project.ledger.rows("SELECT id, host, process, ended_at FROM sessions WHERE project = ?", project.key)
-    return {row["id"] for row in rows if row["ended_at"] or (row["host"] == project.host and not _runs(row["process"]))}
+    return {row["id"] for row in rows if row["ended_at"] or _is_gone(project, row)}
 
 
 def all_of(project: Project) -> list[dict[str, object]]:
-    """Return every session seen, the latest event first: id, worktree, first_seen, last_seen, ended_at."""
+    """Return every session seen, the latest event first: id, worktree, transcript, first_seen, last_seen, ended_at."""
     project.ledger.ensure(TABLE)
     return project.ledger.rows(
-        "SELECT id, worktree, first_seen, last_seen, ended_at FROM sessions WHERE project = ?"
+        "SELECT id, worktree, transcript, first_seen, last_seen, ended_at FROM sessions WHERE project = ?"
         " ORDER BY last_seen DESC, id",
         project.key,
     )
@@ -233,10 +249,8 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
         for row in happenings.newest(project, asked, ddl=TABLE, table="sessions", at=at, session="id", workflow="")
     ]
     since = clock.stamp(clock.now() - SILENCE)
-    silent = [
-        Happening(row["last_seen"], "session", "session went silent", row["id"], detail=why, worktree=row["worktree"])
-        for condition, why in ((f"last_seen < '{since}'", ""), (f"last_seen >= '{since}'", "its process is gone"))
-        for row in happenings.newest(
+    for condition, why in ((f"last_seen < '{since}'", ""), (f"last_seen >= '{since}'", "its process is gone")):
+        rows = happenings.newest(
             *(project, asked),
             ddl=TABLE,
             table="sessions",
@@ -245,9 +259,19 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
             session="id",
             workflow="",
         )
-        if not why or (row["host"] == project.host and not _runs(row["process"]))
-    ]
-    return found + silent
+        about = [row for row in rows if (_is_gone(project, row) if why else silent(row) or _is_gone(project, row))]
+        found += [
+            Happening(
+                row["last_seen"], "session", "session went silent", row["id"], detail=why, worktree=row["worktree"]
+            )
+            for row in about
+        ]
+    return found
+
+
+def _is_gone(project: Project, row: Mapping[str, Any]) -> bool:
+    """Tell whether a session's process was noted on this host, and runs no more."""
+    return row["host"] == project.host and not _runs(row["process"])
 
 
 def _kept(project: Project, session: str) -> str | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
 PATIENCE = 0.5  # seconds after which no older entry is read; 4 MB take a fifth of that on an ordinary machine
+REST = 2.0  # seconds after its last write in which a client writes no more of a compaction; it takes a tenth of one
 LINE = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 BOUNDARY = b'"subtype":"compact_boundary"'
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
@@ -82,24 +83,24 @@ def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
         most: how many bytes from there on are looked at.
 
     Returns:
-        `confirmed` if the client noted it as context from a hook; `absent` if a compaction and an answer of the model
-        after it are noted from there on, and the text is not; else `unknown`, for the client writes late.
+        `confirmed` if the client noted it as context from a hook; `absent` if a whole compaction is noted from there
+        on (`compacted`), and the text is not; else `unknown`, for the client writes late.
     """
-    with _open(path) as descriptor:
-        if descriptor is None or os.fstat(descriptor).st_size <= since:
-            return "unknown"
-        data = _read(descriptor, since, most)
-    lines = data.split(b"\n")
+    lines, rests = _since(path, since, most)
     if any(_is_context(line) for line in lines if mark.encode() in line):
         return "confirmed"
-    return "absent" if _answered(lines) else "unknown"
+    return "absent" if _whole(lines, rests=rests) else "unknown"
 
 
 def compacted(path: str, since: int, *, most: int = TAIL) -> bool:
-    """Tell whether a transcript notes a compaction, and an answer of the model after it, from a place on."""
-    with _open(path) as descriptor:
-        data = _read(descriptor, since, most) if descriptor is not None else b""
-    return _answered(data.split(b"\n"))
+    """Tell whether a transcript notes a compaction whole from a place on, with all that hooks said of it.
+
+    It does where the model has answered after it, or where nothing was written for a while (`REST`): the client writes
+    the boundary and what hooks said in one go, after they have answered (seen on 2.1.329 and 2.1.197). A person who
+    compacts by hand says something before the model does.
+    """
+    lines, rests = _since(path, since, most)
+    return _whole(lines, rests=rests)
 
 
 def shares(path: str, other: str, *, most: int = TAIL) -> bool:
@@ -172,10 +173,19 @@ def _is_context(line: bytes) -> bool:
     )
 
 
-def _answered(lines: Sequence[bytes]) -> bool:
-    """Tell whether the model has answered after a compaction."""
+def _since(path: str, since: int, most: int) -> tuple[list[bytes], bool]:
+    """Return a transcript's lines from a place on, and whether nothing has been written to it for a while."""
+    with _open(path) as descriptor:
+        if descriptor is None:
+            return [], False
+        rests = time.time() - os.fstat(descriptor).st_mtime > REST  # before it is read
+        return _read(descriptor, since, most).split(b"\n"), rests
+
+
+def _whole(lines: Sequence[bytes], *, rests: bool) -> bool:
+    """Tell whether lines note a compaction with all that belongs to it."""
     begun = next((number for number, line in enumerate(lines) if BOUNDARY in line[:_HEAD]), None)
-    return begun is not None and any(_answers(line) for line in lines[begun:])
+    return begun is not None and (rests or any(_answers(line) for line in lines[begun:]))
 
 
 def _answers(line: bytes) -> bool:
