@@ -13,6 +13,7 @@ from holdfast.survival import (
     errands,
     fates,
     history,
+    judging,
     losses,
     notices,
     owners,
@@ -22,7 +23,7 @@ from holdfast.survival import (
     summaries,
     transcripts,
 )
-from holdfast.survival.owners import Verdict
+from holdfast.survival.judging import Verdict
 from holdfast.workflow import briefs, formats, guidance
 from holdfast.workflow.model import Found, Workflow
 
@@ -124,7 +125,7 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     found = formats.all_found(context.project)
     for workflow in found.workflows:
         history.observe(context.project, workflow)
-    verdict = owners.judge(context.project, event.session_id, found.workflows, known=known)
+    verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
     if verdict.full is not None:
         return [_deliver(event, context, verdict.full, verdict, found)]
     summaries.take(context.project, event.session_id)

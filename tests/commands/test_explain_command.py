@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.project import Project
+from holdfast.survival import sessions
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 
@@ -123,6 +125,20 @@ def _nobodys_with_two_live(desk: Desk) -> None:
     desk.kept("Tide")
 
 
+def _nobodys_beside_an_id_of_the_same_client(desk: Desk) -> None:
+    for session in (OTHER, ME):  # `/clear` gave the client another id; the first one never said that it ended
+        sessions.seen(Project.open(desk.project.root), session, str(os.getpid()))
+    desk.kept("Tide")
+
+
+def _of_an_id_it_had_before(desk: Desk) -> None:
+    there = Project.open(desk.project.root)
+    sessions.seen(there, THIRD)
+    sessions.seen(there, OTHER, transcript="/there/one.jsonl")
+    desk.started("Tide", OTHER)
+    sessions.seen(there, ME, transcript="/there/one.jsonl")
+
+
 def _from_a_plan(desk: Desk) -> None:
     desk.kept("Harbour", days=3)
     desk.project.write({"CLAUDE/Plan/001-x/PLAN.md": "# Tide\n\nStatus: In Progress\n\n## Phase 1: A\n"})
@@ -144,6 +160,8 @@ CASES: dict[str, tuple[Callable[[Desk], None], dict[str, tuple[str, str]]]] = {
     "another live one's": (_of_another_live_session, {"tide": ("no", "not restored: it belongs to session 22222222")}),
     "one each": (_one_each, {"harbour": ("full", "in full"), "tide": ("no", "not restored: it belongs to session")}),
     "whose": (_nobodys_with_two_live, {"tide": ("no", "not restored: it could belong to each of 2 live sessions")}),
+    "an id of its client": (_nobodys_beside_an_id_of_the_same_client, {"tide": ("full", "in full")}),
+    "an id it had before": (_of_an_id_it_had_before, {"tide": ("full", "in full")}),
     "from a plan": (_from_a_plan, {"harbour": ("full", "in full"), "tide": ("line", "in a line")}),
 }
 
