@@ -12,6 +12,7 @@ import pytest
 from holdfast.project import Project
 from holdfast.report import page, story, tables
 from holdfast.survival.timeline import _TABLES
+from holdfast.workflow.wording import one_line
 from tests.handmade import ME, OTHER
 from tests.played import SECRET, Days
 
@@ -108,6 +109,22 @@ def test_words_of_others_are_text(played: HoldfastProject) -> None:
     assert "\u202e" not in text
     assert SECRET not in text
     assert "Built, with key [redacted]" in said
+
+
+def test_what_a_summary_had_lost_can_be_opened(played: HoldfastProject) -> None:
+    """By kind, beside how much it had; nobody's words are markup there either."""
+    there = Project.open(played.root)
+    found = [loss for each in story.gather(there).compactions for loss in each.losses if loss.lost]
+    there.close()
+    read = Read(render(played))
+    names = [name for name, _ in read.elements]
+    said = "".join(read.text)
+
+    assert names.count("details") == names.count("summary") == len(found) > 0
+    for loss in found:
+        for kind, listed in loss.lost.items():
+            assert f"{kind}: {'; '.join(map(one_line, listed))}" in said
+    assert SECRET not in said
 
 
 def test_what_happened_is_said(played: HoldfastProject) -> None:

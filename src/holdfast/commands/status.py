@@ -43,7 +43,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
     _section("Agents", [_agent(each) for each in status["agents"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
     _section("Last deliveries", [_delivery(each) for each in status["deliveries"]])
-    _section("What summaries had lost", [_loss(each) for each in status["losses"]])
+    _section("What summaries had lost", [line for each in status["losses"] for line in _loss(each)])
     _section("Not read", [f"{each['path']}: {each['reason']}" for each in status["problems"]])
     _section("Handlers at fault", [f"{each['file']}: {each['fault']}" for each in status["faults"]])
     _section("Last warnings and errors", status["log"])
@@ -131,10 +131,14 @@ def _delivery(row: dict[str, Any]) -> str:
     return f"{row['made_at']}, session {row['session'][:8]}: {said}: {_ARRIVED[row['state']]}"
 
 
-def _loss(row: dict[str, Any]) -> str:
+def _loss(row: dict[str, Any]) -> list[str]:
     kinds = ", ".join(f"{kind} {kept}/{total}" for kind, (kept, total) in row["counts"].items())
     said = f"the client's summary had {row['kept']} of {row['total']} facts word for word ({kinds})"
-    return f"{row['noted_at']}, session {row['session'][:8]}: {one_line(row['title'])}: {said}"
+    gone = [
+        f"  lost {kind}: {'; '.join(map(one_line, listed))}{losses.more(row['counts'][kind], listed)}"
+        for kind, listed in row["lost"].items()
+    ]
+    return [f"{row['noted_at']}, session {row['session'][:8]}: {one_line(row['title'])}: {said}", *gone]
 
 
 def _section(heading: str, lines: list[str]) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from holdfast import spent
 from holdfast.report import chart, wording
 from holdfast.report.markup import said, tag
-from holdfast.survival import timeline
+from holdfast.survival import losses, timeline
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from xml.etree.ElementTree import Element
 
     from holdfast.report.markup import Content
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.survival.aftermath import Compaction
     from holdfast.survival.deliveries import Delivery
     from holdfast.survival.happenings import Happening
+    from holdfast.survival.losses import Loss
 
 KINDS = {
     "session": "sessions",
@@ -60,10 +61,7 @@ def compactions(story: Story) -> Element:
 def _compaction(each: Compaction, number: int) -> Element:
     had = [tag("div", said(one_line(sealed.title, 60)), f" {one_line(sealed.phase, 60)}") for sealed in each.workflows]
     given = [tag("div", _given(delivery)) for delivery in each.given]
-    kept = [
-        tag("div", f"{loss.kept} of {loss.total} facts of ", said(one_line(loss.title, 40)), " word for word")
-        for loss in each.losses
-    ]
+    kept = [part for loss in each.losses for part in _loss(loss)]
     moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"
     cells: tuple[Content, ...] = (
         [chart.mark(each, number), f" {wording.moment(each.at)}"],
@@ -74,6 +72,17 @@ def _compaction(each: Compaction, number: int) -> Element:
         kept or "–",
     )
     return _row(cells, id=f"compaction-{number}")
+
+
+def _loss(loss: Loss) -> Iterator[Element]:
+    """Yield how much of a workflow a summary had, and, to be opened, what it had not."""
+    yield tag("div", f"{loss.kept} of {loss.total} facts of ", said(one_line(loss.title, 40)), " word for word")
+    if loss.lost:
+        items = [
+            tag("li", f"{kind}: ", said("; ".join(map(one_line, listed))), losses.more(loss.counts[kind], listed))
+            for kind, listed in loss.lost.items()
+        ]
+        yield tag("details", tag("summary", "What it had lost"), tag("ul", items))
 
 
 def _given(delivery: Delivery) -> list[Element | str]:

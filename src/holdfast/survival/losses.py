@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
+from holdfast import capture, clock
 from holdfast.state.ledger import new_id
+from holdfast.state.redact import MASK, redact, secret_name
 from holdfast.survival import happenings
 from holdfast.survival.happenings import Happening
 from holdfast.workflow import facts
-from holdfast.workflow.wording import clean
+from holdfast.workflow.facts import Fact
+from holdfast.workflow.wording import clean, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from holdfast.config import Config
     from holdfast.project import Project
     from holdfast.survival.happenings import Asked
     from holdfast.workflow.model import Workflow
 
 SHORTEST = 4  # characters of a value whose being in a text says anything
 KEPT = 500  # reports per project; the oldest go
+LISTED = 10  # lost facts of a kind that are kept
+LONGEST = 80  # characters of one
+_READ = 4_096  # characters of one that are looked at
 TABLE = """
 CREATE TABLE IF NOT EXISTS losses (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, counts TEXT NOT NULL, noted_at TEXT NOT NULL)
+    session TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, counts TEXT NOT NULL, noted_at TEXT NOT NULL,
+    lost TEXT NOT NULL DEFAULT '{}')
 """
 
 
@@ -40,6 +47,8 @@ class Loss:
         counts: by kind (`workflow`, `phases`, `reading`, `reminders`, `context`): how many facts the summary has word
             for word, and how many there are. What is too short to be told from chance is not counted.
         noted_at: UTC stamp.
+        lost: by kind, the facts that the summary does not have: at most `LISTED`, each on one line of at most `LONGEST`
+            characters, without secrets and what the user excludes. Reports of earlier versions have none.
     """
 
     session: str
@@ -47,6 +56,7 @@ class Loss:
     title: str
     counts: Mapping[str, tuple[int, int]]
     noted_at: str
+    lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def kept(self) -> int:
@@ -61,21 +71,54 @@ class Loss:
 
 def compare(workflow: Workflow, summary: str) -> dict[str, tuple[int, int]]:
     """Count, by kind, the facts of a workflow that a summary has word for word, and all of them (`Loss.counts`)."""
-    said = " ".join(summary.split())
-    values = {
-        "workflow": [workflow.title, workflow.phase],
-        "phases": [each.title for each in workflow.phases if each.title != workflow.phase],
-        "reading": [entry.removeprefix("@") for entry in workflow.reading],
-        "reminders": list(workflow.reminders),
-        "context": [fact.value for fact in facts.context(workflow).facts],
+    return {kind: (sum(has for _, has in found), len(found)) for kind, found in _compared(workflow, summary)}
+
+
+def lost(config: Config, workflow: Workflow, summary: str) -> dict[str, list[str]]:
+    """Return, by kind, the facts of a workflow that a summary does not have, as far as they may be kept (`Loss.lost`).
+
+    Nothing of a workflow whose state file the user excludes.
+    """
+    if not capture.allowed(config, workflow.path):
+        return {}
+    gone = {
+        kind: [_kept(config, kind, fact) for fact, has in found if not has][:LISTED]
+        for kind, found in _compared(workflow, summary)
     }
-    counts: dict[str, tuple[int, int]] = {}
-    for kind, all_of in values.items():
-        told = [" ".join(value.split()) for value in all_of]
-        told = [value for value in told if len(value) >= SHORTEST]
+    return {kind: listed for kind, listed in gone.items() if listed}
+
+
+def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tuple[Fact, bool]]]]:
+    """Yield each kind that has facts with these, and whether the summary has each."""
+    said = " ".join(summary.split())
+    found = {
+        "workflow": [Fact(workflow.title), Fact(workflow.phase)],
+        "phases": [Fact(each.title) for each in workflow.phases if each.title != workflow.phase],
+        "reading": [Fact(entry.removeprefix("@")) for entry in workflow.reading],
+        "reminders": [Fact(text) for text in workflow.reminders],
+        "context": facts.context(workflow).facts,
+    }
+    for kind, all_of in found.items():
+        told = [(fact, " ".join(fact.value.split())) for fact in all_of]
+        told = [(fact, value) for fact, value in told if len(value) >= SHORTEST]
         if told:
-            counts[kind] = sum(value in said for value in told), len(told)
-    return counts
+            yield kind, [(fact, value in said) for fact, value in told]
+
+
+def _kept(config: Config, kind: str, fact: Fact) -> str:
+    """Return a fact as it may be kept; cut last, for half of what has to be masked looks harmless."""
+    if kind == "reading" and not capture.allowed(config, fact.value):
+        return capture.MASK
+    value = capture.text(config, fact.value[:_READ])  # here too, for a pattern may go over lines
+    value = MASK if secret_name(fact.label.rstrip(":")) else one_line(value, _READ)
+    whole = f"{one_line(fact.label)} {value}" if fact.label else value
+    return one_line(redact(capture.text(config, whole)), LONGEST - 1)
+
+
+def more(counts: tuple[int, int], listed: Sequence[str]) -> str:
+    """Return how many of a kind were lost beside those that are listed, in words; empty where all are."""
+    left = counts[1] - counts[0] - len(listed)
+    return f"; and {left} more" if left > 0 else ""
 
 
 def note(project: Project, session: str, workflow: Workflow, summary: str) -> None:
@@ -83,10 +126,11 @@ def note(project: Project, session: str, workflow: Workflow, summary: str) -> No
     project.ledger.ensure(TABLE)
     with project.ledger.transaction():
         project.ledger.run(
-            "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at, lost)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(new_id(), project.key, project.worktree, project.host, project.client, session),
             *(workflow.key, clean(workflow.title), json.dumps(compare(workflow, summary)), clock.stamp()),
+            json.dumps(lost(project.config, workflow, summary)),
         )
         project.ledger.run(
             "DELETE FROM losses WHERE project = ? AND id NOT IN"
@@ -99,28 +143,34 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Los
     """Return the last reports, of one session or of all, newest first."""
     project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
-        "SELECT session, workflow, title, counts, noted_at FROM losses WHERE project = ? AND (session = ? OR ? IS NULL)"
-        " ORDER BY noted_at DESC, id LIMIT ?",
+        "SELECT session, workflow, title, counts, noted_at, lost FROM losses"
+        " WHERE project = ? AND (session = ? OR ? IS NULL) ORDER BY noted_at DESC, id LIMIT ?",
         *(project.key, session, session, count),
     )
-    return [
-        Loss(**{**row, "counts": {kind: tuple(pair) for kind, pair in json.loads(row["counts"]).items()}})
-        for row in rows
-    ]
+    return [_read(row) for row in rows]
 
 
 def happened(project: Project, asked: Asked) -> list[Happening]:
     """Return the reports that are asked for."""
     found = []
     for row in happenings.newest(project, asked, ddl=TABLE, table="losses", at="noted_at"):
-        counts = {kind: tuple(pair) for kind, pair in json.loads(row["counts"]).items()}
-        loss = Loss(row["session"], row["workflow"], row["title"], counts, row["noted_at"])
+        loss = _read(row)
         found.append(
             Happening(
                 *(loss.noted_at, "loss", "summary compared", loss.session, loss.workflow, loss.title),
                 detail=f"the client's summary had {loss.kept} of {loss.total} facts word for word",
                 worktree=row["worktree"],
-                data={"kept": loss.kept, "total": loss.total, "counts": counts},
+                data={"kept": loss.kept, "total": loss.total, "counts": loss.counts, "lost": loss.lost},
             )
         )
     return found
+
+
+def _read(row: Mapping[str, Any]) -> Loss:
+    counts, gone = json.loads(row["counts"]), json.loads(row.get("lost") or "{}")  # an earlier version's rows lack it
+    return Loss(
+        *(row["session"], row["workflow"], row["title"]),
+        counts={kind: tuple(pair) for kind, pair in counts.items()},
+        noted_at=row["noted_at"],
+        lost={kind: tuple(listed) for kind, listed in gone.items()},
+    )
