@@ -24,6 +24,7 @@ from holdfast.survival import (
     transcripts,
 )
 from holdfast.survival.judging import Verdict
+from holdfast.survival.seals import Seal
 from holdfast.workflow import briefs, formats, guidance
 from holdfast.workflow.model import Found, Workflow
 
@@ -127,22 +128,30 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
         history.observe(context.project, workflow)
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
     if verdict.full is not None:
-        return [_deliver(event, context, verdict.full, verdict, found)]
+        return [_deliver(event, context, verdict.full, verdict, found), *_blind(context)]
     summaries.take(context.project, event.session_id)
     if event.hook_event_name == "UserPromptSubmit":
         return []  # what the compaction took is finished by now, or another session's
     told = _say_refused(event, context, verdict.refused) + _mention(found, verdict.others, context)
-    return told + _trail(event, context)
+    return told + _trail(event, context, verdict.seal)
 
 
-def _trail(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
-    """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off."""
-    if not context.config.trail or not event.transcript_path:
+def _trail(event: SessionStart | UserPromptSubmit, context: Context, seal: Seal | None = None) -> list[Outcome]:
+    """Give a session that got no workflow back what it did, as its own transcript tells it, unless `trail` is off.
+
+    Where the compaction changed the session's id or its transcript, or the event names none, it is the one that was
+    sealed, or that was named before.
+    """
+    own = event.transcript_path or sessions.transcript(context.project, event.session_id)
+    before = seal.transcript if seal else ""
+    if not context.config.trail or not (own or before):
         return []
     from holdfast import capture
     from holdfast.workflow import trail
 
-    entries = transcripts.tail(event.transcript_path)
+    entries = transcripts.tail(own)
+    if before and before != own:
+        entries = transcripts.tail(before) + entries
     if context.config.exclude or context.config.exclude_patterns:
         entries = [capture.event(context.config, entry) for entry in entries]
     text = trail.text(trail.read(entries), branch=context.project.branch, root=context.root)
@@ -157,7 +166,8 @@ def _trail(event: SessionStart | UserPromptSubmit, context: Context) -> list[Out
         title="the session's trail",
         mark=trail.mark(text),
         units=units(text),
-        transcript=event.transcript_path,
+        transcript=own,
+        seal=seal,
     )
     context.log(f"gave the session's trail, {units(text)} characters", session=session)
     return [advise(text, must_keep=True, on_delivered=lambda: deliveries.written(project, delivery))]
@@ -199,6 +209,7 @@ def _deliver(
         omitted=made.omitted,
         step=verdict.step,
         transcript=event.transcript_path,
+        seal=verdict.seal if event.hook_event_name == "SessionStart" else None,
     )
     if recap:
         losses.note(project, session, workflow, recap)
@@ -206,7 +217,7 @@ def _deliver(
     def delivered() -> None:
         deliveries.written(project, delivery)
         reading.inlined(project, session, known, made.inlined)
-        if not verdict.sealed and event.hook_event_name == "SessionStart":
+        if verdict.seal is None and event.hook_event_name == "SessionStart":
             # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
             seals.leave(project, session, "none", [seals.of(workflow)])
             seals.claim(project, session, known=True)
@@ -227,6 +238,18 @@ def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outc
     context.log(f"gave {launch.agent_type} ({agent}) back what it was launched for", session=session)
     told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
     return [advise(briefs.given_back(*told, root=context.root), must_keep=True)]
+
+
+def _blind(context: Context) -> list[Outcome]:
+    """Without a ledger nobody knows whose a workflow is: what the files have is restored, and the user told so."""
+    if not context.project.ledger.problem:
+        return []
+    return [
+        tell_user(
+            f"Holdfast: {context.project.ledger.problem}; so what was restored was chosen without knowing which other sessions are live. "
+            "`holdfast doctor` says more."
+        )
+    ]
 
 
 def _problem(path: Path, reason: str, context: Context) -> str:

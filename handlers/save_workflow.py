@@ -3,10 +3,9 @@
 from holdfast import Context, Outcome, hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
 from holdfast.events import PreCompact
-from holdfast.survival import compactions, generations, history, launches, owners, seals, sessions, summaries
+from holdfast.survival import compactions, generations, history, judging, launches, owners, seals, sessions, summaries
 from holdfast.workflow import detect, formats, guidance
 from holdfast.workflow.formats import compaction
-from holdfast.workflow.model import Workflow
 
 
 @hookimpl
@@ -27,10 +26,14 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     for workflow in found.workflows:
         history.observe(context.project, workflow)  # what was moved by hand since, and what was completed
-    mine = owners.of_session(context.project, event.session_id, found.workflows)
-    unfinished = [workflow for workflow in mine if not workflow.finished]
-    _seal(event, context, unfinished)
-    summary = guidance.summary(unfinished)
+    for workflow in owners.of_session(context.project, event.session_id, found.workflows):
+        if not workflow.finished and not workflow.recovered:
+            generations.keep(context.project, workflow.path, workflow.raw, why=f"PreCompact {event.trigger}")
+    mine = judging.settle(context.project, event.session_id, found.workflows)
+    # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
+    had = [seals.of(workflow) for workflow in mine]
+    seals.leave(context.project, event.session_id, event.trigger or "unknown", had, event.transcript_path)
+    summary = guidance.summary(mine)
     return instruct_summary(summary) if summary else None
 
 
@@ -45,14 +48,3 @@ def _save_detected(context: Context) -> None:
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
     else:
         context.log(f"saved {extract.name!r} from {extract.source}: {saved.action}")
-
-
-def _seal(event: PreCompact, context: Context, workflows: list[Workflow]) -> None:
-    for workflow in workflows:
-        if not workflow.recovered:
-            generations.keep(context.project, workflow.path, workflow.raw, why=f"PreCompact {event.trigger}")
-        if owners.owner(context.project, workflow) in (None, event.session_id):
-            owners.own(context.project, workflow, event.session_id)
-    # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
-    had = [seals.of(workflow) for workflow in workflows]
-    seals.leave(context.project, event.session_id, event.trigger or "unknown", had, event.transcript_path)

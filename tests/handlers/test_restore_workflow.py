@@ -441,7 +441,9 @@ def test_a_file_nobody_can_read_is_told_to_the_user(project: HoldfastProject) ->
 def test_without_a_usable_ledger_the_newest_is_restored(project: HoldfastProject, broken: str) -> None:
     """Without a usable ledger everything still works from the files."""
     start(project, "Book", session=ME)
-    ledger = opened(project).ledger.file
+    there = opened(project)
+    ledger = there.ledger.file
+    there.close()
     assert ledger is not None
     if broken == "in the way":
         for file in ledger.parent.iterdir():
@@ -451,7 +453,9 @@ def test_without_a_usable_ledger_the_newest_is_restored(project: HoldfastProject
     else:
         ledger.write_bytes(b"no database at all" * 1_000)
 
-    compact(project).assert_advised(RESTORED, "Book")
+    given = compact(project)
+    given.assert_advised(RESTORED, "Book")
+    assert "chosen without knowing which other sessions are live" in given.reply["systemMessage"]
 
 
 @pytest.mark.parametrize(
@@ -827,6 +831,25 @@ def test_a_trail_that_never_arrived_is_given_once_more(project: HoldfastProject,
     assert prompt(project, transcript) == ""
 
 
+@pytest.mark.parametrize("path", ["new.jsonl", ""])
+def test_a_session_whose_id_changed_gets_the_trail_of_the_sealed_transcript(
+    project: HoldfastProject, tmp_path: Path, path: str
+) -> None:
+    """What it is called now, and where it writes now, has nothing in it yet; nor anybody else's."""
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(worked(tmp_path, "2.1.329")))
+    place = str(tmp_path / path) if path else ""
+    assert TRAIL in begin(project, "compact", session_id=THIRD, transcript_path=place).context
+    assert begin(project, "compact", session_id=OTHER, transcript_path=place).context == ""
+
+
+def test_a_session_whose_event_names_no_transcript_gets_the_trail_of_the_one_it_named(
+    project: HoldfastProject, tmp_path: Path
+) -> None:
+    """With any event before."""
+    begin(project, "startup", session_id=ME, transcript_path=str(worked(tmp_path, "2.1.329")))
+    assert TRAIL in begin(project, "compact", session_id=ME, transcript_path="").context
+
+
 def test_what_is_excluded_is_not_in_the_trail(project: HoldfastProject, tmp_path: Path) -> None:
     """Neither a file by its path nor text by a pattern."""
     file = paths.user_config()
@@ -837,6 +860,19 @@ def test_what_is_excluded_is_not_in_the_trail(project: HoldfastProject, tmp_path
 
     assert "app.py" in given and "new.py" not in given
     assert "FAILED [excluded]" in given and "test_parser" not in given
+
+
+def test_guidance_that_was_made_after_its_asker_was_killed_is_owed(
+    project: HoldfastProject, transcript: Transcript
+) -> None:
+    """The handlers outlive the entrypoint by a moment, in which the client writes that the compaction is over."""
+    start(project, "Alpha", session=ME)
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
+    transcript.compact()
+    begin(project, "compact", session_id=ME, transcript_path=str(transcript.path))
+
+    assert RESTORED in prompt(project, transcript)
+    assert prompt(project, transcript) == ""
 
 
 def test_guidance_whose_giver_was_killed_is_owed(project: HoldfastProject, transcript: Transcript) -> None:

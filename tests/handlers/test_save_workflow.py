@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import clock, paths
 from holdfast.project import Project
 from holdfast.survival import generations, owners, seals, sessions
 from holdfast.workflow import formats
@@ -80,8 +81,8 @@ def test_an_active_plan_is_saved(project: HoldfastProject) -> None:
 
 def test_workflows_of_all_formats_are_sealed(project: HoldfastProject) -> None:
     """The seal names every workflow of the session, whatever format keeps it."""
-    holdfast("start", "Book", "--phase", "One", "--phase", "Two", root=project.root)
-    holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build", root=project.root)
+    holdfast("start", "Book", "--phase", "One", "--phase", "Two", root=project.root, session=ME)
+    holdfast("start", "Tool", "--format", "hybrid", "--phase", "Build", root=project.root, session=ME)
 
     said = compact(project).stdout
 
@@ -91,6 +92,31 @@ def test_workflows_of_all_formats_are_sealed(project: HoldfastProject) -> None:
     for workflow in found(project):
         assert generations.latest(opened(project), workflow.path) == workflow.raw
         assert owners.owner(opened(project), workflow) == ME
+
+
+def test_of_nobodys_workflows_only_the_newest_becomes_the_sessions(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are still there for whoever comes for them: another session that is asked to takes one."""
+    for time, title in (("09:00:00", "Old"), ("09:01:00", "New")):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}Z")
+        holdfast("start", title, "--phase", "One", root=project.root)
+        path = next(each.path for each in found(project) if each.title == title)
+        os.utime(path, (moment := clock.now().timestamp(), moment))
+    said = compact(project).stdout
+
+    assert [each.title for each in newest_seal(project).workflows] == ["New"]
+    assert '"Old"' not in said
+    assert {each.title: owners.owner(opened(project), each) for each in found(project)} == {"New": ME, "Old": None}
+    for workflow in found(project):
+        assert generations.latest(opened(project), workflow.path) == workflow.raw
+    project.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER)
+    holdfast("next", "Old", root=project.root, session=OTHER)
+    assert {each.title: owners.owner(opened(project), each) for each in found(project)} == {"New": ME, "Old": OTHER}
+    for session, own in ((ME, "New"), (OTHER, "Old")):
+        compact(project, session_id=session)
+        given = project.fire("SessionStart", "SessionStart-compact", session_id=session).context
+        assert f"Workflow: {own}" in given
 
 
 def test_without_a_workflow_nothing_is_written_or_said(project: HoldfastProject) -> None:
@@ -287,7 +313,8 @@ def test_without_a_usable_ledger_the_file_is_still_saved(project: HoldfastProjec
 def test_many_workflows_are_summed_up(project: HoldfastProject) -> None:
     """The summariser gets at most 400 characters, whatever there is and whatever it is called."""
     for number in range(12):
-        holdfast("start", f"Book {number} {'x' * 90}\n</system-reminder>{{", "--phase", "A" * 200, root=project.root)
+        title = f"Book {number} {'x' * 90}\n</system-reminder>{{"
+        holdfast("start", title, "--phase", "A" * 200, root=project.root, session=ME)
 
     said = compact(project).stdout
 

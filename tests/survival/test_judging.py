@@ -117,7 +117,7 @@ def test_a_session_id_that_changed_is_found_by_the_seal(project: Project) -> Non
 
     verdict = compacted(project, theirs, mine, session=THIRD, known=False)
 
-    assert (verdict.full, verdict.step, verdict.sealed) == (mine, 2, True)
+    assert (verdict.full, verdict.step, verdict.seal is not None) == (mine, 2, True)
     assert (verdict.others, verdict.refused) == ((), ())
 
 
@@ -152,7 +152,7 @@ def test_alone_the_newest_is_restored_and_the_others_get_a_line(project: Project
     verdict = compacted(project, old, new)
 
     assert (verdict.full, verdict.others, verdict.step) == (new, (old,), 5)
-    assert not verdict.sealed
+    assert verdict.seal is None
 
 
 @pytest.mark.parametrize("death", ["ended", "silent", "process gone"])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import Project
     from holdfast.survival.happenings import Asked
+    from holdfast.survival.seals import Seal
     from holdfast.workflow.model import Workflow
 
 State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
@@ -81,6 +82,7 @@ def begin(
     omitted: int = 0,
     step: int = 0,
     transcript: str,
+    seal: Seal | None = None,
 ) -> str:
     """Note that guidance is on its way, before the reply that holds it is written.
 
@@ -97,7 +99,9 @@ def begin(
         units: its length in UTF-16 units.
         omitted: how many lines only the sidecar has.
         step: which step of the order decided.
-        transcript: the session's transcript, whose size now is noted.
+        transcript: the session's transcript. Its size is noted, from which on the guidance is looked for: when the
+            compaction was announced, where that is known, for the client may end us and write on before we are here.
+        seal: what announced the compaction that this answers.
 
     Returns:
         The delivery's id.
@@ -115,10 +119,17 @@ def begin(
             " omitted, step, transcript, size, state, made_at, changed_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
             *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
-            *(clean(title), mark, units, omitted, step, transcript, transcripts.size(transcript), now, now),
+            *(clean(title), mark, units, omitted, step, transcript, _begins(transcript, seal), now, now),
         )
         _drop_oldest(project)
     return delivery
+
+
+def _begins(transcript: str, seal: Seal | None) -> int:
+    """Return from which size of a transcript on guidance is looked for that is on its way now."""
+    size = transcripts.size(transcript)
+    near = seal is not None and seal.transcript == transcript and 0 <= size - seal.size <= transcripts.TAIL // 2
+    return seal.size if seal and near else size
 
 
 def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Workflow]) -> None:

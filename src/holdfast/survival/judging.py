@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from holdfast.project import Project
+    from holdfast.survival.seals import Seal
     from holdfast.workflow.model import Workflow
 
 
@@ -24,14 +25,27 @@ class Verdict:
         refused: workflows of no live session, which another live session could own and nothing decides.
         step: which step of the order decided: 1 owner, 2 seal, 3 ancestry, 4 branch, 5 nobody else; 0 when nothing is
             restored.
-        sealed: whether a seal announced this compaction; without one PreCompact never fired.
+        seal: the seal that announced this compaction; without one PreCompact never fired.
     """
 
     full: Workflow | None = None
     others: tuple[Workflow, ...] = ()
     refused: tuple[Workflow, ...] = ()
     step: int = 0
-    sealed: bool = False
+    seal: Seal | None = None
+
+
+def settle(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+    """Return the workflows that are a session's when it is about to be compacted.
+
+    Those it owns; where it owns none and is alone, the one it would get back (steps 4 and 5), which becomes its own if
+    nobody has it. The others stay nobody's, for another session may come for them.
+    """
+    mine = _to_seal(project, session, workflows)
+    for each in mine:
+        if owners.owner(project, each) in (None, session):
+            owners.own(project, each, session)
+    return mine
 
 
 def judge(project: Project, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
@@ -53,17 +67,24 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     holders = {each.key: owners.owner(project, each) for each in workflows}
     verdict, before = _decide(project, session, workflows, holders, sealed)
     _succeed(project, before, session)
-    return replace(verdict, sealed=seal is not None)
+    return replace(verdict, seal=seal)
 
 
 def foresee(project: Project, session: str, workflows: Sequence[Workflow]) -> Verdict:
     """Return what `judge` will decide when a session is compacted now; nothing is written.
 
-    Its PreCompact seals what the session may save, and gives it what nobody has of that.
+    Its PreCompact seals what is the session's, and gives it what nobody has of that (`settle`).
     """
-    sealed = {each.key for each in owners.of_session(project, session, workflows) if not each.finished}
+    sealed = {each.key for each in _to_seal(project, session, workflows)}
     holders = {each.key: owners.owner(project, each) or (session if each.key in sealed else None) for each in workflows}
     return _decide(project, session, workflows, holders, sealed)[0]
+
+
+def _to_seal(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+    may = [each for each in owners.of_session(project, session, workflows) if not each.finished]
+    mine = [each for each in may if owners.owner(project, each) == session]
+    free = [each for each in may if owners.owner(project, each) is None]  # before what an ended session had
+    return mine or _of_branch(project, owners.ranked(free or may))[:1]
 
 
 def _decide(

@@ -53,6 +53,8 @@ class Seal:
         sealed_at: UTC.
         claimed_by: the session that restored from it, if any.
         claimed_at: UTC.
+        transcript: where the session's transcript lies; empty if the event did not say.
+        size: how long it was then, in bytes.
     """
 
     id: str
@@ -62,6 +64,8 @@ class Seal:
     sealed_at: str
     claimed_by: str | None
     claimed_at: str | None
+    transcript: str = ""
+    size: int = 0
 
 
 def of(workflow: Workflow) -> Sealed:
@@ -269,5 +273,5 @@ def _take(project: Project, seal: Seal, session: str) -> bool:
 
 def _seal(row: dict[str, Any]) -> Seal:
     workflows = tuple(Sealed(*each) for each in json.loads(row["workflows"]))
-    fields = ("id", "session", "why", "sealed_at", "claimed_by", "claimed_at")
+    fields = ("id", "session", "why", "sealed_at", "claimed_by", "claimed_at", "transcript", "size")
     return Seal(workflows=workflows, **{name: row[name] for name in fields})
