@@ -451,6 +451,8 @@ def test_without_a_usable_ledger_the_newest_is_restored(project: HoldfastProject
         ledger.parent.rmdir()
         ledger.parent.write_text("a file where the folder was")
     else:
+        for file in ledger.parent.iterdir():  # anew, for a connection of ours may still be open
+            file.unlink()
         ledger.write_bytes(b"no database at all" * 1_000)
 
     given = compact(project)
