@@ -198,6 +198,54 @@ def test_an_archived_workflow_goes_too(project: HoldfastProject) -> None:
     assert found(project, "one") == {}
 
 
+TELLING = f"# Memory\n\nWorkflow: {canary('Title', 'one')}\nPhase: 2/3 - {canary('Phase', 'one')}\n"
+
+
+@pytest.mark.parametrize(
+    ("ending", "scope"), [("done", "--workflow"), ("done", "--since"), ("removed by hand", "--since")]
+)
+def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(
+    project: HoldfastProject, ending: str, scope: str
+) -> None:
+    """CLAUDE.local.md is the user's own and stays; no compaction makes a workflow of it, and no word of it is kept."""
+    memory, aside = project.root / "CLAUDE.local.md", project.root.parent / "aside"
+    memory.write_text(TELLING, "utf-8")
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    there = Project.open(project.root)
+    (workflow,) = formats.all_found(there).workflows
+    there.close()
+    if ending == "done":
+        holdfast("done", "--all", workflow.title, root=project.root)
+    else:
+        workflow.path.unlink()
+
+    holdfast("forget", scope, workflow.title if scope == "--workflow" else "2026-01-01", "--yes", root=project.root)
+
+    memory.rename(aside)
+    assert found(project, "one") == {}
+    aside.rename(memory)
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    there = Project.open(project.root)
+    assert formats.all_found(there).workflows == ()
+    there.close()
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_everything_says_what_comes_back(project: HoldfastProject, dry: bool) -> None:
+    """With everything the tombstone goes too, so a memory file that still tells of a workflow counts as a new one."""
+    (project.root / "CLAUDE.local.md").write_text(TELLING, "utf-8")
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    holdfast("done", "--all", root=project.root)
+    said = holdfast("forget", "--everything", "--dry-run" if dry else "--yes", root=project.root).out
+    assert f'CLAUDE.local.md still tells of the workflow "{canary("Title", "one")}":\n  the next compaction' in said
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    there = Project.open(project.root)
+    assert len(formats.all_found(there).workflows) == (0 if dry else 1)
+    there.close()
+    if not dry:  # now its state file says so
+        assert "still tells" not in holdfast("forget", "--everything", "--dry-run", root=project.root).out
+
+
 def test_of_two_hybrid_workflows_in_one_file_only_the_one_that_is_named_goes(project: HoldfastProject) -> None:
     """They share the path and their generations' numbers, and the file beside it."""
     for whose in NUMBERS:

@@ -59,3 +59,32 @@ def test_worktrees_are_kept_apart(project: Project, tmp_path: Path) -> None:
     other = Project.open(tmp_path / "other")
     extracts.bury(project, "name", "d1")
     assert not extracts.is_buried(other, "name", "d1")
+
+
+def test_a_tombstone_without_its_name_still_holds(project: Project) -> None:
+    """What was forgotten is not saved again, and the name stands nowhere."""
+    extracts.bury(project, "zeisig", "d1")
+    extracts.bury(project, "other", "d1")
+    mine = "project = ? AND name = ?", (project.key, "zeisig")
+    assert extracts.hide_tombstones(project, *mine, dry=True) == 1
+    assert {row["name"] for row in project.ledger.rows("SELECT name FROM tombstones")} == {"zeisig", "other"}
+    assert extracts.hide_tombstones(project, *mine) == 1
+    assert "zeisig" not in str(project.ledger.rows("SELECT * FROM tombstones"))
+    assert extracts.is_buried(project, "zeisig", "d1") and extracts.is_buried(project, "other", "d1")
+    assert not extracts.is_buried(project, "zeisig", "d2")
+
+    extracts.bury(project, "zeisig", "d1")
+    assert [extracts.hide_tombstones(project, "project = ?", (project.key,)) for _ in range(2)] == [2, 0]
+    assert len(project.ledger.rows("SELECT * FROM tombstones")) == 2
+    assert extracts.is_buried(project, "other", "d1")
+
+
+def test_an_extract_whose_file_was_removed_leaves_a_tombstone(project: Project) -> None:
+    """That there was one is what says that it is over; one whose file is there needs none."""
+    (project.root / "there.json").touch()
+    extracts.remember(project, project.root / "there.json", "there", "d1", {})
+    extracts.remember(project, project.root / "gone.json", "gone", "d1", {})
+    extracts.bury_gone(project, "project = ?", (project.key,))
+    assert extracts.is_buried(project, "gone", "d1")
+    assert not extracts.is_buried(project, "there", "d1")
+    assert "gone" not in str(project.ledger.rows("SELECT name FROM tombstones"))

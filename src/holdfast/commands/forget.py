@@ -11,6 +11,9 @@ from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.survival import forgetting, selection, sessions
 from holdfast.survival.forgetting import Scope
+from holdfast.workflow import detect
+from holdfast.workflow.formats import compaction
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -49,7 +52,8 @@ def command(
     anything.
 
     Your own files stay: the state files of workflows and what was set aside of them, CLAUDE.local.md, plans, the
-    client's transcripts, the configuration and which handlers you trust.
+    client's transcripts, the configuration and which handlers you trust. So that an old CLAUDE.local.md or plan does
+    not bring a completed workflow back, a hash of its name is kept; not with --everything.
     """
     given = [bool(session_id), bool(wanted), bool(since or before), everything]
     if sum(given) != 1:
@@ -60,7 +64,8 @@ def command(
     if planned.nothing and not faulty:
         click.echo(f"There is nothing of that kind to forget in {project.root}.")
         return
-    options.say("\n".join(_lines(planned, faulty, "These go" if dry_run or not yes else "Going")))
+    lines = _lines(planned, faulty, "These go" if dry_run or not yes else "Going")
+    options.say("\n".join([*lines, *(_reviving(project) if everything else [])]))
     if dry_run:
         return
     if not yes:
@@ -107,6 +112,18 @@ def _session(project: Project, beginning: str) -> str:
         if len(beginning) < _WHOLE or forgetting.plan(project, Scope(session=beginning)).nothing:
             raise
         return beginning
+
+
+def _reviving(project: Project) -> list[str]:
+    """Say what a memory file or plan still tells of that only the ledger's tombstone keeps from being saved again."""
+    extract = detect.detect(project).extract
+    if extract is None or compaction.intend(project, extract).action not in ("buried", "created"):
+        return []
+    told = one_line(str(extract.source))
+    return [
+        f"{told} still tells of the workflow {quoted(extract.name)}:",
+        "  the next compaction saves it again, unless you take it out of there",
+    ]
 
 
 def _lines(told: Forgotten, faulty: int, heading: str) -> list[str]:

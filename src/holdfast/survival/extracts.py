@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import stamp
 from holdfast.state.ledger import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from holdfast.project import Project
 
+_HIDDEN = "sha256:"  # before the hash of a name; no workflow's key is like it, for a key has no punctuation
 _TABLES = """
 CREATE TABLE IF NOT EXISTS extracts (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
@@ -76,10 +77,72 @@ def bury(project: Project, name: str, digest: str) -> None:
 
 
 def is_buried(project: Project, name: str, digest: str) -> bool:
-    """Tell whether there is a tombstone for this extract of this workflow. Raises LedgerError."""
+    """Tell whether there is a tombstone for this extract of this workflow, by its name or by its hash.
+
+    Raises LedgerError.
+    """
     project.ledger.ensure(_TABLES)
-    sql = "SELECT id FROM tombstones WHERE project = ? AND worktree = ? AND name = ? AND digest = ?"
-    return project.ledger.one(sql, project.key, project.worktree, name, digest) is not None
+    sql = "SELECT id FROM tombstones WHERE project = ? AND worktree = ? AND name IN (?, ?) AND digest = ?"
+    names = name, _hidden(project, name)
+    return project.ledger.one(sql, project.key, project.worktree, *names, digest) is not None
+
+
+def hide_tombstones(project: Project, where: str, values: Sequence[object], *, dry: bool = False) -> int:
+    """Replace the names on tombstones by their hashes: what is forgotten is not saved again from an old memory file.
+
+    Args:
+        project: whose.
+        where: the condition of the rows.
+        values: its values.
+        dry: only count.
+
+    Returns:
+        How many had a name.
+
+    Raises:
+        LedgerError: the ledger refuses.
+    """
+    project.ledger.ensure(_TABLES)
+    rows = project.ledger.rows(
+        f"SELECT * FROM tombstones WHERE ({where}) AND NOT name LIKE ?",
+        *(*values, f"{_HIDDEN}%"),
+    )
+    for row in [] if dry else rows:
+        _bury_hidden(project, row)
+        project.ledger.run("DELETE FROM tombstones WHERE id = ?", row["id"])
+    return len(rows)
+
+
+def bury_gone(project: Project, where: str, values: Sequence[object]) -> None:
+    """Leave a tombstone without a name for each extract whose state file is gone, as the extract itself was one.
+
+    Args:
+        project: whose.
+        where: the condition of the extracts' rows.
+        values: its values.
+
+    Raises:
+        LedgerError: the ledger refuses.
+    """
+    project.ledger.ensure(_TABLES)
+    for row in project.ledger.rows(f"SELECT * FROM extracts WHERE {where}", *values):
+        if not (Path(row["worktree"]) / row["path"]).exists():
+            _bury_hidden(project, row)
+
+
+def _bury_hidden(project: Project, row: Mapping[str, Any]) -> None:
+    project.ledger.run(
+        "INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, worktree, name, digest) DO NOTHING",
+        *(new_id(), row["project"], row["worktree"], row["host"], row["client"]),
+        *(_hidden(project, row["name"]), row["digest"], row["at"]),
+    )
+
+
+def _hidden(project: Project, name: str) -> str:
+    import hashlib
+
+    return _HIDDEN + hashlib.sha256(f"{project.key} {name}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _place(project: Project, path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import log, paths
 from holdfast.errors import HoldfastError, StateError
-from holdfast.survival import generations, owners, recordings, seals
+from holdfast.survival import extracts, generations, owners, recordings, seals
 from holdfast.workflow import formats, names, places, sidecars
 
 if TYPE_CHECKING:
@@ -133,16 +133,20 @@ def _tables(project: Project) -> dict[str, tuple[str, ...]]:
 
 
 def _rows(project: Project, scope: Scope, tables: Mapping[str, Sequence[str]], *, dry: bool) -> dict[str, int]:
-    """Delete rows, or count them, by table."""
+    """Delete rows, or count them, by table; tombstones stay without a name, unless everything goes."""
     ledger, counts = project.ledger, dict[str, int]()
     if not dry:
         ledger.overwrite()
     with ledger.transaction():
         for cut in _cuts(project, scope, tables):
-            if dry:
+            if cut.table == "tombstones" and not scope.everything:
+                number = extracts.hide_tombstones(project, cut.where, cut.values, dry=dry)
+            elif dry:
                 row = ledger.one(f"SELECT COUNT(*) AS number FROM {cut.table} WHERE {cut.where}", *cut.values)
                 number = int(row["number"]) if row else 0
             else:
+                if cut.table == "extracts" and not scope.everything:
+                    extracts.bury_gone(project, cut.where, cut.values)
                 number = ledger.run(f"DELETE FROM {cut.table} WHERE {cut.where}", *cut.values)
             counts[cut.table] = counts.get(cut.table, 0) + number
         if scope.workflow and "seals" in tables:
