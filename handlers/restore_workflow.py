@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from holdfast import Context, Outcome, advise, environment, hookimpl, paths, tell_user
+from holdfast import Context, Outcome, advise, capture, environment, hookimpl, paths, tell_user
 from holdfast.budget import units
 from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
 from holdfast.events.prompts import TaskNotification
@@ -146,7 +146,6 @@ def _trail(event: SessionStart | UserPromptSubmit, context: Context, seal: Seal 
     before = seal.transcript if seal else ""
     if not context.config.trail or not (own or before):
         return []
-    from holdfast import capture
     from holdfast.workflow import trail
 
     entries = transcripts.tail(own)
@@ -197,6 +196,7 @@ def _deliver(
         files=reading.files(known),
         contents=reading.contents(project, known),
         recap=recap,
+        beside=capture.allowed(context.config, workflow.path),
     )
     delivery = deliveries.begin(
         project,
@@ -242,14 +242,9 @@ def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outc
 
 def _blind(context: Context) -> list[Outcome]:
     """Without a ledger nobody knows whose a workflow is: what the files have is restored, and the user told so."""
-    if not context.project.ledger.problem:
-        return []
-    return [
-        tell_user(
-            f"Holdfast: {context.project.ledger.problem}; so what was restored was chosen without knowing which other sessions are live. "
-            "`holdfast doctor` says more."
-        )
-    ]
+    problem = context.project.ledger.problem
+    blind = "so what was restored was chosen without knowing which other sessions are live"
+    return [tell_user(f"Holdfast: {problem}; {blind}. `holdfast doctor` says how to mend it.")] if problem else []
 
 
 def _problem(path: Path, reason: str, context: Context) -> str:

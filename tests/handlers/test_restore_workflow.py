@@ -833,6 +833,49 @@ def test_a_trail_that_never_arrived_is_given_once_more(project: HoldfastProject,
     assert prompt(project, transcript) == ""
 
 
+def test_of_an_excluded_state_file_there_is_no_sidecar(project: HoldfastProject) -> None:
+    """What does not fit stays in the file itself, which the guidance names."""
+    file = paths.user_config()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('exclude = ["untracked/**"]\n')
+    many = [item for number in range(300) for item in ("--remind", f"Reminder {number} {'x' * 60}")]
+    start(project, "Book", *many, session=ME)
+
+    given = compact(project).context
+
+    assert "Reminder 0 " in given
+    assert "more in the state file" in given
+    assert not (project.root / ".claude" / "holdfast").exists()
+    assert "more in the state file" in holdfast("resume", root=project.root, session=ME).out
+    assert not (project.root / ".claude" / "holdfast").exists()
+
+
+def test_of_agents_words_neither_secrets_nor_what_is_excluded_is_kept(project: HoldfastProject) -> None:
+    """Not in the ledger, so in nothing that is made of it."""
+    file = paths.user_config()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('exclude = ["secret.md"]\nexclude_patterns = ["XSECRET[A-Z]+X"]\n')
+    start(project, "Book", session=ME)
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    first = Agent(project, f"Use XSECRETONEX and {token}", prompt=f"{token} and XSECRETTWOX", number=1, session=ME)
+    second = Agent(project, "Look at secret.md", prompt="In secret.md it says canary-4711", number=2, session=ME)
+    for agent in (first, second):
+        agent.about_to(session_id=ME)
+        agent.started()
+    first.stopped(f"It is XSECRETTHREEX, {token}; done well")
+    second.stopped("As secret.md says: canary-4712")
+
+    there = opened(project)
+    kept = json.dumps([there.ledger.rows(f"SELECT * FROM {table}") for table in ("launches", "runs")])
+    there.close()
+    for word in ("XSECRET", token, "canary-47"):
+        assert word not in kept
+    assert "done well" in kept
+    said = compact(project).context + holdfast("show", root=project.root).out + holdfast("log", root=project.root).out
+    for word in ("XSECRET", token, "canary-47"):
+        assert word not in said
+
+
 @pytest.mark.parametrize("path", ["new.jsonl", ""])
 def test_a_session_whose_id_changed_gets_the_trail_of_the_sealed_transcript(
     project: HoldfastProject, tmp_path: Path, path: str

@@ -11,7 +11,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
+from holdfast import capture, clock
+from holdfast.state.redact import redact
 from holdfast.survival import heirs
 
 if TYPE_CHECKING:
@@ -75,7 +76,14 @@ def launched(
         " launched_at, description, prompt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, session, tool_use_id) DO NOTHING",
         *(project.key, session, tool_use_id, project.worktree, project.host, project.client),
-        *(agent_type, workflow, phase, clock.stamp(), storable(description[:PROMPT]), storable(prompt[:PROMPT])),
+        *(
+            agent_type,
+            workflow,
+            phase,
+            clock.stamp(),
+            kept(project, description[:PROMPT]),
+            kept(project, prompt[:PROMPT]),
+        ),
     )
 
 
@@ -169,6 +177,7 @@ def of_row(row: Mapping[str, Any]) -> Launch:
     return Launch(**{name: row[name] for name in _FIELDS})
 
 
-def storable(text: str) -> str:
-    """Return text without lone surrogates, which no ledger takes."""
-    return text.encode("utf-8", "replace").decode()
+def kept(project: Project, said: str) -> str:
+    """Return what is kept of an agent's words: secrets masked, and what the user keeps out of capture."""
+    masked = capture.event(project.config, {"said": said})["said"]
+    return redact(str(masked)).encode("utf-8", "replace").decode()  # no ledger takes lone surrogates

@@ -67,7 +67,7 @@ def reported(
     """
     project.ledger.ensure(TABLE)
     session = launches.home(project, session, agent_id)
-    words, now = launches.storable(words), clock.stamp()
+    words, now = launches.kept(project, words), clock.stamp()
     digest = hashlib.sha256(words.encode()).hexdigest()[:12] if words else ""
     run = (project.key, session, agent_id)
     if state == "running":

@@ -59,8 +59,12 @@ def compile(
     files: Callable[[str], str | None] | None = None,
     contents: Sequence[tuple[str, str]] = (),
     recap: str = "",
+    beside: bool = True,
 ) -> Guidance:
-    """Write the sidecar and return the guidance that points to it; without one where it cannot be written."""
+    """Write the sidecar and return the guidance that points to it.
+
+    There is none where it cannot be written, or is not wanted (`beside`), for the user keeps the file out of capture.
+    """
 
     def made(sidecar: Path | None) -> Guidance:
         return build(
@@ -75,8 +79,8 @@ def compile(
             recap=recap,
         )
 
-    guidance = made(sidecars.place(root, workflow))
-    return guidance if write_sidecar(root, workflow, guidance.sidecar_text) else made(None)
+    guidance = made(sidecars.place(root, workflow) if beside else None)
+    return guidance if not beside or write_sidecar(root, workflow, guidance.sidecar_text) else made(None)
 
 
 def build(
