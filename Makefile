@@ -59,6 +59,7 @@ clients: $(CLIENTS:%=.clients/%/package/claude) .clients/sdk/.ready
 	cd .clients/$* && npm pack --silent @anthropic-ai/claude-code-$(PLATFORM)@$* && tar xzf *.tgz && rm *.tgz
 
 # The report in a real browser without a window; HOLDFAST_BROWSER names one, else Chromium is fetched (needs npm).
+# With HOLDFAST_PICTURE=docs/report.png it takes the README's picture again.
 browser: $(READY) .browser/.ready $(if $(HOLDFAST_BROWSER),,.browser/chromium)
 	$(BIN)/python -m pytest tests/browser -p no:xdist --timeout 120
 

@@ -24,11 +24,21 @@ class Days:
     """Three days of work in one project.
 
     A calculator is built in session ME: four phases by agents, one of which fails first, with three compactions of
-    which one loses its guidance. Session OTHER compacts beside it without a workflow, THIRD is refused.
+    which one loses its guidance. Session OTHER compacts a day later and has it meanwhile; THIRD is refused another one.
+
+    Attributes:
+        other: title and phase of the workflow that THIRD is refused.
     """
 
-    def __init__(self, project: HoldfastProject, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    def __init__(
+        self,
+        project: HoldfastProject,
+        monkeypatch: pytest.MonkeyPatch,
+        folder: Path,
+        other: tuple[str, str] = (HOSTILE, "<b>One</b>"),
+    ) -> None:
         self.project = project
+        self.other = other
         self.patch = monkeypatch
         self.transcript = folder / "me.jsonl"
         self.transcript.touch()
@@ -89,7 +99,8 @@ class Days:
         self.fire("UserPromptSubmit", **self.mine, prompt="Go on")
         self._agent(5, "Test it", "tester", "03T08:13:00", "03T08:40:00", "All 12 tests pass")
         self.at("03T08:41:00")
-        holdfast("start", HOSTILE, "--phase", "<b>One</b>", root=root)
+        title, phase = self.other
+        holdfast("start", title, "--phase", phase, root=root)
         self.fire("SessionStart", "SessionStart-compact", session_id=THIRD)
         self.at("03T08:50:00")
         running = Agent(self.project, "Write it up", "writer", number=6, session=ME)

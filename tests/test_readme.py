@@ -45,6 +45,13 @@ def test_the_example_settings_are_what_print_prints(tmp_path: Path) -> None:
     assert (ROOT / "settings.example.json").read_text("utf-8") == demand.printed(tmp_path)
 
 
+def test_every_file_it_shows_or_links_to_is_there() -> None:
+    """The picture of the report among them, which says in words what it shows."""
+    links = re.findall(r"(!?)\[([^]]*)\]\(([^):]+)\)", README)
+    assert [place for _, _, place in links if not (ROOT / place).exists()] == []
+    assert [len(said) > 40 for shown, said, _ in links if shown] == [True]
+
+
 @pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
 def test_the_examples_are_python(code: str) -> None:
     """Each Python example parses."""

@@ -58,10 +58,14 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def report(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The report of three days of work."""
-    project = holdfast_project({})
-    Days(project, monkeypatch, tmp_path).play()
-    page = tmp_path / "report.html"
-    holdfast("report", "--output", str(page), root=project.root)
+    days = Days(holdfast_project({}), monkeypatch, tmp_path)
+    return write(days, tmp_path / "report.html")
+
+
+def write(days: Days, page: Path) -> Path:
+    """Play days of work, write their report, and return where it lies."""
+    days.play()
+    holdfast("report", "--output", str(page), root=days.project.root)
     return page
 
 
