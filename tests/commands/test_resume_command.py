@@ -11,6 +11,7 @@ from holdfast.survival import owners, sessions
 from holdfast.workflow import formats, guidance
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
+from tests.signals import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +107,28 @@ def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> 
     assert f"session {OTHER[:8]} no longer has it" in said.err
 
 
+def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
+    """Unless there are several; what is the session's own or free goes first; without it a way out is said."""
+    live(root, OTHER)
+    holdfast("resume", root=root, session=OTHER)
+    said = holdfast("resume", "--session", ME, root=root, code=1).err
+    assert "no workflow is free for this session (1 belong to other live sessions); there are: " in said
+    assert "'Alpha'" in said
+
+    holdfast("resume", "--session", ME, "--anyway", root=root)
+    assert owner(root) == ME
+
+    live(root, ME)
+    holdfast("start", "Beta", "--phase", "One", root=root, session=ME)
+    said = holdfast("resume", "--session", OTHER, "--anyway", root=root, code=1).err
+    assert "several workflows are unfinished: " in said and "name one by its id" in said
+    assert "'Alpha'" in said and "'Beta'" in said
+
+    holdfast("start", "Gamma", "--phase", "One", root=root)
+    holdfast("resume", "--session", OTHER, "--anyway", root=root)
+    assert (owner(root), owner(root, "Beta"), owner(root, "Gamma")) == (ME, ME, OTHER)
+
+
 def test_after_a_claim_a_compaction_restores_even_what_is_old(
     holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +142,38 @@ def test_after_a_claim_a_compaction_restores_even_what_is_old(
     holdfast("resume", "Alpha", root=project.root, session=ME)
 
     assert RESTORED in project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
+
+
+def test_what_is_set_free_by_hand_is_the_next_sessions_however_old_it_is(
+    holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is live, so it is for whoever comes; a while later it is old again."""
+    project = holdfast_project({})
+    holdfast("start", "Alpha", "--phase", "One", root=project.root)
+    monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
+    holdfast("resume", "Alpha", root=project.root)
+    monkeypatch.setenv("HOLDFAST_NOW", "2099-01-09T00:00:00Z")
+    assert RESTORED not in project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
+    monkeypatch.setenv("HOLDFAST_NOW", "2099-01-02T00:00:00Z")
+    assert RESTORED in project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
+
+
+def test_it_tells_of_the_sessions_agents_as_a_compaction_does(
+    holdfast_project: Callable[..., HoldfastProject],
+) -> None:
+    """In the text and in the sidecar, which is written anew."""
+    project = holdfast_project({})
+    live(project.root, ME)
+    holdfast("start", "Alpha", "--phase", "One @builder", root=project.root, session=ME)
+    agent = Agent(project, "One", session=ME)
+    agent.about_to(session_id=ME)
+    agent.launched(session_id=ME)
+
+    said = holdfast("resume", root=project.root, session=ME).out
+
+    assert agent.run in said
+    (sidecar,) = (project.root / ".claude" / "holdfast").glob("*.md")
+    assert agent.run in sidecar.read_text("utf-8")
 
 
 def test_what_is_completed_or_unknown_is_refused(root: Path) -> None:

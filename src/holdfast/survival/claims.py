@@ -43,7 +43,7 @@ def claim(project: Project, wanted: str | None, session: str | None, *, anyway: 
         HoldfastError: there is no such workflow, or it is completed; it belongs to another live session; several
             sessions are live and none is named.
     """
-    workflow = selection.select(project, wanted, session, whole=True)
+    workflow = selection.select(project, wanted, session, whole=True, anyway=anyway)
     if workflow.finished:
         raise HoldfastError(
             f"{workflow.title[:60]!r} is completed, so there is nothing to resume; `holdfast show {workflow.id}` shows "
@@ -60,7 +60,7 @@ def claim(project: Project, wanted: str | None, session: str | None, *, anyway: 
             f"{workflow.title[:60]!r} belongs to session {before}, which is live; give --anyway to take it from there"
         )
     if session is None:
-        owners.release(project, workflow)
+        owners.release(project, workflow, by_hand=True)
     else:
         owners.own(project, workflow, session)
     return Claim(workflow, session, before, before in live)

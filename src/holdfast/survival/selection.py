@@ -19,15 +19,18 @@ if TYPE_CHECKING:
 LISTED = 10  # workflows that an error names
 
 
-def select(project: Project, wanted: str | None, session: str | None, *, whole: bool = False) -> Workflow:
+def select(
+    project: Project, wanted: str | None, session: str | None, *, whole: bool = False, anyway: bool = False
+) -> Workflow:
     """Find the workflow that a command names, or the one it must mean.
 
     Args:
         project: where.
         wanted: an id, a title, a path or the unambiguous beginning of an id or title; None is "the current one".
         session: the session that asks, if a model does: its own workflow is the current one, and another live
-            session's never is, unless it is named.
+            session's never is, unless it is named, or `anyway`.
         whole: only a whole id, title or path will do, as for a command that changes the workflow.
+        anyway: where none is the session's own or free to it, also one of another live session.
 
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
@@ -38,8 +41,11 @@ def select(project: Project, wanted: str | None, session: str | None, *, whole: 
     own, free = candidates(project, workflows, session)
     if own:
         return own[0]
-    taken = sum(not each.finished for each in workflows) - len(free)
-    return _only(free, "unfinished" + (f" ({taken} belong to other live sessions)" if taken else ""), workflows)
+    unfinished = [each for each in workflows if not each.finished]
+    taken = len(unfinished) - len(free)
+    if not taken or (anyway and not free):
+        return _only(unfinished, "unfinished", workflows)
+    return _only(free, f"free for this session ({taken} belong to other live sessions)", unfinished)
 
 
 def archived(project: Project, wanted: str, *, whole: bool = False) -> Archived | None:
