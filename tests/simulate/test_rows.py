@@ -9,6 +9,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.simulate import playing, report
+from holdfast.simulate.client import UNTOLD
+from holdfast.simulate.ordinary import PLANTED
 from holdfast.simulate.planting import FORMATS
 from holdfast.simulate.playing import Job
 from holdfast.simulate.rows import ROWS
@@ -37,7 +39,8 @@ HYBRID = {
 def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
     """Play one row."""
     job = replace(job, adverse=2) if name in TWICE else job
-    return playing.one(job, name, format_name or ("hybrid" if name in HYBRID else "compaction"))
+    played = ROWS[name].formats
+    return playing.one(job, name, format_name or played[0 if name in HYBRID else -1])
 
 
 @pytest.mark.timeout(300)
@@ -53,6 +56,11 @@ def test_every_format_is_played() -> None:
     """One that is added must be planted too."""
     assert set(FORMATS) == set(formats.NAMES)
     assert SMALL.parts[:2] == [("warm", "hybrid"), ("warm", "compaction")]
+    assert SMALL.parts[-1] == ("no workflow", "trail")
+    assert replace(SMALL, rows=("warm", "no workflow"), formats=("hybrid",)).parts == [
+        ("warm", "hybrid"),
+        ("no workflow", "trail"),
+    ]
     assert "kill -9" not in {row for row, _ in SMALL.parts}
 
 
@@ -91,3 +99,44 @@ def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path)
     assert [text for text in found.faults if "came 2 times" in text]
     assert [text for text in found.false if "stale: phase 1/9" in text]
     assert found.recoverable == found.planted
+
+
+def test_a_row_is_scored_where_no_handler_tells_the_model_the_project(tmp_path: Path) -> None:
+    """A user's own handler replaces the shipped one and leaves that out: it is named, once, and all else is judged."""
+    own("restore_workflow", "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_stop(event):\n    pass\n")
+    found = play("no PostCompact", job=Job(adverse=2, facts=playing.LEAST, here=tmp_path))
+    assert not found.holds
+    assert [text for text in found.faults if "restore_workflow has to return environment(...)" in text] == [UNTOLD]
+    assert not [text for text in found.faults if "could not go on" in text]
+    assert (found.compactions, found.inline) == (3, 0)
+    assert [text for text in found.lost if "workflow title-" in text]
+
+
+def test_the_row_without_a_workflow_does_not_hold_where_there_is_no_trail() -> None:
+    """A user switched it off."""
+    paths.user_config().parent.mkdir(parents=True, exist_ok=True)
+    paths.user_config().write_text("trail = false\n")
+    found = play("no workflow", job=Job(adverse=1, here=paths.config_dir()))
+    assert not found.holds
+    assert (found.inline, found.planted, found.short) == (0, 2 * PLANTED, 2)
+    assert [text for text in found.faults if "came 0 times" in text]
+    assert any("lost: compaction 1: request canary-" in line for line in report.complaints([found]))
+
+
+def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wins(tmp_path: Path) -> None:
+    """A user's own handler gives the trail of whichever session of the folder wrote last."""
+    own(
+        "restore_workflow",
+        "from pathlib import Path\n\nfrom holdfast import advise, hookimpl\nfrom holdfast.survival import transcripts\n"
+        "from holdfast.workflow import trail\n\n\n@hookimpl\ndef on_session_start(event, context):\n"
+        '    """Restore the newest."""\n    if event.source == "compact":\n'
+        '        files = Path(event.transcript_path).parent.glob("*.jsonl")\n'
+        "        newest = max(files, key=lambda file: file.stat().st_mtime_ns)\n"
+        "        done = trail.read(transcripts.tail(str(newest)))\n"
+        "        return advise(trail.text(done, branch=context.project.branch, root=context.root))\n",
+    )
+    found = play("no workflow", job=Job(adverse=1, here=tmp_path))
+    assert not found.holds
+    assert [text for text in found.false if "foreign: canary-" in text]
+    assert found.short == 2
+    assert not [text for text in found.faults if text.startswith("guidance of compaction")]

@@ -23,6 +23,9 @@ FACTS = (
     Fact("reminder", "remind-a"),
     Fact("open to-do", "step-d", "open"),
     Fact("context", "value-a"),
+    Fact("decision", "decided-a"),
+    Fact("decision", "decided-b"),
+    Fact("request", "asked-a"),
     Fact("finished to-do", "step-b", "finished"),
     Fact("hand-over", "note-b"),
     Fact("agent", "scout-a", "running"),
@@ -41,6 +44,8 @@ Open to-dos:
 - [ ] phase 4/8 step-d
 Context:
 - key: value-a
+- decisions: ["decided-a", "decided-b"]
+- last_request: asked-a
 Finished so far:
 - [x] phase 2/8 step-b
 - phase 2/8 handed over: note-b
@@ -83,7 +88,7 @@ def test_a_lost_fact_is_found(fact: Fact) -> None:
     """Each kind, by name."""
     found = read(TEXT.replace(fact.needle, "nothing"))
     assert f"{fact.kind} {fact.needle}" in found.lost
-    assert found.inline[fact.kind] == 0
+    assert found.inline[fact.kind] == found.planted[fact.kind] - 1
 
 
 def test_no_guidance_at_all_loses_everything() -> None:
@@ -117,6 +122,8 @@ def test_guidance_given_twice_is_counted() -> None:
         ("- remind-a", "- remind-a\n- remind-z", "resurrected: remind-z"),
         ("Workflow: title-a", "Workflow: title-z, not title-a", "resurrected: title-z"),
         ("value-a", "value-a, not value-old", "stale: value-old"),
+        ("asked-a", "asked-a\n- other: asked-a", "twice: request asked-a"),
+        ('"decided-a"', '"decided-a"\n- also: decided-a', "twice: decision decided-a"),
         ("- remind-a", "- remind-a\n- remind-a", "twice: reminder remind-a"),
         ("- key: value-a", "- key: value-a\n- other: value-a", "twice: context value-a"),
         ("Phase: 3/8 - step-c", "Phase: 3/8 - step-c\nPhase: 2/8 - step-b", "stale: phase 2/8, not 3/8"),
@@ -229,7 +236,7 @@ def test_a_text_over_the_budget_is_found() -> None:
 def test_reminders_reading_and_open_to_dos_come_first() -> None:
     """The design's order: what is droppable stands behind them."""
     first = TEXT.replace("Key reminders:", "- key: value-a\nKey reminders:").replace(
-        "- key: value-a\nFinished", "Finished"
+        "- key: value-a\n- decisions", "- decisions"
     )
     assert [text for text in read(first).over if "stands before all reminders" in text]
 
@@ -256,6 +263,16 @@ def test_the_truth_moves_with_the_workflow() -> None:
     assert made.gone == {old}
     assert old not in {fact.needle for fact in made.facts()}
     assert old in made.words()
+    asked, decided = made.request, made.decisions[-1]
+    made.ask("another request")
+    made.decide("another decision")
+    assert made.gone == {old, asked, decided}
+    assert {fact.needle for fact in made.facts() if fact.kind in ("request", "decision")} == {
+        "another request",
+        *made.variables["decisions"],
+    }
+    assert decided not in made.variables["decisions"]
+    assert made.variables["last_request"] == "another request"
     assert score.judge(Expected(made.facts(), made.position), ["nothing"]).planted.total() == 29
 
 

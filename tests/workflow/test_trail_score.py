@@ -4,103 +4,33 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from holdfast.simulate import ordinary
+from holdfast.simulate.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
 from holdfast.survival import transcripts
 from holdfast.workflow import trail, wording
-from tests.workflow.transcribed import CLIENTS, HOME, TASKS, Transcript
+from tests.workflow.transcribed import CLIENTS, HOME, Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PLANTED, GOAL = 29, 27
-TOOLS = ("TodoWrite", "Task tools", "neither")
+TOOLS = get_args(Tool)
 FOREIGN = (
     *("CANARY-SIDECHAIN", "CANARY-OLD-TODO", "CANARY-FIXED", "CANARY-QUEUED-BY-A-MACHINE", "CANARY-EXPANSION"),
-    *("ran out of context", "Caveat", "DO NOT respond", "/compact", "keep the decision", "Compacted", "holdfast/run"),
-    *("task-notification", "<command", "local-command", "interrupted by user"),
+    *("Caveat", "/compact", "keep the decision", "Compacted", "holdfast/run", *CLIENTS_OWN),
 )
 
 
-def plant(written: Transcript, tool: str, between: Callable[[int], None] = lambda part: None) -> list[str]:
-    """Let an ordinary session do its work in four parts, and return the 29 facts a successor must know.
-
-    `between` is called after each part with its number: what happens meanwhile.
-    """
-    planted = [
-        *("CANARY-FIRST-REQUEST", "CANARY-RULE always tabs", "CANARY-MIDDLE-REQUEST", "CANARY-TYPED-MEANWHILE"),
-        *("CANARY-LAST-REQUEST", "src/canary_created.py (created", "src/canary_often.py (written 3 times)"),
-        *("src/canary_other.py", "CANARY-FAILING-COMMAND", "test_canary_fails", "CANARY-RUNNING-COMMAND"),
-        *("bcanary01", f"{TASKS}/bcanary01.output", "CANARY-AGENT-IN-FLIGHT", "acanary000000001", "canary-reviewer"),
-        *("CANARY-SECOND-AGENT", "CANARY-AGENT-THAT-ENDED", "CANARY-AGENT-RESULT", "canary-plan.md"),
-        *("Canary plan title", "feature/canary-branch", "CANARY-DECISION", "CANARY-ANSWER", "docs/canary_read.md"),
-    ]
+def plant(written: Transcript, tool: Tool, between: Callable[[int], None] = lambda part: None) -> list[str]:
+    """Let an ordinary session do its work in four parts, and return the 29 facts a successor must know."""
     written.branch = "feature/canary-branch"
-    written.say("CANARY-FIRST-REQUEST: build the parser, please.")
-    written.read(f"{HOME}/docs/canary_read.md")
-    written.attach(type="plan_mode", reminderType="full", planFilePath="/home/user/plans/canary-plan.md", planExists=1)
-    plan = {"plan": "# Canary plan title\n\n1. Parse.", "filePath": "/home/user/plans/canary-plan.md", "isAgent": False}
-    written.call("ExitPlanMode", {"plan": "# Canary plan title"}, plan, "approved")
-    planted += todos(written, tool)
-    between(1)
-
-    written.say("CANARY-RULE always tabs, never spaces.")
-    written.edit(f"{HOME}/src/canary_created.py", create=True)
-    written.edit(f"{HOME}/src/canary_often.py")
-    written.edit(f"{HOME}/src/canary_other.py")
-    written.answer("I looked around. CANARY-DECISION: we will use SQLite because it is one file. Now the tests.")
-    question = {"Which name (CANARY-ANSWER)?": "parser"}
-    written.call("AskUserQuestion", {"questions": []}, {"questions": [], "answers": question}, "answered")
-    between(2)
-
-    written.say("CANARY-MIDDLE-REQUEST: also write the tests.")
-    written.agent("CANARY-AGENT-THAT-ENDED", "acanary000000009")
-    written.run("pytest -q CANARY-FIXED", "FAILED tests/test_fixed.py::test_it", failed=True)
-    written.edit(f"{HOME}/src/canary_often.py")
-    written.run("pytest -q CANARY-FIXED", "1 passed")
-    written.queue("CANARY-TYPED-MEANWHILE: mind the empty file.")
-    written.queue("CANARY-QUEUED-BY-A-MACHINE", mode="task-notification")
-    written.notify("acanary000000009", 'Agent "CANARY-AGENT-THAT-ENDED" finished', result="CANARY-AGENT-RESULT")
-    between(3)
-
-    written.edit(f"{HOME}/src/canary_often.py")
-    written.run(
-        "pytest -q CANARY-FAILING-COMMAND",
-        "FFF.\nE   assert 1 == 2\nFAILED tests/test_parser.py::test_canary_fails - assert 1 == 2\n1 failed in 0.1s",
-        failed=True,
-    )
-    written.background("CANARY-RUNNING-COMMAND --serve", "bcanary01")
-    written.agent("CANARY-AGENT-IN-FLIGHT", "acanary000000001", "canary-reviewer")
-    written.agent("CANARY-SECOND-AGENT", "acanary000000002")
-    written.add({**written.entries[0], "isSidechain": True, "message": {"role": "user", "content": "CANARY-SIDECHAIN"}})
-    written.add({**written.entries[0], "isMeta": True, "message": {"role": "user", "content": "CANARY-EXPANSION"}})
-    written.say("[Request interrupted by user]")
-    written.say("CANARY-LAST-REQUEST: make that test pass.")
-    between(4)
-    assert len(planted) == PLANTED
-    return planted
-
-
-def todos(written: Transcript, tool: str) -> list[str]:
-    """Plant the session's to-dos with the tool it has; a session without one plants other facts instead."""
-    if tool == "TodoWrite":
-        written.todos(("CANARY-OLD-TODO", "pending"))
-        items = [("CANARY-TODO-ONE", "in_progress"), ("CANARY-TODO-TWO", "pending"), ("CANARY-TODO-THREE", "pending")]
-        written.todos(("CANARY-OLD-TODO", "completed"), *items)
-    elif tool == "Task tools":
-        written.task("1", "CANARY-OLD-TODO", "completed")
-        written.task("2", "CANARY-TODO-ONE", "in_progress")
-        written.task("3", "CANARY-TODO-TWO")
-        written.task("4", "CANARY-TODO-THREE")
-    else:
-        written.say("CANARY-SECOND-REQUEST: read the standard first.")
-        written.read(f"{HOME}/docs/canary_standard.md")
-        written.edit(f"{HOME}/canary_notes.md", create=True)
-        written.answer("- **Decision:** CANARY-SECOND-DECISION, no recursion.")
-        return ["CANARY-SECOND-REQUEST", "docs/canary_standard.md", "canary_notes.md", "CANARY-SECOND-DECISION"]
-    return ["[ ] CANARY-TODO-ONE (in progress)", "[ ] CANARY-TODO-TWO", "[ ] CANARY-TODO-THREE", "(1 completed)"]
+    planted = ordinary.plant(written, tool, between, mark="CANARY", branch=written.branch)
+    assert len(planted.facts) == PLANTED
+    assert {*FOREIGN} >= planted.machine | planted.stale
+    return [fact.needle for fact in planted.facts]
 
 
 def given(path: Path, branch: str | None = None) -> str:
@@ -121,7 +51,7 @@ def score(text: str, planted: list[str]) -> int:
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("tool", TOOLS)
-def test_an_ordinary_session_gets_all_facts_back(tmp_path: Path, client: str, tool: str) -> None:
+def test_an_ordinary_session_gets_all_facts_back(tmp_path: Path, client: str, tool: Tool) -> None:
     """Survival, "No workflow at all": 29 of 29, whatever keeps the to-dos, and nothing that is none of its own."""
     written = Transcript(client)
     planted = plant(written, tool)
@@ -130,7 +60,7 @@ def test_an_ordinary_session_gets_all_facts_back(tmp_path: Path, client: str, to
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("tool", TOOLS)
-def test_three_compactions_cost_nothing(tmp_path: Path, client: str, tool: str) -> None:
+def test_three_compactions_cost_nothing(tmp_path: Path, client: str, tool: Tool) -> None:
     """The trail goes back beyond the last compaction: what came before an earlier one is not lost with its summary."""
     written = Transcript(client)
     planted = plant(written, tool, lambda part: written.compact() if part < 4 else None)
@@ -156,7 +86,7 @@ def test_entries_a_client_writes_once_more_count_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_of_a_session_of_forty_megabytes_the_end_is_enough(tmp_path: Path, tool: str) -> None:
+def test_of_a_session_of_forty_megabytes_the_end_is_enough(tmp_path: Path, tool: Tool) -> None:
     """Only the last four megabytes are read; what lies before them is not known, and nothing else is lost."""
     written = Transcript()
     filler = "0123456789abcdef\n" * 1_200
@@ -187,7 +117,7 @@ def test_of_a_session_of_forty_megabytes_the_end_is_enough(tmp_path: Path, tool:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_emoji_right_to_left_and_control_characters(tmp_path: Path, tool: str) -> None:
+def test_emoji_right_to_left_and_control_characters(tmp_path: Path, tool: Tool) -> None:
     """Emoji and right-to-left text arrive, controls do not, and the cap holds in the client's units."""
     written = Transcript()
     planted = plant(written, tool, lambda part: written.say(f"part {part}: \x1b[31m👩‍👩‍👧 تطوير\x07 \u202e\x00 日本語"))
@@ -203,7 +133,7 @@ def test_emoji_right_to_left_and_control_characters(tmp_path: Path, tool: str) -
 
 
 @pytest.mark.parametrize("tool", ["TodoWrite", "Task tools"])
-def test_a_thousand_to_dos_leave_room_for_the_rest(tmp_path: Path, tool: str) -> None:
+def test_a_thousand_to_dos_leave_room_for_the_rest(tmp_path: Path, tool: Tool) -> None:
     """The one in progress comes first, the number of the others is told, and every other kind of fact is there."""
     written = Transcript()
     planted = plant(written, "neither")

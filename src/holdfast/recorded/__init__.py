@@ -1,4 +1,4 @@
-"""Payloads of the real client, recorded by running it, for tests and for `holdfast demo`."""
+"""Payloads and entries of the real client, recorded by running it, for tests, `holdfast demo` and `simulate`."""
 
 from __future__ import annotations
 
@@ -30,3 +30,9 @@ def load(name: str, **changes: Any) -> dict[str, Any]:
         raise HoldfastError(f"no recorded payload is named {name!r}; recorded are {', '.join(names())}")
     payload: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return payload | changes
+
+
+def transcript() -> list[dict[str, Any]]:
+    """Return one entry of each shape that a session's work takes in the client's transcript, fresh copies each time."""
+    lines = (_FOLDER / "transcript.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 CAP = 10_000  # UTF-16 units of a string that pass whole (client fact §1.9)
 PREVIEW = 2_000  # characters of a longer one
+_PROJECT = "HOLDFAST_PROJECT_DIR"
+UNTOLD = (
+    f"no handler gave the model's commands {_PROJECT} at SessionStart, so they cannot find the project: one that"
+    " replaces restore_workflow has to return environment(...) as that one does"
+)
 
 
 class Told(NamedTuple):
@@ -42,7 +47,7 @@ class Client:
         keeps_transcript: whether the session has a transcript; a diskless one says `""` for its path.
         told: all that reached the model, in order.
         asides: what reached subagents instead.
-        failed: hooks that did not end with 0.
+        failed: hooks that did not end with 0, and what else failed the session.
         agents: the ids of the agents that run in the background.
         arrives: whether what hooks say reaches the model.
     """
@@ -112,8 +117,14 @@ class Client:
             self._late.append((heard.event, source, texts))
 
     def cli(self, *arguments: str) -> Ended:
-        """Run the command line as the model's Bash tool does."""
-        return self.world.command_line(arguments, self.environ, self.env_file)
+        """Run the command line as the model's Bash tool does.
+
+        Where no hook told it the project, that is noted once, and the stage tells it, so that the rest can be judged.
+        """
+        known = self.env_file.is_file() and _PROJECT in self.env_file.read_text("utf-8", "replace")
+        if not known and UNTOLD not in self.failed:
+            self.failed.append(UNTOLD)
+        return self.world.command_line(arguments, self.environ, self.env_file if known else None)
 
     def starts(self, source: str = "startup") -> Heard:
         """SessionStart."""

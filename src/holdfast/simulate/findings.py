@@ -6,15 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast.simulate.score import HEADING, Expected, guidance, judge
+from holdfast.simulate.score import HEADING, Expected, guidance, judge, judge_trail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from holdfast.simulate.client import Client, Told
+    from holdfast.simulate.ordinary import Ordinary
     from holdfast.simulate.score import Reading
     from holdfast.simulate.truth import Truth
+
+_MAINS = frozenset({"context", "decision", "request", "open to-do", "finished to-do"})  # nothing that a subagent needs
 
 
 @dataclass
@@ -30,6 +33,7 @@ class Findings:
         named: titles of other workflows, which may be named in a line.
         fallback: the project whose state file counts for the sidecar, where none can be written.
         where: what is being done, for faults that need to be found again.
+        heading: by which guidance is known; a trail has another.
     """
 
     readings: list[Reading] = field(default_factory=list)
@@ -40,6 +44,7 @@ class Findings:
     named: set[str] = field(default_factory=set)
     fallback: Path | None = None
     where: str = ""
+    heading: str = HEADING
     _marks: dict[int, int] = field(default_factory=dict)
 
     @contextmanager
@@ -65,20 +70,28 @@ class Findings:
     def judge(self, client: Client, planted: Truth) -> Reading:
         """Judge all that a session was told since it was last asked about: one compaction."""
         told = self._since(client)
-        lengths = [each.units for each in told]
-        reading = judge(self.expected(planted), [each.text for each in told], lengths)
+        texts, lengths = [each.text for each in told], [each.units for each in told]
+        return self._noted(judge(self.expected(planted), texts, lengths), told)
+
+    def judge_trail(self, client: Client, planted: Ordinary) -> Reading:
+        """Judge the same of a session without a workflow."""
+        told = self._since(client)
+        texts, lengths = [each.text for each in told], [each.units for each in told]
+        return self._noted(judge_trail(planted, self.foreign, texts, lengths), told)
+
+    def _noted(self, reading: Reading, told: Sequence[Told]) -> Reading:
         self.readings.append(reading)
         if reading.given != 1:
-            came = ", ".join(each.event for each in told if HEADING in each.text) or "with no event"
+            came = ", ".join(each.event for each in told if self.heading in each.text) or "with no event"
             self.faults.append(f"guidance of compaction {len(self.readings)} came {reading.given} times: {came}")
-        if self.where and (reading.given != 1 or reading.lost or reading.false):
+        if self.where and (reading.given != 1 or reading.short or reading.false):
             self.faults.append(self.where)
         return reading
 
     def quiet(self, client: Client) -> None:
         """Nothing of guidance, and nothing of another session, was said since the session was last asked about."""
         for each in self._since(client):
-            if HEADING in each.text:
+            if self.heading in each.text:
                 self.faults.append(f"guidance without a compaction, with {each.event}")
             heard = [word for word in self.foreign | self.resurrected if word in each.text]
             self.faults += [f"foreign: {word}, with {each.event}" for word in sorted(heard)]
@@ -95,7 +108,7 @@ class Findings:
             errand != "" and not any(errand in each.text for each in client.asides),
             f"a subagent was not told {errand} again",
         )
-        words = [fact.needle for fact in planted.facts() if fact.kind in ("context", "open to-do", "finished to-do")]
+        words = [fact.needle for fact in planted.facts() if fact.kind in _MAINS]
         for each in client.asides:
             heard = [word for word in words if word in each.text]
             self.faults += [f"a subagent got {word} of the main session, with {each.event}" for word in heard[:1]]
@@ -116,12 +129,12 @@ class Findings:
     def _since(self, client: Client) -> list[Told]:
         mark = self._marks.get(id(client), 0)
         self._marks[id(client)] = len(client.told)
-        self.faults += client.failed
+        self.faults += [fault for fault in client.failed if fault not in self.faults]
         client.failed.clear()
         return client.told[mark:]
 
     def _guidance(self, told: Iterable[Told]) -> list[str]:
-        return [guidance(each.text) for each in told if HEADING in each.text]
+        return [guidance(each.text, self.heading) for each in told if self.heading in each.text]
 
 
 def _difference(before: list[str], after: list[str]) -> str:

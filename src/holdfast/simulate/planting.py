@@ -41,7 +41,7 @@ def start(client: Client, planted: Truth) -> None:
     for phase in planted.phases:
         words += ["--phase", f"{phase.title} @{phase.agent}" if phase.agent else phase.title]
     more = [("--read", entry) for entry in planted.reading] + [("--remind", text) for text in planted.reminders]
-    more += [("--set", f"{key}={value}") for key, value in planted.context.items()]
+    more += [("--set", setting(key, value)) for key, value in planted.variables.items()]
     first, rest = _portion(more, _MOST - sum(map(len, words)))
     said(client.cli("start", planted.title, *words, *first))
     while rest:
@@ -49,6 +49,11 @@ def start(client: Client, planted: Truth) -> None:
         said(client.cli("update", planted.title, *part))
     if planted.format == "hybrid":
         said(client.cli("next", planted.title))
+
+
+def setting(key: str, value: str | list[str]) -> str:
+    """Return a context value as the command line takes it: a text as it is, a list as JSON."""
+    return f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 
 def _portion(pairs: list[tuple[str, str]], room: int) -> tuple[list[str], list[tuple[str, str]]]:
@@ -66,7 +71,7 @@ def write_compaction(
 ) -> Path:
     """Write a `compaction` state file by hand (R001-05)."""
     current = len(planted.phases) if finished else planted.current
-    context: dict[str, Any] = dict(planted.context)
+    context: dict[str, Any] = dict(planted.variables)
     context["phases"] = [phase.title for phase in planted.phases]
     data = {
         "workflow": planted.title,
@@ -109,7 +114,7 @@ def write_hybrid(world: World, planted: Truth) -> Path:
         "phases": phases,
         "required_reading": [f"@{entry}" for entry in planted.reading],
         "key_reminders": planted.reminders,
-        "context": planted.context,
+        "context": planted.variables,
     }
     return world.write(HYBRID, _text(data))
 
@@ -122,6 +127,8 @@ def write_memory(world: World, planted: Truth) -> Path:
     lines += [f"@{entry}" for entry in planted.reading]
     lines += ["", "Key reminders:", *(f"- {text}" for text in planted.reminders)]
     lines += ["", "Context:", *(f"- {key}: {value}" for key, value in planted.context.items())]
+    lines += [f"- decision {number}: {text}" for number, text in enumerate(planted.decisions, 1)]
+    lines += [f"- last request: {planted.request}"] if planted.request else []
     return world.write(MEMORY, "\n".join(lines) + "\n")
 
 

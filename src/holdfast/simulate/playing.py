@@ -30,7 +30,7 @@ class Job:
 
     Attributes:
         rows: the rows' names; by default all that need not be asked for.
-        formats: which formats keep the main workflow.
+        formats: which formats keep the main workflow; a row without one is played all the same.
         cycles: compactions of the long rows; `adverse` of the others.
         facts: how many facts are planted.
         seed: what they are made of.
@@ -51,7 +51,10 @@ class Job:
     def parts(self) -> list[tuple[str, str]]:
         """Every row with every format, in the table's order."""
         rows = self.rows or [name for name, row in ROWS.items() if row.unasked]
-        return [(row, name) for row in ROWS if row in rows for name in self.formats]
+        formats = {row: ROWS[row].formats for row in ROWS if row in rows}
+        return [
+            (row, name) for row, own in formats.items() for name in own if name in self.formats or name not in FORMATS
+        ]
 
 
 def play(job: Job, done: Callable[[Result], None] = lambda _: None) -> list[Result]:

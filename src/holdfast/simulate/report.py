@@ -32,7 +32,7 @@ def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
             f"{each.units:,}",
             "yes" if once else "no",
             "–" if not each.repeats else "yes" if all(each.repeats) else "no",
-            "✓" if each.holds else "✗",
+            ("✓" if each.holds else "✗") + (f" ({each.aim})" if each.aim else ""),
         )
 
 
@@ -57,7 +57,7 @@ def complaints(results: Sequence[Result]) -> Iterator[str]:
     """Yield what does not hold, in words."""
     for each in results:
         if not each.holds:
-            found = [f"lost: {text}" for text in each.lost] + [f"false: {text}" for text in each.false]
+            found = [f"lost: {text}" for text in each.lost if each.short] + [f"false: {text}" for text in each.false]
             found += [f"budget: {text}" for text in each.over] + list(each.faults)
             found += [f"log: {text}" for text in each.log]
             yield f"{each.row} ({each.format})"

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.simulate.truth import KINDS
+from holdfast.simulate.truth import KINDS, TRAIL_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ class Result:
         format: the format that kept the main workflow.
         compactions: how many were judged.
         kinds: for each kind of fact, how many were planted, inline and recoverable, over all compactions.
+        short: how many compactions kept less than they must; `goal` how many facts that is, None for all of them.
         lost: what was found nowhere; `false` what was said and is not so; `over` how the budget was not kept.
         faults: what else went wrong, such as guidance twice or without a compaction.
         units: the longest string.
@@ -37,6 +38,8 @@ class Result:
     format: str
     compactions: int = 0
     kinds: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    short: int = 0
+    goal: int | None = None
     lost: tuple[str, ...] = ()
     false: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
@@ -63,11 +66,17 @@ class Result:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was lost and nothing false was said, once each, within the budget, in the same bytes."""
+        """Whether enough was kept and nothing false was said, once each, within the budget, in the same bytes."""
         if self.skipped:
             return True
-        wrong = self.lost or self.false or self.over or self.faults or not all(self.repeats)
-        return bool(self.compactions) and self.recoverable == self.planted and not wrong
+        wrong = self.short or self.false or self.over or self.faults or not all(self.repeats)
+        kept = self.goal is not None or self.recoverable == self.planted
+        return bool(self.compactions) and kept and not wrong
+
+    @property
+    def aim(self) -> str:
+        """What is enough, where that is not all."""
+        return "" if self.goal is None else f"goal: {self.goal} of {self.planted // max(self.compactions, 1)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a program reads it."""
@@ -81,6 +90,7 @@ class Result:
             "holds": self.holds,
             "skipped": self.skipped or None,
             "compactions": self.compactions,
+            "goal": self.goal,
             "planted": self.planted,
             "inline": self.inline,
             "recoverable": self.recoverable,
@@ -114,7 +124,9 @@ def summed(
         row=row,
         format=format_name,
         compactions=len(readings),
-        kinds={kind: (planted[kind], inline[kind], beside[kind]) for kind in KINDS if planted[kind]},
+        kinds={kind: (planted[kind], inline[kind], beside[kind]) for kind in (*KINDS, *TRAIL_KINDS) if planted[kind]},
+        short=sum(each.short for each in readings),
+        goal=readings[0].goal if readings else None,
         lost=_few([f"compaction {n}: {text}" for n, each in enumerate(readings, 1) for text in each.lost]),
         false=_few([f"compaction {n}: {text}" for n, each in enumerate(readings, 1) for text in each.false]),
         over=_few([f"compaction {n}: {text}" for n, each in enumerate(readings, 1) for text in each.over]),

@@ -132,7 +132,10 @@ class Scene(Cast):
             planted.complete_phase(handover)
 
     def advance(self, client: Client, planted: Truth, cycle: int, cycles: int) -> None:
-        """Work between two compactions: phases get done, evenly over all cycles; else a value changes."""
+        """Work between two compactions: phases get done, evenly over all cycles; else a value changes.
+
+        Whatever it is, the user asked for it, and the newest decision is replaced.
+        """
         tokens = self._tokens[id(planted)]
         start = self._left.setdefault(id(planted), planted.left)
         due = (cycle + 1) * start // max(cycles, 1)
@@ -142,6 +145,14 @@ class Scene(Cast):
             value = tokens("value")
             planting.said(client.cli("update", planted.title, "--set", f"turn={value}"))
             planted.set("turn", value)
+        self.change_mind(client, planted, tokens)
+
+    def change_mind(self, client: Client, planted: Truth, tokens: Tokens) -> None:
+        """The user asks for something else, and a decision is replaced; the model notes both in the context."""
+        planted.ask(tokens("asked"))
+        planted.decide(tokens("decided"))
+        words = [planting.setting(key, planted.variables[key]) for key in ("last_request", "decisions")]
+        planting.said(client.cli("update", planted.title, "--set", words[0], "--set", words[1]))
 
     def summary(self, planted: Truth) -> str:
         """Return a summary that keeps every fifth fact word for word."""

@@ -10,25 +10,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.budget import units
+from holdfast.simulate.ordinary import CLIENTS_OWN, GOAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from holdfast.simulate.ordinary import Ordinary
     from holdfast.simulate.truth import Fact
 
 CAP = 9_500  # UTF-16 units of guidance (survival, Budget)
 HEAD = 2_000  # within which what must be kept has to stand
 FULL = 0.85  # of the cap that is used at least where something was left to the sidecar
 HEADING = "WORKFLOW RESTORED AFTER COMPACTION"  # the documents' own; by it guidance is known
+TRAIL = "What this session did before its compaction"  # by it a trail is known
+TRAIL_CAP = 3_000  # UTF-16 units of a trail (DESIGN)
 _BETWEEN = "\n\n"  # what several handlers say to one event is joined by an empty line; guidance has none
 _SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
 _POSITION = re.compile(r"^Phase: (\d+/\d+)", re.MULTILINE)
 _ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z]+\): ')  # a line that only names another workflow (R001-16)
 _DIRT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|</?\\s*system-reminder", re.IGNORECASE)
-_ONE_LINE = frozenset({"reading", "reminder", "context", "deliverable", "finished to-do", "agent"})
+_ONE_LINE = frozenset(
+    {"reading", "reminder", "context", "decision", "request", "deliverable", "finished to-do", "agent"}
+)
 _MUST_KEEP = frozenset({"workflow", "phase", "number"})
-_LATER = frozenset({"context", "finished to-do", "deliverable"})
+_LATER = frozenset({"context", "decision", "request", "finished to-do", "deliverable"})
 _EARLIER = frozenset({"reading", "reminder", "open to-do"})
 _LINE = 60  # units that a line has beside the word it is found by
 _LEAD = 2_000  # units of what is no fact: headings, mark, fences, what to do first
@@ -67,6 +73,7 @@ class Reading:
         over: in which ways the budget was not kept.
         units: the length of the longest string, before the client cuts it.
         given: how many times guidance was given; once is right.
+        goal: how many of the facts are enough; None is all of them.
     """
 
     planted: Counter[str]
@@ -77,6 +84,13 @@ class Reading:
     over: tuple[str, ...]
     units: int
     given: int
+    goal: int | None = None
+
+    @property
+    def short(self) -> bool:
+        """Whether less was found than has to be."""
+        found = self.inline.total() + self.recoverable.total()
+        return bool(self.lost) if self.goal is None else found < self.goal
 
 
 def judge(expected: Expected, told: Sequence[str], lengths: Sequence[int] = ()) -> Reading:
@@ -106,9 +120,40 @@ def judge(expected: Expected, told: Sequence[str], lengths: Sequence[int] = ()) 
     )
 
 
-def guidance(told: str) -> str:
+def judge_trail(planted: Ordinary, foreign: Iterable[str], told: Sequence[str], lengths: Sequence[int]) -> Reading:
+    """Judge what the model was told of one compaction of a session without a workflow.
+
+    Args:
+        planted: what it had to be; not all of it has to be there.
+        foreign: words of other sessions.
+        told: the strings, as the client handed them on.
+        lengths: how long each was before that.
+    """
+    trails = [guidance(each, TRAIL) for each in told if TRAIL in each]
+    text, longest = "\n".join(trails), max([*lengths, 0])
+    found = [fact for fact in planted.facts if fact.needle in text]
+    wrong = {"foreign": {*foreign, *planted.machine, *CLIENTS_OWN, HEADING}, "stale": planted.stale}
+    false = [f"{why}: {word}" for why, words in wrong.items() for word in sorted(words) if word in "\n".join(told)]
+    false += [complaint for fact in planted.facts for complaint in _contradicted(fact, text)]
+    false += [f"raw: {match[0]!r} at {match.start()}" for match in _DIRT.finditer(text)]
+    return Reading(
+        planted=Counter(fact.kind for fact in planted.facts),
+        inline=Counter(fact.kind for fact in found),
+        recoverable=Counter(),
+        lost=tuple(f"{fact.kind} {fact.needle[:80]}" for fact in planted.facts if fact not in found),
+        false=tuple(false),
+        over=tuple(
+            f"a trail of {units(each)} units, more than {TRAIL_CAP}" for each in trails if units(each) > TRAIL_CAP
+        ),
+        units=longest,
+        given=sum(each.count(TRAIL) for each in told),
+        goal=GOAL,
+    )
+
+
+def guidance(told: str, heading: str = HEADING) -> str:
     """Return the guidance in a string, in which other handlers may have said something before and after it."""
-    before, heading, after = told.partition(HEADING)
+    before, heading, after = told.partition(heading)
     lead = before.rpartition("\n")[2]
     return f"{lead}{heading}{after.partition(_BETWEEN)[0]}" if heading else ""
 

@@ -42,6 +42,10 @@ class Transcript:
                 {"type": "hook_additional_context", "content": [context], "hookName": name, "hookEvent": event}
             )
 
+    def wrote(self, entry: dict[str, Any]) -> None:
+        """An entry as a client wrote it, which here follows the last one."""
+        self._append({**entry, "parentUuid": self.last})
+
     def compacted(self, trigger: str, summary: str, before: str | None) -> None:
         """The boundary of a compaction, naming the last entry before it, with the summary after it."""
         metadata = {"trigger": trigger, "preTokens": 90_000}

@@ -9,8 +9,9 @@ from typing import Literal
 Status = Literal["", "open", "current", "finished", "running", "ended"]
 KINDS = (
     *("workflow", "phase", "number", "reading", "reminder", "context", "open to-do", "finished to-do"),
-    *("deliverable", "hand-over", "agent"),
+    *("deliverable", "hand-over", "agent", "decision", "request"),
 )
+TRAIL_KINDS = ("file", "command", "plan", "branch")  # which only a session without a workflow is asked for
 _SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -32,7 +33,7 @@ class Fact:
     """One thing the model must have.
 
     Attributes:
-        kind: one of `KINDS`.
+        kind: one of `KINDS` or `TRAIL_KINDS`.
         needle: the word by which it is found.
         status: what the text must say of it, where it says anything.
         long: whether it is the end of a value too long for a line, so that only the sidecar can have it.
@@ -61,6 +62,9 @@ class Truth:
     Attributes:
         format: which format keeps it.
         title: its name as planted.
+        context: context variables by their names; beside them the context keeps `decisions` and `last_request`.
+        decisions: what was decided, the newest last.
+        request: what the user asked for last; empty where nobody noted it.
         current: the number of the current phase, from 1.
         agents: the names of agents in flight, by id; `died` are those that ended without a word.
         gone: words that were true once.
@@ -76,6 +80,8 @@ class Truth:
     reading: list[str]
     reminders: list[str]
     context: dict[str, str]
+    decisions: list[str] = field(default_factory=list)
+    request: str = ""
     current: int = 1
     agents: dict[str, str] = field(default_factory=dict)
     died: set[str] = field(default_factory=set)
@@ -106,12 +112,31 @@ class Truth:
             self.gone.add(self.context[key])
         self.context[key] = value
 
+    def ask(self, request: str) -> None:
+        """The user asked for something else."""
+        self.gone |= {self.request} - {""}
+        self.request = request
+
+    def decide(self, decision: str) -> None:
+        """The newest decision was replaced by another."""
+        self.gone |= set(self.decisions[-1:])
+        self.decisions[-1:] = [decision]
+
+    @property
+    def variables(self) -> dict[str, str | list[str]]:
+        """All that the workflow's context keeps."""
+        kept: dict[str, str | list[str]] = dict(self.context)
+        kept |= {"decisions": self.decisions} if self.decisions else {}
+        return kept | ({"last_request": self.request} if self.request else {})
+
     def facts(self) -> tuple[Fact, ...]:
         """Return what the model must have now."""
         found = [Fact("workflow", self.title), Fact("number", self.position)]
         found += [Fact("reading", f"@{entry}") for entry in self.reading]
         found += [Fact("reminder", text) for text in self.reminders]
         found += [Fact("context", value) for value in self.context.values()]
+        found += [Fact("decision", text) for text in self.decisions]
+        found += [Fact("request", self.request)] if self.request else []
         for number, phase in enumerate(self.phases, 1):
             if self.listed or number == self.current:
                 found += self._of_phase(phase, number)
@@ -148,9 +173,9 @@ def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> 
         finished: how many phases are done before the first compaction.
     """
     delivered = min(finished, 1) if format_name == "hybrid" else 0
-    fixed = 3 + 2 * finished + delivered + 1  # workflow, phase, number; done and handed over; delivered; the agent
-    spread = [(facts - fixed + place) // 4 for place in range(4)]
-    reading, reminders, context, left = (max(count, 1) for count in spread)
+    fixed = 3 + 2 * finished + delivered + 2  # workflow, phase, number; done, handed over; delivered; agent, request
+    spread = [(facts - fixed + place) // 5 for place in range(5)]
+    decisions, reading, reminders, context, left = (max(count, 1) for count in spread)
     return Truth(
         format=format_name,
         title=tokens("title"),
@@ -158,4 +183,6 @@ def make(format_name: str, tokens: Tokens, facts: int, *, finished: int = 2) -> 
         reading=[f"docs/{tokens('read')}.md" for _ in range(reading)],
         reminders=[tokens("remind") for _ in range(reminders)],
         context={("turn" if not n else f"key{n}"): tokens("value") for n in range(context)},
+        decisions=[tokens("decided") for _ in range(decisions)],
+        request=tokens("asked"),
     )

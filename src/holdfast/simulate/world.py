@@ -152,12 +152,16 @@ class World:
                 ended = list(pool.map(lambda each: run(*each), runs))
         return Heard(event, tuple(each.stdout for each in ended), tuple(each.exit_code for each in ended))
 
-    def command_line(self, arguments: Sequence[str], environ: Mapping[str, str], env_file: Path) -> trial.Ended:
-        """Run the command line as the model's Bash tool does: it knows the project from the environment file only."""
+    def command_line(self, arguments: Sequence[str], environ: Mapping[str, str], env_file: Path | None) -> trial.Ended:
+        """Run the command line as the model's Bash tool does: it knows the project from the environment file only.
+
+        Without such a file it is told the project.
+        """
         self.tick()
-        environ = {name: value for name, value in environ.items() if name != "CLAUDE_PROJECT_DIR"}
+        told = {} if env_file else {"HOLDFAST_PROJECT_DIR": environ["CLAUDE_PROJECT_DIR"]}
+        environ = {name: value for name, value in environ.items() if name != "CLAUDE_PROJECT_DIR"} | told
         program = self.home / ".local" / "share" / "holdfast" / "bin" / "holdfast"
-        words = ["/bin/sh", "-c", self.limits + _AS_BASH, str(env_file), str(program), *arguments]
+        words = ["/bin/sh", "-c", self.limits + _AS_BASH, str(env_file or os.devnull), str(program), *arguments]
         return trial.run(words, b"", environ | {"HOLDFAST_NOW": clock.stamp(self.now)}, self.top, PATIENCE)
 
     def write(self, path: str | Path, text: str, *, root: Path | None = None, age: timedelta | None = None) -> Path:

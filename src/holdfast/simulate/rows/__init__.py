@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.simulate.rows import contents, files, hooks, identity, killed, plain
+from holdfast.simulate.planting import FORMATS
+from holdfast.simulate.rows import contents, files, hooks, identity, killed, plain, workflowless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is played: `long` rows have as many compactions as are asked for, the others three."""
+    """What is played: `long` rows have as many compactions as are asked for, the others three.
+
+    It is played in each of `formats`; where there is no workflow, that names what is restored in its place.
+    """
 
     play: Callable[[Scene], None]
     long: bool = False
     unasked: bool = True
+    formats: tuple[str, ...] = FORMATS
 
     @property
     def words(self) -> str:
@@ -53,5 +58,6 @@ ROWS: dict[str, Row] = {
     "characters": Row(contents.characters),
     "names": Row(contents.names),
     "concurrent": Row(files.concurrent),
+    "no workflow": Row(workflowless.no_workflow, formats=("trail",)),
 }
 """Every row by its name, in the table's order. One that is not `unasked` is played only when it is asked for."""

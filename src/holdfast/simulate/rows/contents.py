@@ -117,3 +117,4 @@ def _everywhere(made: Truth, change: Callable[[str], str]) -> None:
         phase.title = change(phase.title)
     made.reminders = [change(text) for text in made.reminders]
     made.context = {key: change(value) for key, value in made.context.items()}
+    made.decisions, made.request = [change(text) for text in made.decisions], change(made.request)

@@ -41,6 +41,8 @@ def by_hand(scene: Scene) -> None:
             if planted.left:
                 planted.complete_phase(tokens("note") if planted.listed else "")
             planted.set("turn", tokens("value"))
+            planted.ask(tokens("asked"))
+            planted.decide(tokens("decided"))
     scene.repeat(client, planted)
 
 
