@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.simulate import playing
-from holdfast.simulate.planting import FORMATS
 from holdfast.simulate.result import Result
 from holdfast.simulate.rows import ROWS
 from tests.commandline import holdfast
@@ -42,7 +41,7 @@ def test_every_row_is_played_in_every_format_but_those_that_take_long(jobs: list
     holdfast("simulate", code=1)
     holdfast("simulate", "--kill", code=1)
     assert {row for row, _ in jobs[0].parts} == {*ROWS} - {"kill -9"}
-    assert jobs[1].parts == [(row, name) for row in ROWS for name in FORMATS]
+    assert jobs[1].parts == [(row, name) for row in ROWS for name in ROWS[row].formats]
     assert (jobs[0].cycles, jobs[0].facts, jobs[0].seed, jobs[0].here) == (10, 29, 0, None)
 
 
