@@ -7,11 +7,10 @@ from holdfast.budget import units
 from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
 from holdfast.events.prompts import TaskNotification
 from holdfast.survival import (
-    agentlines,
     compactions,
     deliveries,
     errands,
-    fates,
+    givenback,
     history,
     judging,
     losses,
@@ -184,20 +183,8 @@ def _deliver(
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
     if branch and branch != project.branch:
         notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
-    known = reading.states(project, session, workflow)
-    made = guidance.compile(
-        workflow,
-        root=context.root,
-        others=verdict.others,
-        agents=agentlines.lines(
-            each for each in fates.of_session(project, session) if each.workflow in (None, workflow.key)
-        ),
-        notes=notes,
-        files=reading.files(known),
-        contents=reading.contents(project, known),
-        recap=recap,
-        beside=capture.allowed(context.config, workflow.path),
-    )
+    back = givenback.compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
+    made = back.guidance
     delivery = deliveries.begin(
         project,
         session,
@@ -216,7 +203,7 @@ def _deliver(
 
     def delivered() -> None:
         deliveries.written(project, delivery)
-        reading.inlined(project, session, known, made.inlined)
+        reading.inlined(project, session, back.known, made.inlined)
         if verdict.seal is None and event.hook_event_name == "SessionStart":
             # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
             seals.leave(project, session, "none", [seals.of(workflow)])

@@ -154,6 +154,7 @@ def test_what_is_set_free_by_hand_is_the_next_sessions_however_old_it_is(
     holdfast("resume", "Alpha", root=project.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-09T00:00:00Z")
     assert RESTORED not in project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
+    project.fire("SessionEnd", "SessionEnd-other", session_id=OTHER)
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-02T00:00:00Z")
     assert RESTORED in project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
 

@@ -161,7 +161,8 @@ def test_the_timeline_draws_each_in_its_lane(played: HoldfastProject) -> None:
     counts = [[lane.count(f'class="bar {name}"') for name in ("completed", "failed", "running")] for lane in lanes]
     assert counts == [[3, 1, 1], [0, 0, 0], [0, 0, 0], [0, 0, 1], [3, 1, 1]]
     assert [lane.count('<a class="mark') for lane in lanes] == [2, 1, 0, 0, 0]
-    assert [lane.count("mark apart") for lane in lanes[:3]] == [0, 0, 1]
+    assert [lane.count("mark apart") for lane in lanes[:3]] == [0, 0, 0]
+    assert [lane.count("mark lost") for lane in lanes[:3]] == [0, 0, 1]
     assert text.count('<i class="break"') == 2
 
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import capture
 from holdfast.commands import options
-from holdfast.survival import claims
-from holdfast.workflow import guidance, views
+from holdfast.survival import claims, givenback
+from holdfast.workflow import views
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -34,9 +33,7 @@ def command(
     """
     project = options.open_project(project_dir)
     claim = claims.claim(project, workflow_id, session_id or options.session(), anyway=anyway)
-    text = guidance.compile(
-        claim.workflow, root=project.root, beside=capture.allowed(project.config, claim.workflow.path)
-    ).text
+    text = givenback.compile(project, claim.session or "", claim.workflow).guidance.text
     if as_json:
         fields = {"session": claim.session, "before": claim.before, "guidance": text}
         options.print_json(views.row(claim.workflow) | fields)

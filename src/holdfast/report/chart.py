@@ -112,9 +112,11 @@ def _session(line: Axis, story: Story, session: Session) -> Element:
 
 
 def _apart(line: Axis, delivery: Delivery) -> Element:
-    told = f"Guidance with {delivery.event}, {wording.moment(delivery.made_at)}: {delivery.state}"
+    lost = delivery.state in ("refused", "absent")
+    told = f"{'No guidance' if lost else 'Guidance'} with {delivery.event}, {wording.moment(delivery.made_at)}"
+    told += f": {delivery.state}"
     place = f"left:{_percent(line.place(wording.seconds(delivery.made_at)))}"
-    return tag("i", class_="mark apart", style=place, title=told, role="img", aria_label=told)
+    return tag("i", class_="mark lost" if lost else "mark apart", style=place, title=told, role="img", aria_label=told)
 
 
 def _run(line: Axis, run: Run) -> Element:

@@ -73,15 +73,18 @@ def take(project: Project, workflow: Workflow, session: str) -> None:
         own(project, workflow, session)
 
 
-def release(project: Project, workflow: Workflow) -> None:
-    """Let a workflow be nobody's: the next session that is alone here gets it, as long as it is fresh."""
+def release(project: Project, workflow: Workflow, *, by_hand: bool = False) -> None:
+    """Let a workflow be nobody's: the next session that is alone here gets it, as long as it is fresh (`fresh`).
+
+    `by_hand` says that somebody asked for that, which makes it fresh.
+    """
     before = owner(project, workflow)
     project.ledger.run(
         "DELETE FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
         *(project.key, project.worktree, workflow.key),
     )
-    if before:
-        _note(project, workflow, "", before)
+    if before or by_hand:
+        _note(project, workflow, "", before or "")
 
 
 def happened(project: Project, asked: Asked) -> list[Happening]:
@@ -128,11 +131,21 @@ def fresh(project: Project, workflow: Workflow) -> bool:
     """Tell whether a workflow's content changed recently enough to be restored unasked.
 
     Freshness counts from the last change of content the ledger saw, and for a file it never saw from the
-    modification time (I001-10); `freshness_days` says how long.
+    modification time (I001-10), or from when somebody set it free for the next session; `freshness_days` says how long.
     """
     changed = generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
-    moment = clock.parse(changed)
+    moment = clock.parse(max(changed, _freed_at(project, workflow)))
     return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
+
+
+def _freed_at(project: Project, workflow: Workflow) -> str:
+    """Return when a workflow was last set free (UTC stamp); empty if it never was."""
+    project.ledger.ensure(CHANGES)
+    row = project.ledger.one(
+        "SELECT MAX(at) AS at FROM ownings WHERE project = ? AND worktree = ? AND workflow = ? AND session = ''",
+        *(project.key, project.worktree, workflow.key),
+    )
+    return str(row["at"] or "") if row else ""
 
 
 def ranked(workflows: Iterable[Workflow]) -> list[Workflow]:
