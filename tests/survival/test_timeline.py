@@ -128,6 +128,38 @@ def test_a_day_of_two_sessions_reads_as_it_went(
     assert [line[:5] for line in found] == sorted(line[:5] for line in found)
 
 
+def test_phases_that_were_passed_over_never_began(project: HoldfastProject, at: Callable[[str], None]) -> None:
+    """They are over before the next one begins, and no more is said of them."""
+    titles = [part for title in ("One", "Two", "Three", "Four") for part in ("--phase", title)]
+    holdfast("start", "Alpha", *titles, root=project.root)
+    at("10:00:00")
+    holdfast("update", "--phase", "4", root=project.root)
+
+    assert [line for line in told(project, limit=1_000) if " - phase " in line] == [
+        '09:00 - phase began: "Alpha" phase_1 "One"',
+        '10:00 - phase completed: "Alpha" phase_1 "One"',
+        '10:00 - phase completed: "Alpha" phase_2 "Two"',
+        '10:00 - phase completed: "Alpha" phase_3 "Three"',
+        '10:00 - phase began: "Alpha" phase_4 "Four"',
+    ]
+
+
+def test_attempts_of_an_earlier_version_are_told_as_they_were(project: HoldfastProject) -> None:
+    """Its rows do not say whether a phase was seen to begin."""
+    there = Project.open(project.root)
+    there.ledger.run(history.ATTEMPTS.replace("begun INTEGER NOT NULL DEFAULT 1,", ""))
+    stamps = ("2026-03-01T09:00:00Z", "2026-03-01T09:00:00Z")
+    row = (there.key, there.worktree, "compaction:x#y", "phase_1", 1, "h", "c", *stamps, "completed", "")
+    there.ledger.run(f"INSERT INTO attempts VALUES ({', '.join('?' * len(row))})", *row)
+    there.close()
+    before = [line.split(":")[1] for line in told(project) if " - phase " in line]
+    assert before == ["00 - phase began", "00 - phase completed"]
+
+    holdfast("start", "Alpha", "--phase", "One", root=project.root)
+
+    assert sum(" - phase began" in line for line in told(project)) == 2
+
+
 def test_what_is_asked_for_is_what_is_told(project: HoldfastProject, at: Callable[[str], None]) -> None:
     """By session, by workflow, since a time, and as many as asked, the newest of them."""
     fire(project, "SessionStart", recorded="SessionStart-startup-tui", session_id=ME)

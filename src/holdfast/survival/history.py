@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS attempts (
     project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, phase TEXT NOT NULL, number INTEGER NOT NULL,
     host TEXT NOT NULL, client TEXT NOT NULL,
     started_at TEXT NOT NULL, ended_at TEXT, outcome TEXT NOT NULL, error TEXT NOT NULL,
+    begun INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (project, worktree, workflow, phase, number))
 """
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
@@ -133,11 +134,11 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
     """Return which phases began and ended, those asked for."""
     began = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="started_at", session="")
     ended = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="ended_at", session="")
-    told = [(row, row["started_at"], "phase began", "") for row in began]
+    told = [(row, row["started_at"], "phase began", "") for row in began if _begun(row)]
     ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", row["error"]) for row in ended]
-    # Of one moment a phase ends before the next begins, but not before it began itself.
-    told = [each for each in ends if each[0]["started_at"] != each[1]] + told
-    told += [each for each in ends if each[0]["started_at"] == each[1]]
+    # Of one moment a phase ends before the next begins, but not before it began itself, if it was seen to begin.
+    told = [each for each in ends if not _in_a_moment(each[0])] + told
+    told += [each for each in ends if _in_a_moment(each[0])]
     return [
         Happening(
             *(at, "phase", what, "", row["workflow"], "", row["phase"]),
@@ -147,6 +148,15 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
         )
         for row, at, what, error in told
     ]
+
+
+def _begun(row: Mapping[str, Any]) -> bool:
+    """Tell whether a phase was seen to begin; one that was passed over was only seen to be over."""
+    return row.get("begun") != 0  # rows of an earlier version do not say
+
+
+def _in_a_moment(row: Mapping[str, Any]) -> bool:
+    return _begun(row) and row["started_at"] == row["ended_at"]
 
 
 _ENDS = {"completed": "completed", "failed": "failed", "left": "left"}
@@ -208,9 +218,9 @@ def _begin(
     key = _key(project, workflow)
     project.ledger.run(
         "INSERT INTO attempts (project, worktree, workflow, phase, number, host, client, started_at, ended_at, outcome,"
-        f" error) SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ? FROM attempts {_OF_WORKFLOW}"
-        " AND phase = ?",
-        *(*key, phase, project.host, project.client, started, ended, outcome, error, *key, phase),
+        " error, begun) SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?"
+        f" FROM attempts {_OF_WORKFLOW} AND phase = ?",
+        *(*key, phase, project.host, project.client, started, ended, outcome, error, int(ended is None), *key, phase),
     )
 
 
