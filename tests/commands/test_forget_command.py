@@ -402,14 +402,17 @@ def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pyte
     from holdfast.state import ledger
 
     monkeypatch.setattr(ledger, "_PATIENCE", 0.2)
+    idle = Project.open(planted.root)
+    assert sessions.known(idle, ME)  # a session's process that stays: while it does, closing cleans nothing
     with closing(sqlite3.connect(Project.open(planted.root).ledger_file)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM sessions").fetchone()
         said = holdfast("forget", "--everything", "--yes", root=planted.root, code=1)
         assert "run this again when no session is busy" in said.err
-    holdfast("forget", "--everything", "--yes", root=planted.root)
-    holdfast("status", root=planted.root)
+    assert found(planted, "one") != {}
+    assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=planted.root).out
     assert found(planted, "one") == {}
+    idle.close()
 
 
 def test_a_ledger_that_cannot_be_used_is_not_called_forgotten(planted: HoldfastProject) -> None:

@@ -62,6 +62,8 @@ def command(
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
     planned, faulty = forgetting.plan(project, scope), faults.forget(project, dry=True)
     if planned.nothing and not faulty:
+        if not dry_run:  # an earlier run may have left words beside the ledger, and said to come again
+            _close(project, clean=forgetting.scrub(project))
         click.echo(f"There is nothing of that kind to forget in {project.root}.")
         return
     lines = _lines(planned, faulty, "These go" if dry_run or not yes else "Going")
@@ -74,15 +76,20 @@ def command(
     done = forgetting.forget(project, scope)
     faults.forget(project)
     pairing.sweep(pairing.APART)
+    _close(project, clean=done.clean)
+    click.echo("Forgotten.")
+    if live and (not scope.session or scope.session in live):
+        click.echo("A session is live here; what it does from now on is remembered again.")
+
+
+def _close(project: Project, *, clean: bool) -> None:
+    """Close a project; raise HoldfastError where its ledger could not be cleaned."""
     project.close()
-    if not done.clean:
+    if not clean:
         raise HoldfastError(
             f"forgotten, but another process is reading {project.ledger_file}, so words may still stand in the file "
             "beside it; run this again when no session is busy"
         )
-    click.echo("Forgotten.")
-    if live and (not scope.session or scope.session in live):
-        click.echo("A session is live here; what it does from now on is remembered again.")
 
 
 def _scope(

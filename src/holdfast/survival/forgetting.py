@@ -109,6 +109,14 @@ def forget(project: Project, scope: Scope) -> Forgotten:
     return _go(project, scope, dry=False)
 
 
+def scrub(project: Project) -> bool:
+    """Make sure that nothing of what went earlier stands in the ledger's file or beside it; tell whether that is so.
+
+    Of a ledger that cannot be used nothing is known, and nothing went. Raises LedgerError.
+    """
+    return not project.ledger_file.exists() or bool(project.ledger.problem) or project.ledger.scrub()
+
+
 def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     tables = _tables(project) if known else {}
