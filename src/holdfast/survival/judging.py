@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.survival import inheritance, owners, seals, sessions, transcripts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.project import Project
     from holdfast.survival.seals import Seal
@@ -36,16 +36,18 @@ class Verdict:
 
 
 def settle(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
-    """Return the workflows that are a session's when it is about to be compacted.
+    """Return the workflows that a session seals when it is about to be compacted: its own and, alone, all fresh ones.
 
-    Those it owns; where it owns none and is alone, the one it would get back (steps 4 and 5), which becomes its own if
-    nobody has it. The others stay nobody's, for another session may come for them.
+    Where it owns none, the one it would get back becomes its own if nobody has it. The others stay nobody's, for
+    another session may come for them. Its own are the first.
     """
-    mine = _to_seal(project, session, workflows)
-    for each in mine:
-        if owners.owner(project, each) in (None, session):
-            owners.own(project, each, session)
-    return mine
+    sealed = _to_seal(project, session, workflows)
+    holders = {each.key: owners.owner(project, each) for each in sealed}
+    holders |= _owning(project, session, sealed, holders)
+    own = [each for each in sealed if holders[each.key] == session]
+    for each in own:
+        owners.own(project, each, session)
+    return [*own, *(each for each in sealed if each not in own)]
 
 
 def judge(project: Project, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
@@ -61,11 +63,11 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
         The verdict; the seal, if one was claimed, is spent.
     """
     seal = seals.claim(project, session, known=known) or seals.unanswered(project, session)
-    sealed = {each.key for each in seal.workflows} if seal else set()
+    sealed = [each.key for each in seal.workflows] if seal else []
     if seal and seal.session != session:  # the compaction changed the session's id: the old one is no other session
         _succeed(project, (seal.session,), session)
     holders = {each.key: owners.owner(project, each) for each in workflows}
-    verdict, before = _decide(project, session, workflows, holders, sealed)
+    verdict, before = _decide(project, session, workflows, holders, sealed, seal.session if seal else "")
     _succeed(project, before, session)
     return replace(verdict, seal=seal)
 
@@ -73,18 +75,26 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
 def foresee(project: Project, session: str, workflows: Sequence[Workflow]) -> Verdict:
     """Return what `judge` will decide when a session is compacted now; nothing is written.
 
-    Its PreCompact seals what is the session's, and gives it what nobody has of that (`settle`).
+    Its PreCompact seals what it may save, and gives it what it would get back of nobody's (`settle`).
     """
-    sealed = {each.key for each in _to_seal(project, session, workflows)}
-    holders = {each.key: owners.owner(project, each) or (session if each.key in sealed else None) for each in workflows}
-    return _decide(project, session, workflows, holders, sealed)[0]
+    sealed = _to_seal(project, session, workflows)
+    holders = {each.key: owners.owner(project, each) for each in workflows}
+    holders |= _owning(project, session, sealed, holders)
+    return _decide(project, session, workflows, holders, [each.key for each in sealed], session)[0]
 
 
 def _to_seal(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
-    may = [each for each in owners.of_session(project, session, workflows) if not each.finished]
-    mine = [each for each in may if owners.owner(project, each) == session]
-    free = [each for each in may if owners.owner(project, each) is None]  # before what an ended session had
-    return mine or _of_branch(project, owners.ranked(free or may))[:1]
+    return [each for each in owners.of_session(project, session, workflows) if not each.finished]
+
+
+def _owning(
+    project: Project, session: str, sealed: Sequence[Workflow], holders: Mapping[str, str | None]
+) -> dict[str, str | None]:
+    """Return which workflow of nobody's becomes a session's when it is sealed: the first, where it has none so far."""
+    if session in {holders[each.key] for each in sealed}:
+        return {}
+    free = [each for each in owners.ranked(sealed) if holders[each.key] is None]
+    return {each.key: session for each in _of_branch(project, free)[:1]}
 
 
 def _decide(
@@ -92,7 +102,8 @@ def _decide(
     session: str,
     workflows: Sequence[Workflow],
     holders: Mapping[str, str | None],
-    sealed: Collection[str],
+    sealed: Sequence[str],
+    sealer: str,
 ) -> tuple[Verdict, set[str]]:
     """Return the verdict, with the sessions that this one turns out to have been before.
 
@@ -105,13 +116,20 @@ def _decide(
         session: the session that starts again.
         workflows: all workflows that could be read, of all formats.
         holders: the session that owns each, by the workflow's key.
-        sealed: the keys of those that the seal of this compaction names.
+        sealed: the keys of those that the seal of this compaction names, its session's own first.
+        sealer: the session that left it; empty without one.
     """
     unfinished = [each for each in owners.ranked(workflows) if not each.finished]
     before = set[str]()
-    ours, step = [each for each in unfinished if holders[each.key] == session], 1
+    alone = not sessions.live_others(project, session)
+    # Where nobody else could own it, what was nobody's when it was sealed counts with the session's own: newest first.
+    own = {key for key, holder in holders.items() if holder == session}
+    own |= {key for key in sealed if own and alone and holders.get(key) is None}
+    ours, step = [each for each in unfinished if each.key in own], 1
     if not ours:
-        ours, step = _of_branch(project, [each for each in unfinished if each.key in sealed]), 2
+        had = {key for key in sealed if alone or holders.get(key) == sealer}
+        had |= {key for key in sealed[:1] if holders.get(key) is None}  # it was the sealing session's then
+        ours, step = _of_branch(project, [each for each in unfinished if each.key in had]), 2
     if not ours:
         before = _ancestors(project, session, {holders[each.key] for each in unfinished})
         ours, step = [each for each in unfinished if holders[each.key] in before], 3
