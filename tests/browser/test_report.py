@@ -195,3 +195,80 @@ def test_a_box_hides_its_kind_of_happening(opened: Callable[..., Opened], script
         assert shown() == whole - of_kind.count()
         box.check()
     assert shown() == whole
+
+
+OUTCOMES = ("session", "running", "completed", "failed", "left", "blocked")
+_LOOKS = """(found) => found.map((each) => {
+    const style = getComputedStyle(each)
+    return [style.backgroundColor, style.backgroundImage, style.borderTopColor, style.borderTopStyle,
+            style.borderRadius].join(" ")
+})"""
+_ADD = """(names) => {
+    const track = document.createElement("div")
+    track.className = "track"
+    track.id = "tried"
+    document.querySelector(".lane").append(track)
+    for (const name of names) {
+        const bar = document.createElement("span")
+        bar.className = `bar ${name}`
+        bar.style.width = "1%"
+        track.append(bar)
+    }
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_means_another_thing_looks_another_way(opened: Callable[..., Opened], scheme: str) -> None:
+    """Each sign and each bar, in either light; and a bar looks as the legend has it."""
+    page = opened(color_scheme=scheme).page
+    signs = page.eval_on_selector_all(".legend .mark", _LOOKS)
+    assert len(signs) == 6
+    assert len(set(signs)) == 6
+
+    page.evaluate(_ADD, [*OUTCOMES, "session silent"])
+    shade = "(found) => found.map((each) => getComputedStyle(each).background)"
+    bars = page.eval_on_selector_all("#tried > .bar", shade)
+    keys = [page.eval_on_selector_all(f".key.{name}", shade) for name in OUTCOMES]
+    assert len(set(bars)) == len(OUTCOMES) + 1
+    assert [[each] for each in bars[:-1]] == keys
+
+
+def test_the_bar_on_top_covers_what_scrolls_under_it(opened: Callable[..., Opened]) -> None:
+    """Else two texts lie over each other."""
+    page = opened().page
+    shade, paper = (
+        page.eval_on_selector(each, "(found) => getComputedStyle(found).backgroundColor") for each in ("nav", "body")
+    )
+    assert shade == paper
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    assert boxes(page, "nav")[0]["top"] == 0
+
+
+def test_it_can_be_printed(opened: Callable[..., Opened]) -> None:
+    """What is for the screen alone stays away, and nothing is cut off that scrolls there."""
+    page = opened((700, 900)).page
+    assert page.locator(".scroll").evaluate("(box) => box.scrollWidth > box.clientWidth")
+    page.emulate_media(media="print")
+    assert not page.locator("nav, .boxes").first.is_visible()
+    assert not page.locator(".boxes").is_visible()
+    chart, paper = boxes(page, ".chart")[0], boxes(page, "body")[0]
+    assert (paper["left"] <= chart["left"], chart["right"] <= paper["right"]) == (True, True)
+    assert page.locator(".scroll").evaluate("(box) => getComputedStyle(box).overflowX") == "visible"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_word_without_an_end_widens_nothing(opened: Callable[..., Opened], size: str) -> None:
+    """As a path or a key in a title, wherever others' words stand."""
+    page = opened(SIZES[size]).page
+    page.eval_on_selector_all("bdi", "(found) => found.forEach((each) => { each.textContent = 'x'.repeat(400) })")
+    assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
+
+
+def test_on_a_phone_what_is_empty_takes_no_room(opened: Callable[..., Opened]) -> None:
+    """A sum has no event and no handler of its own; a happening is a line, without the names of its parts."""
+    page = opened(PHONE).page
+    empty = page.locator("#context td:empty")
+    assert empty.count()
+    assert not any(each.is_visible() for each in empty.all())
+    named = "(cell) => getComputedStyle(cell, '::before').content"
+    assert page.locator(".log td").first.evaluate(named) == "none"

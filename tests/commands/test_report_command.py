@@ -148,5 +148,36 @@ def test_a_report_alone_is_nothing_to_forget_unless_everything_is(project: Holdf
     said = holdfast("forget", "--since", "2999-01-01", "--yes", root=project.root)
     assert "nothing of that kind" in said.out
     assert (project.root / PLACE).exists()
+    (project.root / PLACE).with_name(".gitignore").unlink()  # then it is all there is
     assert holdfast("forget", "--everything", "--yes", root=project.root).code == 0
     assert not (project.root / PLACE).exists()
+
+
+def test_forgetting_takes_no_page_that_a_link_leads_to(project: HoldfastProject, tmp_path: Path) -> None:
+    """Nor a folder that is called like one."""
+    page = tmp_path / "elsewhere" / "mine.html"
+    page.parent.mkdir()
+    page.write_text("mine", "utf-8")
+    place = (project.root / PLACE).parent
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(page.parent)
+    holdfast("forget", "--everything", "--yes", root=project.root)
+    assert page.read_text("utf-8") == "mine"
+    place.unlink()
+    (place / "odd.html").mkdir(parents=True)
+    holdfast("report", root=project.root)
+    holdfast("forget", "--everything", "--yes", root=project.root)
+    assert [each.name for each in place.iterdir()] == ["odd.html"]
+
+
+def test_forgetting_takes_the_reports_of_every_checkout(project: HoldfastProject, tmp_path: Path) -> None:
+    """Each tells of all of the project."""
+    (project.root / ".claude").mkdir(exist_ok=True)
+    other = tmp_path / "other"
+    (other / ".claude").mkdir(parents=True)
+    for root in (project.root, other):
+        (root / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n', "utf-8")
+        holdfast("start", "Shared", "--phase", "One", root=root, session=ME)
+        holdfast("report", root=root)
+    holdfast("forget", "--session", ME, "--yes", root=project.root)
+    assert [(root / PLACE).exists() for root in (project.root, other)] == [False, False]

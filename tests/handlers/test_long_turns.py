@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock
+from holdfast import clock, paths
 from holdfast.project import Project
 from holdfast.survival import sessions
 from tests.commandline import holdfast
@@ -106,3 +106,14 @@ def test_it_is_written_down_every_five_minutes(project: Callable[[str], Holdfast
     project("09:30:00").fire("SessionEnd", "SessionEnd-other", session_id=ME)
     SIGNS["a file read"](project("09:40:00"))
     assert last_seen() == {"1": "09:06"}
+
+
+@pytest.mark.parametrize("off", ["sync_todos", "track_agents"])
+def test_each_handler_of_agents_shows_it_without_the_other(
+    project: Callable[[str], HoldfastProject], home: Path, off: str
+) -> None:
+    """Somebody who wants no to-do lists must not pay with their workflow."""
+    paths.ensure_private(paths.config_dir())
+    paths.user_config().write_text(f'[handlers]\noff = ["{off}"]\n', "utf-8")
+    SIGNS["an agent that returns"](project("09:50:00"))
+    assert "Calculator" not in other_compacts(project("10:30:00"))

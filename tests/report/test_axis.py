@@ -62,6 +62,13 @@ def test_a_night_is_a_break_and_the_next_day_is_named() -> None:
     assert [(round(each.left, 2), each.time) for each in line.ticks() if each.day == "2 Mar"] == [(0.52, "09:00")]
 
 
+def test_no_label_leaves_the_line_on_the_right() -> None:
+    """A day, a night, and the first minute of the next day: there is no room for what that one is called."""
+    line = across([*(NINE + 60 * minute for minute in range(600)), NINE + 86_400, NINE + 86_460])
+    assert line.breaks[0].left + line.breaks[0].width > 0.99
+    assert [(each.left, each.time) for each in line.ticks() if each.left > 0.9] == []
+
+
 def test_of_one_moment_or_none_there_is_a_line_still() -> None:
     """It has no labels, and the one moment lies in its middle."""
     assert (across([]).place(5), across([]).ticks()) == (0, [])

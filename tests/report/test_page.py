@@ -11,10 +11,13 @@ import pytest
 
 from holdfast.project import Project
 from holdfast.report import page, story, tables
+from holdfast.survival.losses import Loss
 from holdfast.survival.timeline import _TABLES
 from holdfast.workflow.wording import one_line
 from tests.handmade import ME, OTHER
 from tests.played import SECRET, Days
+from tests.storied import at, attempt, compaction, delivery, run, session, told
+from tests.storied import story as story_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +98,9 @@ def test_it_loads_and_runs_nothing(played: HoldfastProject) -> None:
     assert not re.search(r"url\(|@import|https?:", STYLE)
     policy = [given["content"] for name, given in read.elements if given.get("http-equiv")]
     assert policy == [page.POLICY]
-    assert "default-src 'none'" in page.POLICY
+    assert set(page.POLICY.split("; ")) == {
+        *("default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'")
+    }
     assert {str(given["href"])[0] for name, given in read.elements if name == "a"} == {"#"}
 
 
@@ -189,6 +194,49 @@ def test_a_session_alone_is_named(played: HoldfastProject) -> None:
     there.close()
     assert ", session 22222222" in "".join(Read(text).text)
     assert ME not in text
+
+
+def test_the_numbers_count_what_was_owed_and_what_came_back() -> None:
+    """No compaction that did not come, nor one with nothing to restore; one that nobody answered is no success."""
+    came = {"came_at": at("09:10")}
+    kept = Loss(ME, "key", "Calculator", {"phases": (2, 6), "context": (1, 3)}, at("09:11"))
+    compactions = (
+        compaction(**came, given=(delivery(),), losses=(kept,)),
+        compaction(**came, given=(delivery(state="delivered"),)),
+        compaction(**came, given=(delivery(state="absent"),)),
+        compaction(came_at=None, missed=True),
+        compaction(**came, workflows=()),
+        compaction(came_at=None),
+    )
+    runs = tuple(run(outcome=each) for each in ("running", "failed", "failed", "completed", "left"))
+    attempts = tuple(attempt(outcome=each) for each in ("completed", "failed", "left", "active", "completed"))
+    drawn = story_of(
+        sessions=(session(standing="live", runs=runs), session(id=OTHER)),
+        compactions=compactions,
+        workflows=(told(),),
+        attempts=attempts,
+        unseen=1_200,
+    )
+    said = " ".join(" ".join(Read(page.render(drawn)).text).split())
+    for wanted in (
+        "1,202 sessions 1 live",
+        "5 compactions 2 of 4 restored",
+        "3/9 facts kept by summaries",
+        "2 phases completed 1 workflow ",
+        "5 agents 1 running, 2 failed",
+        "1,200 older sessions not shown. Made 1 Mar 2026 09:20:00 by Holdfast",
+    ):
+        assert wanted in said
+    idle = story_of(compactions=(compaction(workflows=()), compaction(workflows=())))
+    nothing = " ".join(" ".join(Read(page.render(idle)).text).split())
+    assert "2 compactions nothing was owed – facts kept by summaries" in nothing
+    assert "not shown" not in nothing
+
+
+def test_what_was_asked_for_is_said() -> None:
+    """So that nobody takes a part for the whole."""
+    said = "".join(Read(page.render(story_of(session=OTHER, since=at("09:00")))).text)
+    assert "/project, session 22222222, since 1 Mar 2026 09:00:00" in said
 
 
 COLOURS = re.compile(r"--([\w-]+):\s*(#[0-9a-f]{6})")

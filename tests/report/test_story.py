@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import clock, spent
 from holdfast.project import Project
 from holdfast.report import story
-from holdfast.survival import sessions
+from holdfast.survival import archive, deliveries, launches, seals, sessions
+from holdfast.workflow import formats
+from tests.agentry import CALL, RUN
 from tests.commandline import holdfast
-from tests.handmade import ME, OTHER, THIRD
+from tests.handmade import ME, OTHER, THIRD, workflow
 from tests.played import Days
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from holdfast.report.story import Story
@@ -142,3 +147,120 @@ def test_of_an_empty_project_there_is_a_story(holdfast_project: Callable[..., Ho
     """It says nothing."""
     told = gather(holdfast_project({}))
     assert (told.sessions, told.compactions, told.workflows, told.happened, told.costs) == ((), (), (), (), ())
+
+
+@pytest.fixture
+def opened(holdfast_project: Callable[..., HoldfastProject], at: Callable[[str], None]) -> Iterator[Project]:
+    """An empty project, at nine."""
+    at("09:00")
+    there = Project.open(holdfast_project({}).root)
+    yield there
+    there.close()
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    return lambda time: monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}:00Z")
+
+
+def launch(there: Project, session: str = ME) -> None:
+    launches.launched(there, session, CALL, "builder", None, None)
+    launches.named(there, session, CALL, RUN)
+
+
+def test_a_session_whose_client_is_gone_or_that_says_nothing_does_not_live(
+    opened: Project, at: Callable[[str], None]
+) -> None:
+    """And nothing runs in it; one that has ended is not called silent."""
+    sessions.seen(opened, OTHER)
+    at("09:30")
+    sessions.seen(opened, ME, str(2**22 + 1))  # above every pid_max
+    launch(opened)
+    sessions.seen(opened, THIRD, str(os.getpid()))
+    sessions.seen(opened, "over", str(2**22 + 1))
+    sessions.ended(opened, "over")
+    at("10:01")
+
+    told = story.gather(opened)
+    assert {each.id: each.standing for each in told.sessions} == {
+        OTHER: "silent",
+        ME: "silent",
+        THIRD: "live",
+        "over": "ended",
+    }
+    assert runs(told) == [("builder", "left", False)]
+
+
+def test_no_run_ends_before_it_began(opened: Project, at: Callable[[str], None]) -> None:
+    """The end of its session may be the last that was written down before it."""
+    sessions.seen(opened, ME)
+    at("09:04")
+    launch(opened)
+    sessions.ended(opened, ME)
+    opened.ledger.run("UPDATE sessions SET ended_at = last_seen")
+    ((run,),) = (each.runs for each in story.gather(opened).sessions)
+    assert (run.began_at[11:16], run.ended_at[11:16], run.outcome) == ("09:04", "09:04", "left")
+
+
+def test_a_session_in_which_another_goes_on_has_its_compaction(opened: Project) -> None:
+    """A compaction may change the id: it is told of either."""
+    seals.leave(opened, ME, "auto", [seals.of(workflow(opened.root))])
+    assert seals.claim(opened, OTHER, known=False)
+    found = {each: len(story.gather(opened, session=each).compactions) for each in (ME, OTHER, THIRD)}
+    assert found == {ME: 1, OTHER: 1, THIRD: 0}
+
+
+def test_of_a_session_the_phases_of_its_own_workflows(opened: Project) -> None:
+    """It owns one, though it was never compacted; what became of another one is not its."""
+    for title, session in (("Alpha", ME), ("Beta", OTHER)):
+        holdfast("start", title, "--phase", f"{title} phase", root=opened.root, session=session)
+        holdfast("done", title, root=opened.root, session=session)
+        holdfast("start", f"{title} again", "--phase", f"{title} once more", root=opened.root, session=session)
+    told = story.gather(opened, session=ME)
+    assert [each.workflow.title for each in told.workflows] == ["Alpha again"]
+    assert {each.workflow for each in told.attempts} == {told.workflows[0].workflow.key}
+    assert {each.workflow.title for each in story.gather(opened).workflows} == {
+        *("Alpha", "Beta", "Alpha again", "Beta again")
+    }
+
+
+def test_what_is_older_than_asked_for_is_not_told(opened: Project, at: Callable[[str], None]) -> None:
+    """Neither guidance that no compaction asked for, nor what was completed, nor what the context had."""
+    one = workflow(opened.root, status="completed")
+
+    def work() -> None:
+        deliveries.begin(
+            opened, ME, event="SessionStart", workflow=one.key, title=one.title, mark="m", units=9, transcript=""
+        )
+        archive.keep(opened, one, clock.stamp())
+        spent.note(opened, ME, "SessionStart", {"shipped/x": 100}, agent=False)
+
+    work()
+    at("10:00")
+    for since, expected in ((datetime(2026, 3, 1, 9, tzinfo=UTC), 1), (datetime(2026, 3, 1, 10, tzinfo=UTC), 0)):
+        told = story.gather(opened, since=since)
+        assert (len(told.apart), len(told.workflows), len(told.costs)) == (expected,) * 3
+    work()
+    assert [each.units for each in story.gather(opened, since=datetime(2026, 3, 1, 10, tzinfo=UTC)).costs] == [100]
+
+
+def test_a_phase_is_called_as_its_file_has_it(tmp_path: Path) -> None:
+    """Not as the archive of another checkout does, where the same workflow was completed."""
+    for name in ("here", "there"):
+        (tmp_path / name / ".claude").mkdir(parents=True)
+        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
+    here, there = (Project.open(tmp_path / name) for name in ("here", "there"))
+    holdfast("start", "Calculator", "--phase", "Build it", root=here.root)
+    mine = formats.all_found(here).workflows[0]
+    (phase,) = mine.phases
+    theirs = replace(mine, root=there.root, path=there.root / mine.place, phases=(replace(phase, title="Old name"),))
+    assert theirs.key == mine.key
+    archive.keep(there, theirs, clock.stamp())
+
+    told = story.gather(here)
+    assert [(each.worktree, each.archived) for each in told.workflows] == [
+        *((here.worktree, False), (there.worktree, True))
+    ]
+    assert told.phases == {(mine.key, phase.id): "Build it"}
+    here.close()
+    there.close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import fates, flights, notices, runs
+from holdfast.survival import fates, flights, launches, notices, runs
 from tests.agentry import CALL, RUN, begin, report
 from tests.handmade import ME
 
@@ -131,3 +131,63 @@ def test_what_is_unused_of_a_workflow(project: Project) -> None:
     assert ids("hybrid:x#1", free=True) == ["mine", "free"]
     assert ids("hybrid:x#1", free=False) == ["mine"]
     assert ids("another", free=False) == []
+
+
+@pytest.mark.parametrize("state", ["failed", "missing", "stopped", "completed"])
+def test_a_failure_is_one_whether_it_was_used_or_not(project: Project, state: State) -> None:
+    """And is none any more while the agent runs again."""
+    failed = state in ("failed", "missing")
+    begin(project)
+    report(project, state, "Words.")
+    assert [each.failed for each in fates.of_session(project, ME)] == [failed]
+    report(project, state, "Words.", used=True)
+    assert [(each.fate, each.failed) for each in fates.of_session(project, ME)] == [("consumed", failed)]
+    report(project, "running")
+    assert [(each.fate, each.failed, each.ended_at) for each in fates.of_session(project, ME)] == [
+        ("running", False, None)
+    ]
+
+
+def test_a_launch_that_was_judged_without_a_run_brings_nothing_more(project: Project) -> None:
+    """Nobody waits for it for ever."""
+    begin(project)
+    assert launches.judged(project, ME, CALL, "failed")
+    assert fate(project) == "consumed"
+
+
+def test_an_agent_sent_on_runs_since_it_was_first_sent_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its start may be told more than once; a notice that came in between is of this run."""
+    begin(project)
+    report(project, "stopped", "First.", used=True)
+    for minute in (10, 20):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2099-03-01T10:{minute}:00Z")
+        report(project, "running")
+    (only,) = fates.of_session(project, ME)
+    assert only.since[11:16] == "10:10"
+
+
+def test_what_is_known_of_a_result_is_not_taken_back_by_silence(project: Project) -> None:
+    """A later signal that says less: no words, no transcript, no place of the output."""
+    begin(project)
+    report(project, "stopped", "Done.", transcript="/agents/a.jsonl")
+    (before,) = fates.of_session(project, ME)
+    report(project, "completed", "", used=True)
+    notices.notified(project, ME, RUN, CALL, "completed", "")
+
+    (after,) = fates.of_session(project, ME)
+    assert after.fate == "consumed"
+    for name in ("words", "digest", "transcript", "output"):
+        assert getattr(after, name) == getattr(before, name) != ""
+
+
+def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
+    """Neither what ended unused there, nor what runs; a workflow of the same path is another one."""
+    for name in ("here", "there"):
+        (tmp_path / name / ".claude").mkdir(parents=True)
+        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
+    here, there = (Project.open(tmp_path / name) for name in ("here", "there"))
+    begin(there)
+    found = [len(flights.in_flight(each, "hybrid:x#1", bool)) for each in (here, there)]
+    report(there, "stopped", "Done.")
+    ended = [len(fates.unused(each, "hybrid:x#1", bool)) for each in (here, there)]
+    assert (found, ended) == ([0, 1], [0, 1])

@@ -32,3 +32,12 @@ def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: 
 
     assert [each.tool_use_id for each in flights.running(project, ME)] == ["c0", "c1"]
     assert flights.running(project, OTHER) == []
+
+
+def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(project: Project) -> None:
+    """Whose run the client has not named; of those that may be meant, one runs."""
+    launch(project)
+    report(project, "stopped", run="over")
+    report(project, "running", run="it")
+
+    assert [each.agent_id for each in flights.in_flight(project, "hybrid:x#1", bool)] == ["it"]

@@ -154,3 +154,24 @@ def test_agents_ended_with_the_process_they_ran_in(project: Project, client: str
     sessions.seen(project, ME, process)
     inherit(project, ME, OTHER)
     assert fated(project, OTHER) == [(RUN, fate)]
+
+
+def test_a_notice_under_the_old_id_says_where_the_output_lies(project: Project) -> None:
+    """And opens again what was given up meanwhile."""
+    inherit(project, ME, OTHER)
+    project.ledger.run("UPDATE launches SET verdict = 'abandoned'")
+    notices.notified(project, ME, RUN, CALL, "completed", "Done.", "/tasks/b.output")
+
+    (only,) = fates.of_session(project, OTHER)
+    assert only.output == "/tasks/b.output"
+    assert due(project, OTHER) == ["completed"]
+
+
+def test_of_two_that_went_on_from_a_session_the_later_gets_what_it_launched_since(project: Project) -> None:
+    """A session that was forked goes on, and its id changes later."""
+    inherit(project, ME, OTHER)
+    launches.launched(project, ME, "toolu_2", "builder", None, None)
+    launches.named(project, ME, "toolu_2", "later")
+    inherit(project, ME, THIRD)
+    runs.reported(project, ME, "later", "builder", "stopped", "Done.")
+    assert fated(project, THIRD) == [("later", "finished")]

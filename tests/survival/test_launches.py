@@ -57,19 +57,21 @@ def test_of_many_judges_at_once_one_judges(project: Project) -> None:
 
 
 def test_foreground_launches_that_never_returned_are_given_up(project: Project) -> None:
-    """At the prompt no foreground agent can run; one in the background goes on."""
+    """At the prompt no foreground agent can run; one in the background goes on, and a verdict stands."""
     launch(project, "foreground")
     launch(project, "background")
     launches.named(project, ME, "background", RUN)
+    launch(project, "judged")
+    launches.judged(project, ME, "judged", "failed")
 
     launches.abandon_open(project, ME)
 
     states = {}
-    for call in ("foreground", "background"):
+    for call in ("foreground", "background", "judged"):
         found = launches.find(project, ME, call)
         assert found is not None
         states[call] = found.verdict
-    assert states == {"foreground": "abandoned", "background": None}
+    assert states == {"foreground": "abandoned", "background": None, "judged": "failed"}
 
 
 def test_calls_without_an_id_are_told_apart_by_what_was_asked() -> None:
@@ -80,3 +82,14 @@ def test_calls_without_an_id_are_told_apart_by_what_was_asked() -> None:
     assert launches.call_id(None, asked) == launches.call_id("", dict(reversed(asked.items())))
     assert launches.call_id(None, asked) != launches.call_id(None, asked | {"prompt": "Test it"})
     assert launches.call_id(None, {"odd": "\ud83d"}).startswith("asked:")
+
+
+def test_of_two_calls_that_name_a_run_the_later_is_meant(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent may be sent on with a call of its own, for another phase."""
+    for minute, call in ((10, "first"), (20, "second")):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{minute}:00Z")
+        launch(project, call, phase=call)
+        launches.named(project, ME, call, RUN)
+    found = launches.of_run(project, ME, RUN)
+    assert found is not None
+    assert found.phase == "second"

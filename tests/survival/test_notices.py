@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from itertools import permutations
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +14,9 @@ from holdfast.project import Project
 from holdfast.survival import fates, launches, notices, transcripts
 from tests.agentry import CALL, RUN, begin, report
 from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 MIDTURN = {"2.1.197": "a5362340bfa46d1ef", "2.1.329": "ad216a306b79ac727"}  # the agents of the recorded sessions
@@ -127,3 +132,35 @@ def test_without_anybody_to_wait_for_no_transcript_is_read(project: Project, mon
     monkeypatch.setattr(transcripts, "tail", lambda *_, **__: pytest.fail("it was read"))
 
     notices.catch_up(project, ME, str(TRANSCRIPTS / "midturn-2.1.197.jsonl"), TaskNotification.noted)
+
+
+@pytest.mark.parametrize(("status", "failed"), [("completed", False), ("", False), ("failed", True), ("killed", True)])
+def test_an_ending_without_a_word_for_it_is_no_failure(project: Project, status: str, failed: bool) -> None:
+    """Any other word than those for an end or for work is one."""
+    begin(project)
+    notices.notified(project, ME, RUN, CALL, status, "Done.")
+    assert [each.failed for each in fates.of_session(project, ME)] == [failed]
+
+
+def noted(**said: str) -> Callable[[Mapping[str, Any]], TaskNotification | None]:
+    """Return a reader that finds one notice in every entry."""
+    return lambda entry: TaskNotification(**{"status": "completed"} | said)
+
+
+@pytest.mark.parametrize("moment", ["", "2026-11-21T17:31:00.000Z", "soon"])
+@pytest.mark.parametrize("named", [{"task_id": RUN}, {"tool_use_id": CALL}])
+def test_a_notice_may_say_little(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, named: dict[str, str]
+) -> None:
+    """Only the run or only the call, no moment that can be read, and one line in place of a result."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:30:00Z")
+    path = tmp_path / "transcript.jsonl"
+    path.write_text(json.dumps({"type": "x"} | ({"timestamp": moment} if moment else {})) + "\n")
+    begin(project)
+    begin(project, "toolu_2", "another")
+
+    notices.catch_up(project, ME, str(path), noted(summary="Agent ended", output_file="/tasks/b.output", **named))
+
+    one, other = fates.of_session(project, ME)
+    assert (one.fate, one.words, other.fate) == ("consumed", "Agent ended", "running")
+    assert one.output == "/tasks/b.output"

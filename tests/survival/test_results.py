@@ -252,3 +252,13 @@ def test_a_run_that_failed_before_its_verdict_is_no_dispute(project: Project) ->
     launches.judged(project, ME, CALL, "failed")
 
     assert results.disputed(project, ME) == []
+
+
+def test_an_agent_that_is_gone_after_its_verdict_is_no_dispute(project: Project) -> None:
+    """Nobody has said that it failed; its phase was completed before."""
+    launch(project)
+    launches.named(project, ME, CALL, RUN)
+    report(project, "running")
+    launches.judged(project, ME, CALL, "completed")
+    runs.still_there(project, ME, set())
+    assert results.disputed(project, ME) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,19 @@ import pytest
 
 from holdfast.project import Project
 from holdfast.state.ledger import Ledger
-from holdfast.survival import deliveries, generations, history, joined, losses, owners, seals, sessions, timeline
+from holdfast.survival import (
+    deliveries,
+    generations,
+    history,
+    joined,
+    launches,
+    losses,
+    owners,
+    seals,
+    sessions,
+    timeline,
+)
+from holdfast.survival.happenings import Happening
 from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow
@@ -20,7 +33,6 @@ from tests.signals import Agent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.survival.happenings import Happening
     from holdfast.testing import HoldfastProject
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
@@ -372,3 +384,52 @@ def test_a_title_that_is_no_text_costs_nothing(project: HoldfastProject) -> None
     losses.note(there, ME, odd, "")
     there.close()
     assert sum("Half �" in line for line in told(project)) == 4
+
+
+def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> None:
+    """Wherever it stands: in a phase's title, in an agent's words, in what a phase failed of."""
+    secret = "sk-ant-" + "a1b2c3d4" * 4
+    holdfast("start", "Alpha", "--phase", f"With {secret}", root=project.root, session=ME)
+    agent = Agent(project, "Look", session=ME)
+    agent.about_to(session_id=ME)
+    agent.returned(f"The key is {secret}", session_id=ME)
+    there = Project.open(project.root)
+    (found,) = formats.all_found(there).workflows
+    history.observe(there, replace(found, phases=(replace(found.phases[0], status="failed"),)), error=f"bad {secret}")
+    happened = timeline.happened(there)
+    there.close()
+
+    programs = [timeline.as_json(each) for each in happened]
+    people = told(project)
+    assert secret in str(happened)
+    for text in (json.dumps(programs), "\n".join(people)):
+        assert secret not in text
+        assert text.count("[redacted]") >= 3
+    assert {"words": "The key is [redacted]"}.items() <= next(
+        each["data"] for each in programs if each["what"] == "agent completed"
+    ).items()
+
+
+def test_what_happened_is_one_line(project: HoldfastProject) -> None:
+    """However long an error is, and whatever a phase is called in its file."""
+    odd = Happening(f"{DAY}T09:00", "phase", "phase failed", phase="one\n" + "y" * 500, detail="bad\n" + "x" * 2_000)
+    line = timeline.sentence(odd, {})
+    assert line.startswith("phase failed: one yyy")
+    assert "; bad xxx" in line
+    assert "\n" not in line
+    assert len(line) < 400
+
+
+def test_a_workflow_without_a_file_is_called_as_the_archive_has_it(project: HoldfastProject) -> None:
+    """Its agents know only its key; without the archive it goes by that."""
+    holdfast("start", "Alpha", "--phase", "One", root=project.root)
+    there = Project.open(project.root)
+    (found,) = formats.all_found(there).workflows
+    launches.launched(there, ME, "toolu_1", "builder", found.key, found.phases[0].id)
+    holdfast("done", "--all", root=project.root)
+    assert formats.all_found(there).workflows == ()
+
+    assert [each.title for each in timeline.happened(there, session=ME)] == ["Alpha"]
+    there.ledger.run("DELETE FROM archive")
+    assert [each.title for each in timeline.happened(there, session=ME)] == [found.id]
+    there.close()

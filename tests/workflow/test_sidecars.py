@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log
+from holdfast.state import document
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.guidance import write_sidecar
 from holdfast.workflow.model import Start, Workflow
@@ -45,6 +46,16 @@ def test_an_unchanged_sidecar_is_not_rewritten(project: Project, workflow: Workf
     assert first[0].stat().st_ino == before.st_ino
     write_sidecar(project.root, workflow, "two")
     assert first[0].read_text() == "two"
+
+
+def test_what_cannot_be_read_is_replaced(project: Project, workflow: Workflow) -> None:
+    """It is a file of ours: whatever it holds, here more than anybody reads, the guidance goes there."""
+    path = project.root / ".claude/holdfast/compaction-qa-loop.md"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.truncate(document.LIMIT + 1)
+    assert write_sidecar(project.root, workflow, "one") is not None
+    assert path.read_text() == "one"
 
 
 @pytest.mark.parametrize("place", [".claude", ".claude/holdfast", ".claude/holdfast/compaction-qa-loop.md"])

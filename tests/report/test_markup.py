@@ -1,0 +1,44 @@
+"""Whatever is said on a page is text: redacted and cleaned wherever it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.report.markup import html, said, tag
+from tests.played import SECRET
+from tests.storied import markup
+
+ODD = f"a\x1b[31m\u202e \udc80 {SECRET}"
+CLEAN = "a[31m � [redacted]"
+
+
+@pytest.mark.parametrize("place", ["the text", "text after an element", "more text", "an attribute"])
+def test_others_words_are_cleaned_wherever_they_stand(place: str) -> None:
+    """Secrets, control characters and half characters, of which no page could be written."""
+    element = {
+        "the text": tag("p", ODD),
+        "text after an element": tag("p", tag("b"), ODD),
+        "more text": tag("p", ["", ODD]),
+        "an attribute": tag("p", title=ODD),
+    }[place]
+    text = html(element)
+    assert CLEAN in text
+    assert SECRET not in text
+    assert text.encode()
+
+
+def test_parts_of_a_text_are_joined_in_their_order() -> None:
+    """Before, between and after elements."""
+    assert markup(tag("p", "one ", "two ", tag("b", "three"), " four", " five", tag("i"), "six")) == (
+        "<p>one two <b>three</b> four five<i></i>six</p>"
+    )
+
+
+def test_names_of_attributes_are_those_of_the_page() -> None:
+    """What has no value is left out."""
+    assert markup(tag("p", class_="one", aria_hidden="true", id="")) == '<p class="one" aria-hidden="true"></p>'
+
+
+def test_words_of_others_keep_their_own_direction() -> None:
+    """So that an Arabic title does not turn the line it stands in."""
+    assert markup(said("عنوان")) == "<bdi>عنوان</bdi>"

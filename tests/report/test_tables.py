@@ -1,0 +1,136 @@
+"""The tables say all that a reader could take for something else otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.report import tables
+from holdfast.spent import Cost
+from holdfast.workflow.model import Phase
+from tests.handmade import ME, OTHER
+from tests.storied import (
+    at,
+    compaction,
+    delivery,
+    happening,
+    markup,
+    run,
+    session,
+    story,
+    told,
+    words,
+)
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+
+def cells(table: Element) -> list[list[str]]:
+    """Return what each row of a table's body says."""
+    return [[words(cell) for cell in row] for body in table.iter("tbody") for row in body]
+
+
+def test_a_compaction_says_where_it_went_on_and_what_came_back() -> None:
+    """Also that the session had nothing, that guidance was cut, refused, or puts back a trail."""
+    given = (delivery(omitted=12), delivery(state="refused"), delivery(title="", state="absent"))
+    one = compaction(restored_in=OTHER, given=given)
+    two = compaction(workflows=(), trigger="none", announced_at=None, came_at=at("09:05"))
+    first, second = cells(tables.compactions(story(compactions=(one, two))))
+
+    assert first[:4] == ["1 Mar 2026 09:10:00", "11111111 → 22222222", "automatic", "Calculator 1/1 Build"]
+    assert first[4] == (
+        "Restored, and confirmed by the transcript"
+        " Calculator : 1,234 characters with SessionStart, 12 lines more in the sidecar; confirmed"
+        " Calculator : refused: it could belong to another live session"
+        " the trail : 1,234 characters with SessionStart; never arrived"
+    )
+    assert second == [
+        "1 Mar 2026 09:05:00",
+        "11111111",
+        "not announced",
+        "no workflow",
+        "There was nothing to restore",
+        "–",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("used", "outcome", "expected"),
+    [
+        (True, "completed", "finished, 10 min"),
+        (False, "completed", "finished, 10 min; its result was not used"),
+        (False, "failed", "failed, 10 min; its result was not used"),
+        (False, "running", "running, 10 min"),
+        (False, "left", "its session ended before it did, 10 min"),
+    ],
+)
+def test_an_agent_whose_result_was_not_used_is_told_so(used: bool, outcome: str, expected: str) -> None:
+    """Unless it has none yet, or will have none."""
+    ((*_, how, _),) = cells(tables.agents(story(sessions=(session(runs=(run(used=used, outcome=outcome),)),))))
+    assert how == expected
+
+
+def test_agents_are_listed_with_what_they_were_for_and_their_words_in_short() -> None:
+    """The latest first, of whichever session; an agent's words can be a book."""
+    early = run("09:00", "09:02", words="x" * 5_000, phase="one", workflow="key")
+    late = run("09:03", "09:04", words="", agent_type="", description="")
+    listed = cells(
+        tables.agents(story(sessions=(session(runs=(early, late)),), phases={("key", "one"): "Build the core"}))
+    )
+    assert [row[:5] for row in listed] == [
+        ["1 Mar 2026 09:03:00", "a1", "11111111", "–", "finished, 1 min"],
+        ["1 Mar 2026 09:00:00", "builder", "11111111", "Build the core", "finished, 2 min"],
+    ]
+    assert [row[5] for row in listed] == ["–", f"{'x' * 300}…"]
+
+
+def test_a_workflow_says_where_it_lies_and_how_each_phase_stands() -> None:
+    """In this checkout, in another, or in the archive alone."""
+    phases = (Phase("one", 1, "Build", "completed"), Phase("two", 2, "Test", "failed"))
+    here = told(workflow=replace(told().workflow, phases=phases))
+    drawn = tables.workflows(story(workflows=(here, told(worktree="/elsewhere", owner=""), told(archived=True))))
+    place = here.workflow.place
+
+    assert [row[3:] for row in cells(drawn)] == [
+        ["11111111", place],
+        ["–", f"{place} in /elsewhere"],
+        ["11111111", f"{place} (in the archive)"],
+    ]
+    assert '<li class="completed"><bdi>Build</bdi> completed</li><li class="failed">' in markup(drawn)
+
+
+def test_what_was_put_into_the_context_is_summed_by_session() -> None:
+    """With its share of the whole; what a subagent got is said."""
+    plain = Cost(ME, "SessionStart", "shipped/restore_workflow", agent=False, units=3_000, replies=2, last_at="")
+    costs = (plain, replace(plain, event="SubagentStart", agent=True, units=1_000, replies=1))
+    drawn = tables.costs(story(costs=(*costs, replace(plain, session=OTHER, units=1_000))))
+
+    assert cells(drawn) == [
+        ["11111111", "all", "", "", "4,000", "1,000"],
+        ["11111111", "SessionStart", "shipped/restore_workflow", "2", "3,000", "750"],
+        ["11111111", "SubagentStart (of a subagent)", "shipped/restore_workflow", "1", "1,000", "250"],
+        ["22222222", "all", "", "", "1,000", "250"],
+        ["22222222", "SessionStart", "shipped/restore_workflow", "2", "1,000", "250"],
+    ]
+    assert [each.get("style") for each in drawn.iter("i")] == ["width:80.0%", "width:20.0%"]
+
+
+def test_the_log_has_the_newest_first_and_says_what_was_in_another_checkout() -> None:
+    """As it is given; each row can be hidden by its kind."""
+    happened = (
+        happening(at=at("09:05"), kind="owner", what="set free", session="", title="Calculator"),
+        happening(worktree="/elsewhere"),
+        happening(worktree=""),
+    )
+    drawn = tables.happened(story(happened=happened))
+    assert cells(drawn) == [
+        ["1 Mar 2026 09:05:00", "–", 'set free: "Calculator"'],
+        ["1 Mar 2026 09:00:00", "11111111", "session began (in /elsewhere)"],
+        ["1 Mar 2026 09:00:00", "11111111", "session began"],
+    ]
+    assert [row.get("class") for row in drawn.iter("tr")][1:] == ["kind-owner", "kind-session", "kind-session"]
+    assert [each.get("id") for each in drawn.iter("input")] == ["show-session", "show-owner"]
+    assert list(tables.happened(story(happened=happened[1:])).iter("input")) == []  # one kind alone is not hidden

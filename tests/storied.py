@@ -1,0 +1,108 @@
+"""Stories made by hand, of one day and one project: for what a report shows of what is rare."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import tostring
+
+from holdfast.report.story import Attempt, Run, Session, Story, Told
+from holdfast.survival.aftermath import Compaction
+from holdfast.survival.deliveries import Delivery
+from holdfast.survival.fates import Agent
+from holdfast.survival.happenings import Happening
+from holdfast.survival.seals import Sealed
+from holdfast.workflow.model import Phase
+from tests.handmade import ME, workflow
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+ROOT = Path("/project")
+NOW = "2026-03-01T09:20:00.000000Z"
+
+
+def at(time: str) -> str:
+    """Return a time of the day as a stamp."""
+    return f"2026-03-01T{time}:00.000000Z"
+
+
+def story(**changes: Any) -> Story:
+    """Return a story in which nothing happened, but for what is given; it is twenty past nine."""
+    nothing: dict[str, Any] = dict.fromkeys(("sessions", "compactions", "apart", "workflows", "attempts"), ())
+    nothing |= {"costs": (), "happened": (), "root": ROOT, "made_at": NOW, "since": "", "session": "", "unseen": 0}
+    return Story(**nothing | {"more": False, "phases": {}} | changes)
+
+
+def session(**changes: Any) -> Session:
+    """Return a session that began at nine and had its last event at ten past nine."""
+    return replace(Session(ME, str(ROOT), at("09:00"), at("09:10"), "ended", ()), **changes)
+
+
+def run(began: str = "09:00", ended: str = "09:10", **changes: Any) -> Run:
+    """Return the run of an agent that completed; what is given is its own or its agent's."""
+    agent = Agent(
+        session=ME,
+        tool_use_id="toolu_1",
+        agent_id="a1",
+        agent_type="builder",
+        workflow=None,
+        phase=None,
+        description="Build it",
+        fate="consumed",
+        words="Done.",
+        digest="",
+        output="",
+        transcript="",
+        since=at(began),
+        ended_at=at(ended),
+        failed=False,
+    )
+    own = {name: value for name, value in changes.items() if name in Run.__slots__}
+    of_agent = {name: value for name, value in changes.items() if name not in own}
+    return replace(Run(replace(agent, **of_agent), at(began), at(ended), "completed", True), **own)
+
+
+def told(**changes: Any) -> Told:
+    """Return a workflow of one phase, kept in the project."""
+    phases = (Phase("one", 1, "Build", "active"),)
+    return replace(Told(workflow(ROOT, "Calculator", phases=phases), str(ROOT), ME, archived=False), **changes)
+
+
+def attempt(**changes: Any) -> Attempt:
+    """Return an attempt of that phase, that completed."""
+    key = told().workflow.key
+    return replace(Attempt(key, str(ROOT), "one", 1, at("09:00"), at("09:10"), "completed", ""), **changes)
+
+
+def compaction(**changes: Any) -> Compaction:
+    """Return a compaction of a session that had a workflow, after which nothing was given."""
+    had = (Sealed("key", "Calculator", "1/1 Build", ""),)
+    plain = Compaction(ME, "auto", at("09:09"), at("09:10"), ME, had, missed=False, given=(), losses=())
+    return replace(plain, **changes)
+
+
+def delivery(**changes: Any) -> Delivery:
+    """Return guidance that was confirmed."""
+    given = Delivery(
+        *("id", ME, "SessionStart", "key", "Calculator", "mark", 1_234, 0, 1, "confirmed", at("09:10"), at("09:11"))
+    )
+    return replace(given, **changes)
+
+
+def happening(**changes: Any) -> Happening:
+    """Return that a session began."""
+    return replace(Happening(at("09:00"), "session", "session began", ME, worktree=str(ROOT)), **changes)
+
+
+def markup(element: Element) -> str:
+    """Return an element as it stands in a page."""
+    return tostring(element, encoding="unicode", method="html")
+
+
+def words(element: Element) -> str:
+    """Return what an element says, every part apart from the next."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", markup(element))).split())
