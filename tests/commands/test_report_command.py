@@ -43,6 +43,10 @@ def test_it_is_written_into_our_folder_and_said_where(project: HoldfastProject) 
     assert "Calculator" in page.read_text("utf-8")
     assert page.stat().st_mode & 0o777 == 0o600
     assert (page.parent / ".gitignore").read_text("utf-8") == "*\n"
+    page.chmod(0o644)
+    page.write_text("older", "utf-8")
+    holdfast("report", root=project.root)
+    assert page.stat().st_mode & 0o777 == 0o600
 
 
 def test_it_goes_where_one_says(project: HoldfastProject, tmp_path: Path) -> None:
@@ -123,6 +127,7 @@ def test_without_a_ledger_it_tells_of_the_files(project: HoldfastProject) -> Non
     said = holdfast("report", root=project.root)
     assert said.code == 0, said.err
     assert said.err.startswith("warning: ")
+    assert holdfast("report", "-o", "-", root=project.root).err == said.err
     assert "Calculator" in (project.root / PLACE).read_text("utf-8")
 
 

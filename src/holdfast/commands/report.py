@@ -57,12 +57,12 @@ def command(
     session = sessions.meant(project, session_id) if session_id else ""
     told = story.gather(project, since=since, session=session, limit=limit)
     text = page.render(told)
+    if project.ledger.problem:
+        click.echo(f"warning: {project.ledger.problem}", err=True)
     if output == Path("-"):
         click.echo(text, nl=False)
         return
     place = _write(project, output, text.encode())
-    if project.ledger.problem:
-        click.echo(f"warning: {project.ledger.problem}", err=True)
     click.echo(f"Wrote {place}.")
     if opens and click.launch(str(place)) != 0:
         click.echo("No browser could be started; open the file in one.", err=True)

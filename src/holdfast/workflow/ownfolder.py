@@ -37,3 +37,4 @@ def _write(path: Path, data: bytes) -> None:
     except StateError:
         pass
     atomic.write(path, data, mode=0o600)
+    path.chmod(0o600)  # one that was there before keeps its mode otherwise
