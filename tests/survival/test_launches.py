@@ -41,6 +41,15 @@ def test_the_prompt_is_kept_in_bounds(project: Project) -> None:
     assert (found.description, found.prompt) == ("odd ?", "x" * 4_000)
 
 
+def test_a_secret_is_masked_where_the_prompt_is_cut(project: Project) -> None:
+    """Half of it would look like none."""
+    launch(project, prompt=f"{'x' * 3_990} ghp_{'a1B2c3D4e5' * 4}")
+
+    found = launches.find(project, ME, CALL)
+    assert found is not None
+    assert "ghp_" not in found.prompt
+
+
 def test_of_many_judges_at_once_one_judges(project: Project) -> None:
     """Three agents of one batch may bring three processes to the same launch."""
     launch(project)

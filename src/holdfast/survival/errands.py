@@ -32,7 +32,7 @@ def of(project: Project, session: str, agent_id: str, transcript: str = "") -> L
     if len(found) == 1 and (found[0].agent_id or len(_rivals(project, session, agent_id)) == 1):
         return found[0]
     said = _first_prompt(transcript, agent_id) if found else ""
-    same = [each for each in found if said and each.prompt == launches.kept(project, said[: launches.PROMPT])]
+    same = [each for each in found if said and each.prompt == launches.beginning(project, said)]
     return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
 
 

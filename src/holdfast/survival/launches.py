@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 PROMPT = 4_000  # characters of a launch's prompt that are kept
+_WINDOW = 5_000  # characters more that are looked at; the longest secret that is known has some 4,200
 TABLE = """
 CREATE TABLE IF NOT EXISTS launches (
     project TEXT NOT NULL, session TEXT NOT NULL, tool_use_id TEXT NOT NULL, agent_id TEXT,
@@ -76,14 +77,7 @@ def launched(
         " launched_at, description, prompt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, session, tool_use_id) DO NOTHING",
         *(project.key, session, tool_use_id, project.worktree, project.host, project.client),
-        *(
-            agent_type,
-            workflow,
-            phase,
-            clock.stamp(),
-            kept(project, description[:PROMPT]),
-            kept(project, prompt[:PROMPT]),
-        ),
+        *(agent_type, workflow, phase, clock.stamp(), beginning(project, description), beginning(project, prompt)),
     )
 
 
@@ -175,6 +169,11 @@ def abandon_open(project: Project, session: str) -> None:
 def of_row(row: Mapping[str, Any]) -> Launch:
     """Return the launch in a row that has the `COLUMNS`."""
     return Launch(**{name: row[name] for name in _FIELDS})
+
+
+def beginning(project: Project, said: str) -> str:
+    """Return the beginning of what `kept` keeps; it is masked before it is cut, for half a secret looks like none."""
+    return kept(project, said[: PROMPT + _WINDOW])[:PROMPT]
 
 
 def kept(project: Project, said: str) -> str:

@@ -66,11 +66,11 @@ def sentence(happening: Happening, phases: Mapping[tuple[str, str], str]) -> str
         happening: what happened.
         phases: the titles of phases by their workflow's key and their id (`phase_titles`).
     """
-    about = quoted(happening.title) if happening.title else ""
+    about = quoted(redact(happening.title)) if happening.title else ""
     if happening.phase:
         title = phases.get((happening.workflow, happening.phase), "")
         about += f" {one_line(happening.phase, 40)}" + (f" {quoted(title)}" if title else "")
-    detail = one_line(happening.detail, 300)
+    detail = one_line(redact(happening.detail), 300)  # before it is cut, for half a secret looks like none
     return redact(": ".join(filter(None, (happening.what, "; ".join(filter(None, (about.strip(), detail)))))))
 
 
