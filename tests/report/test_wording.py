@@ -64,3 +64,8 @@ def test_one_is_not_many() -> None:
     assert [wording.count(each, "older session") for each in (0, 1, 2_000)] == [
         *("0 older sessions", "1 older session", "2,000 older sessions")
     ]
+
+
+def test_a_secret_is_masked_before_its_words_are_cut() -> None:
+    """Half of it would look like none."""
+    assert "ghp_" not in wording.brief(f"{'x' * 50} ghp_{'a1B2c3D4e5' * 4}", 60)

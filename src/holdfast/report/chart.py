@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.report import axis, wording
 from holdfast.report.markup import said, tag
-from holdfast.workflow.wording import one_line
+from holdfast.report.wording import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,7 +73,7 @@ def _moments(story: Story) -> Iterator[float]:
 
 
 def _within(story: Story, *stamps: str | None) -> Iterator[float]:
-    """Yield those moments, none of them before what is asked for; what never ended ends now."""
+    """Yield those moments, none of them before what is asked for."""
     yield from (wording.seconds(max(each, story.since)) for each in stamps if each)
 
 
@@ -95,17 +95,16 @@ def _break(each: axis.Break) -> Element:
 
 
 def _session(line: Axis, story: Story, session: Session) -> Element:
-    begin = max(session.first_at, story.since)
     end = story.made_at if session.standing == "live" else session.last_at
     title = f"Session {session.id}: {wording.moment(session.first_at)} to {wording.moment(end)}, {session.standing}"
-    bar = _bar(line, begin, end, f"session {session.standing}", title)
+    bar = _bar(line, session.first_at, end, f"session {session.standing}", title)
     marks = [
         mark(each, number, line)
         for number, each in enumerate(story.compactions, 1)
         if (each.restored_in or each.session) == session.id
     ]
     marks += [_apart(line, each) for each in story.apart if each.session == session.id]
-    where = "" if session.worktree == str(story.root) else f", in {one_line(session.worktree)}"
+    where = "" if session.worktree == str(story.root) else f", in {brief(session.worktree)}"
     name = tag("p", tag("b", f"Session {wording.session(session.id)}"), f" {session.standing}{where}", class_="name")
     agents = [tag("div", [_run(line, each) for each in row], class_="track thin") for row in _rows(line, session.runs)]
     return tag("div", name, tag("div", bar, marks, class_="track"), agents, class_="lane")
@@ -120,8 +119,8 @@ def _apart(line: Axis, delivery: Delivery) -> Element:
 
 
 def _run(line: Axis, run: Run) -> Element:
-    name = one_line(run.agent.agent_type or run.agent.agent_id, 40)
-    length = wording.span(_length(run.began_at, run.ended_at))
+    name = brief(run.agent.agent_type or run.agent.agent_id, 40)
+    length = wording.span(wording.between(run.began_at, run.ended_at))
     title = f"Agent {name}, {wording.moment(run.began_at)}: {run.outcome}, {length}"
     return _bar(line, run.began_at, run.ended_at, run.outcome, title, name)
 
@@ -148,29 +147,25 @@ def _workflow(line: Axis, story: Story, told: Told) -> Element | None:
     numbers = {phase.id: phase.number for phase in workflow.phases}
     bars = [_attempt(line, story, each, numbers.get(each.phase)) for each in ran]
     about = f" {workflow.status}, {workflow.format}"
-    name = tag("p", "Workflow ", tag("b", said(one_line(workflow.title, 60))), about, class_="name")
+    name = tag("p", "Workflow ", tag("b", said(brief(workflow.title, 60))), about, class_="name")
     return tag("div", name, tag("div", bars, class_="track"), class_="lane")
 
 
 def _attempt(line: Axis, story: Story, attempt: Attempt, number: int | None) -> Element:
     end = attempt.ended_at or story.made_at
-    phase = one_line(story.phases.get((attempt.workflow, attempt.phase), "") or attempt.phase, 80)
+    phase = brief(story.phases.get((attempt.workflow, attempt.phase), "") or attempt.phase, 80)
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
-    length = wording.span(_length(attempt.began_at, end))
+    length = wording.span(wording.between(attempt.began_at, end))
     outcome = _OUTCOMES.get(attempt.outcome, attempt.outcome)
     title = f"Phase {phase}{again}, {wording.moment(attempt.began_at)}: {outcome}, {length}"
     label = f"{number} {phase}" if number else phase
-    return _bar(line, max(attempt.began_at, story.since), end, outcome, title, label)
+    return _bar(line, attempt.began_at, end, outcome, title, label)
 
 
 def _bar(line: Axis, begin: str, end: str, name: str, title: str, label: str = "") -> Element:
     left, right = (line.place(wording.seconds(each)) for each in (begin, end))
     place = f"left:{_percent(left)};width:{_percent(max(right - left, 0.0))}"
     return tag("span", label, class_=f"bar {name}", style=place, title=title)
-
-
-def _length(begin: str, end: str) -> float:
-    return max(wording.seconds(end) - wording.seconds(begin), 0.0)
 
 
 def _percent(part: float) -> str:

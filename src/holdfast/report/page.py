@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast import spent
 from holdfast.report import chart, markup, tables, wording
 from holdfast.report.markup import said, tag
+from holdfast.report.wording import brief
 from holdfast.version import version
-from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -30,7 +30,7 @@ SECTIONS = (
 
 def render(story: Story) -> str:
     """Return the page that tells a story."""
-    name = one_line(story.root.name or str(story.root), 80)
+    name = brief(story.root.name or str(story.root), 80)
     bodies = {
         "timeline": chart.draw(story),
         "compactions": tables.compactions(story),

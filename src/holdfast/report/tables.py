@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast import spent
 from holdfast.report import chart, wording
 from holdfast.report.markup import said, tag
+from holdfast.report.wording import brief
 from holdfast.survival import losses, timeline
-from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,14 +59,14 @@ def compactions(story: Story) -> Element:
 
 
 def _compaction(each: Compaction, number: int) -> Element:
-    had = [tag("div", said(one_line(sealed.title, 60)), f" {one_line(sealed.phase, 60)}") for sealed in each.workflows]
+    had = [tag("div", said(brief(sealed.title, 60)), f" {brief(sealed.phase, 60)}") for sealed in each.workflows]
     given = [tag("div", _given(delivery)) for delivery in each.given]
     kept = [part for loss in each.losses for part in _loss(loss)]
     moved = "" if each.restored_in in ("", each.session) else f" → {wording.session(each.restored_in)}"
     cells: tuple[Content, ...] = (
         [chart.mark(each, number), f" {wording.moment(each.at)}"],
         f"{wording.session(each.session)}{moved}",
-        wording.TRIGGERS.get(each.trigger, one_line(each.trigger, 20)),
+        wording.TRIGGERS.get(each.trigger, brief(each.trigger, 20)),
         had or "no workflow",
         [tag("b", wording.ENDINGS[each.ending].capitalize()), *given],
         kept or "–",
@@ -76,10 +76,10 @@ def _compaction(each: Compaction, number: int) -> Element:
 
 def _loss(loss: Loss) -> Iterator[Element]:
     """Yield how much of a workflow a summary had, and, to be opened, what it had not."""
-    yield tag("div", f"{loss.kept} of {loss.total} facts of ", said(one_line(loss.title, 40)), " word for word")
+    yield tag("div", f"{loss.kept} of {loss.total} facts of ", said(brief(loss.title, 40)), " word for word")
     if loss.lost:
         items = [
-            tag("li", f"{kind}: ", said("; ".join(map(one_line, listed))), losses.more(loss.counts[kind], listed))
+            tag("li", f"{kind}: ", said("; ".join(map(brief, listed))), losses.more(loss.counts[kind], listed))
             for kind, listed in loss.lost.items()
         ]
         yield tag("details", tag("summary", "What it had lost"), tag("ul", items))
@@ -87,10 +87,10 @@ def _loss(loss: Loss) -> Iterator[Element]:
 
 def _given(delivery: Delivery) -> list[Element | str]:
     if delivery.state == "refused":
-        return [said(one_line(delivery.title, 60)), f": {_STATES['refused']}"]
+        return [said(brief(delivery.title, 60)), f": {_STATES['refused']}"]
     more = f", {delivery.omitted} lines more in the sidecar" if delivery.omitted else ""
     size = f"{delivery.units:,} characters with {delivery.event}{more}"
-    return [said(one_line(delivery.title, 60) or "the trail"), f": {size}; {_STATES[delivery.state]}"]
+    return [said(brief(delivery.title, 60) or "the trail"), f": {size}; {_STATES[delivery.state]}"]
 
 
 def workflows(story: Story) -> Element:
@@ -101,13 +101,11 @@ def workflows(story: Story) -> Element:
 
 def _workflow(story: Story, told: Told) -> Element:
     workflow = told.workflow
-    phases = [
-        tag("li", said(one_line(each.title, 80)), f" {each.status}", class_=each.status) for each in workflow.phases
-    ]
-    where = "" if told.worktree == str(story.root) else f" in {one_line(told.worktree)}"
-    place = f"{one_line(workflow.place)}{where}" + (" (in the archive)" if told.archived else "")
+    phases = [tag("li", said(brief(each.title, 80)), f" {each.status}", class_=each.status) for each in workflow.phases]
+    where = "" if told.worktree == str(story.root) else f" in {brief(told.worktree)}"
+    place = f"{brief(workflow.place)}{where}" + (" (in the archive)" if told.archived else "")
     cells: tuple[Content, ...] = (
-        [tag("b", said(one_line(workflow.title, 80))), f" {workflow.format}"],
+        [tag("b", said(brief(workflow.title, 80))), f" {workflow.format}"],
         f"{workflow.status}, phase {workflow.position}, {workflow.percent} %",
         tag("ol", phases, class_="phases") if phases else "–",
         wording.session(told.owner),
@@ -126,15 +124,15 @@ def agents(story: Story) -> Element:
 def _run(story: Story, run: Run) -> Element:
     agent = run.agent
     phase = story.phases.get((agent.workflow or "", agent.phase or ""), "") or agent.phase or agent.description
-    length = wording.span(wording.seconds(run.ended_at) - wording.seconds(run.began_at))
+    length = wording.span(wording.between(run.began_at, run.ended_at))
     unused = "" if run.used or run.outcome in ("running", "left") else "; its result was not used"
     cells: tuple[Content, ...] = (
         wording.moment(run.began_at),
-        said(one_line(agent.agent_type or agent.agent_id, 40)),
+        said(brief(agent.agent_type or agent.agent_id, 40)),
         wording.session(agent.session),
-        said(one_line(phase, 80)) if phase else "–",
+        said(brief(phase, 80)) if phase else "–",
         f"{_OUTCOMES[run.outcome]}, {length}{unused}",
-        said(one_line(agent.words, 300)) if agent.words else "–",
+        said(brief(agent.words, 300)) if agent.words else "–",
     )
     return _row(cells)
 
@@ -186,7 +184,7 @@ def happened(story: Story) -> Element:
 
 
 def _happened(story: Story, each: Happening) -> Element:
-    where = "" if each.worktree in ("", str(story.root)) else f" (in {one_line(each.worktree)})"
+    where = "" if each.worktree in ("", str(story.root)) else f" (in {brief(each.worktree)})"
     text = f"{timeline.sentence(each, story.phases)}{where}"
     return _row((wording.moment(each.at), wording.session(each.session), said(text)), class_=f"kind-{each.kind}")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from holdfast import clock
+from holdfast.state.redact import redact
+from holdfast.workflow.wording import LONGEST, one_line
 
 _STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
 ENDINGS = {
@@ -50,11 +52,21 @@ def span(length: float) -> str:
     return f"{int(length)} s"
 
 
+def between(begin: str, end: str) -> float:
+    """Return how many seconds lie between two stamps; 0 where the second is the earlier."""
+    return max(seconds(end) - seconds(begin), 0.0)
+
+
+def brief(text: str, limit: int = LONGEST) -> str:
+    """Return words of others on one line, cut to `limit`; masked before, for half a secret looks like none."""
+    return one_line(redact(text), limit)
+
+
 def session(name: str) -> str:
     """Return a session's id short, as everywhere."""
     return name[:8] or "–"
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def count(number: int, one: str) -> str:
     """Return `1 session`, `2 sessions`."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+    return f"{number:,} {one}{'s' * (number != 1)}"
