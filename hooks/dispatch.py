@@ -2,9 +2,9 @@
 """The single entrypoint Claude Code runs for every registered event: `dispatch.py [EVENT]`.
 
 It parses on any Python 3, imports nothing but `sys` until it must, and never touches stdin itself: whoever
-answers the event reads it. So a warm server can be asked first, by its own rules, and only when it is certain
-that no one else will answer does `cold` load Holdfast into this process. It exits 0 whatever happens; the only
-other code is 2, on the two events that know no JSON decision (TeammateIdle, TaskCompleted).
+answers the event reads it. So the warm server is asked first (`warm`), and only when it is certain that no one else
+will answer does `cold` load Holdfast into this process, and have a server started for the events to come. It exits 0
+whatever happens; the only other code is 2, on the two events that know no JSON decision (TeammateIdle, TaskCompleted).
 
 `holdfast install` writes a copy of this file, with the right interpreter in its first line and `ROOT` filled in,
 to the place the registered command names.
@@ -17,14 +17,35 @@ ROOT = ""
 
 def main():
     # type: () -> int
-    """Answer the event named on the command line, or in the payload."""
+    """Answer the event named on the command line, or in the payload; or be the server that is asked here."""
     argument = sys.argv[1] if len(sys.argv) > 1 else None
-    return cold(argument)
+    if argument == "--serve":
+        return cold(argument, "holdfast.server")
+    code = warm(argument)
+    return cold(argument, "holdfast.engine") if code is None else code
 
 
-def cold(argument):
-    # type: (str | None) -> int
-    """Load Holdfast into this process and let its engine answer; an import failure is a log entry and exit 0."""
+def warm(argument):
+    # type: (str | None) -> int | None
+    """Let the warm server answer; None where it does not, and stdin is unread then."""
+    try:
+        # Compiling its text would take longer than all it does, and so would importing the package to get at it.
+        root = ROOT or __file__.rpartition("/hooks/")[0] + "/src"
+        relay = sys.modules["_frozen_importlib_external"].SourceFileLoader("relay", root + "/holdfast/relay.py")
+        names = {"__name__": "relay"}  # type: dict[str, object]
+        exec(relay.get_code("relay"), names)
+    except Exception:
+        return None
+    try:
+        return names["ask"](__file__, argument)  # type: ignore
+    except names["Died"] as error:  # type: ignore
+        note("%s is lost: the warm server did not answer it: %s" % (argument or "an event", error))
+        return 0
+
+
+def cold(argument, name):
+    # type: (str | None, str) -> int
+    """Load Holdfast into this process and let a module's `main` answer; an import failure is a log entry and exit 0."""
     try:
         if sys.flags.no_site:
             import site
@@ -33,14 +54,14 @@ def cold(argument):
         root = ROOT or beside(__file__)
         if root not in sys.path:  # site-packages must not come before the standard library
             sys.path.insert(0, root)
-        from holdfast.engine import main as answer
+        answer = __import__(name, fromlist=["main"]).main
     except BaseException as error:
         note(
             "%s could not be dispatched: Holdfast does not load with %s: %s: %s"
             % (argument or "an event", sys.executable, type(error).__name__, error)
         )
         return 0
-    return answer(argument)
+    return int(answer(argument, __file__))
 
 
 def beside(path):
@@ -75,6 +96,9 @@ def note(message):
 
 if __name__ == "__main__":
     code = main()
-    import os
+    try:
+        from posix import _exit  # os takes a millisecond to load
+    except ImportError:
+        from os import _exit
 
-    os._exit(code)  # everything is written; taking the interpreter down would only cost time
+    _exit(code)  # everything is written; taking the interpreter down would only cost time

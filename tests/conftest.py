@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import settings
 from holdfast import log
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 settings.register_profile("holdfast", deadline=None)  # how long an example takes says nothing on a busy machine
 settings.load_profile("holdfast")
@@ -45,9 +47,17 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, str(folder / place))
     (folder / "run").mkdir(mode=0o700)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("HOLDFAST_SERVER", "off")  # a test that wants one says so: it would outlive the test
     monkeypatch.setattr(log, "_lowest", "info")
     monkeypatch.setattr(log, "_root", "")
     return folder
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for a socket to lie in it."""
+    with tempfile.TemporaryDirectory(prefix="hf-") as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ def fake_package(folder: Path) -> None:
     """Write a package whose engine only says where it lies and what it was asked."""
     (folder / "holdfast").mkdir(parents=True)
     (folder / "holdfast" / "__init__.py").touch()
-    text = "def main(argument):\n    print(__file__, argument, flush=True)\n    return 0\n"
+    text = "def main(argument, entry):\n    print(__file__, argument, flush=True)\n    return 0\n"
     (folder / "holdfast" / "engine.py").write_text(text)
 
 
@@ -313,18 +313,21 @@ def test_it_has_no_f_strings_and_no_annotations() -> None:
     assert not [one.name for one in functions if one.returns or any(argument.annotation for argument in one.args.args)]
 
 
-def test_nothing_but_sys_is_imported_before_it_goes_cold() -> None:
-    """Up to `cold` the entrypoint adds no module to a bare interpreter's, so that the warm way stays fast."""
+@pytest.mark.parametrize(("server", "loaded"), [("off", ""), ("", "_socket")])
+def test_nothing_but_a_socket_is_loaded_before_it_goes_cold(short_folder: Path, server: str, loaded: str) -> None:
+    """Up to `cold` the entrypoint adds no more to a bare interpreter's modules, so that the warm way stays fast."""
+    place = processes.make(short_folder)
+    (place.home / ".local" / "state" / "holdfast" / "server").mkdir(parents=True, mode=0o700)
     script = (
         "import sys; before = set(sys.modules); "
         "code = compile(open(sys.argv[1]).read(), 'dispatch', 'exec'); names = {'__name__': 'seen'}; "
-        "before |= set(sys.modules); exec(code, names); names['cold'] = lambda argument: 0; "
+        "before |= set(sys.modules); exec(code, names); "
+        "names['cold'] = lambda argument, name: 0; names['__file__'] = sys.argv[1]; "
         "sys.argv = ['dispatch', 'Stop']; assert names['main']() == 0; print(*(set(sys.modules) - before))"
     )
-    done = subprocess.run(
-        [sys.executable, "-IS", "-c", script, str(ENTRYPOINT)], capture_output=True, timeout=60, check=True
-    )
-    assert done.stdout == b"\n"
+    command = [sys.executable, "-IS", "-c", script, str(ENTRYPOINT)]
+    done = processes.run(command, b"", place.environ(HOLDFAST_SERVER=server), place.root)
+    assert (done.stdout, done.stderr) == (f"{loaded}\n", "")
 
 
 def test_the_first_imports_are_sys_alone() -> None:

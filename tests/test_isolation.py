@@ -66,6 +66,7 @@ def run(*plan: Call, **options: Any) -> list[Answer]:
     ward = isolated(**options)
     answers = ward.run(plan)
     ward.deliver(())
+    ward.close()
     return answers
 
 
@@ -240,6 +241,7 @@ def test_what_handlers_and_their_processes_write_is_caught() -> None:
 
     answers = ward.run([handler(f"h{index}", body) for index, body in enumerate(bodies)])
     ward.deliver(())
+    ward.close()
 
     assert not any(answer.fault for answer in answers)
     said = [bytes(ward.printed[answer.label]).split() for answer in answers]
@@ -251,6 +253,7 @@ def test_a_flood_of_prints_blocks_nobody() -> None:
     ward = isolated()
     answers = ward.run([handler("flood", "os.write(1, b'x' * 5_000_000)\nreturn advise('done')"), GOOD[1]])
     ward.deliver(())
+    ward.close()
 
     assert [answer.outcomes[0].text for answer in answers] == ["done", "last"]
     assert [len(text) for text in ward.printed.values()] == [CAPTURE_LIMIT, 0]
@@ -304,6 +307,7 @@ def test_on_delivered_waits_for_the_reply_and_runs_only_for_what_was_delivered(t
     assert noted(tmp_path) == []
 
     ward.deliver([answers[0].outcomes[0], answers[2].outcomes[0]])
+    ward.close()
 
     assert noted(tmp_path) == ["a", "c"]
     assert (tmp_path / "a").read_text().strip() != str(os.getpid())
@@ -315,6 +319,7 @@ def test_a_delivery_is_noted_whatever_later_handlers_do(tmp_path: Path, body: st
     ward = isolated()
     answers = ward.run([handler("a", DELIVERED.format("a", tmp_path)), handler("b", body, timeout=0.1), GOOD[1]])
     ward.deliver(answers[0].outcomes)
+    ward.close()
 
     assert [bool(answer.outcomes) for answer in answers] == [True, False, True]
     assert noted(tmp_path) == ["a"]
@@ -328,6 +333,7 @@ def test_a_delivery_is_noted_even_past_the_deadline(tmp_path: Path) -> None:
         [handler("a", f"return advise('a', on_delivered={note})"), handler("b", "sum(range(10**11))", timeout=60)]
     )
     ward.deliver(answers[0].outcomes)
+    ward.close()
 
     assert noted(tmp_path) == ["a"]
 
@@ -339,6 +345,7 @@ def test_a_second_judgement_delivers_nothing(tmp_path: Path) -> None:
     answers = ward.run(plan)
     assert ward.judge(plan) == answers
     ward.deliver(answers[0].outcomes)
+    ward.close()
 
     assert len((tmp_path / "a").read_text().splitlines()) == 1
 
@@ -351,6 +358,7 @@ def test_a_failing_on_delivered_is_logged_and_costs_only_itself(tmp_path: Path) 
     )
     answers = ward.run([handler("a", body)])
     ward.deliver(answers[0].outcomes)
+    ward.close()
 
     assert "on_delivered failed: raised ZeroDivisionError" in log.tail(1)[0]
     assert noted(tmp_path) == ["b"]
@@ -362,6 +370,7 @@ def test_a_hanging_on_delivered_is_ended(monkeypatch: pytest.MonkeyPatch) -> Non
     answers = ward.run([handler("a", "return advise('a', on_delivered=lambda: time.sleep(600))")])
     began = time.monotonic()
     ward.deliver(answers[0].outcomes)
+    ward.close()
 
     assert time.monotonic() - began < 10
 

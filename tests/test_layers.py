@@ -23,15 +23,15 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 ROOMS: dict[str, tuple[str, ...]] = {
     "ground": (
         *("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
-        *("access", "capture", "spent"),
+        *("access", "capture", "spent", "caller", "relay", "servers"),
     ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
         *("scan", "strictness", "trust", "faults", "loader", "calls", "child", "isolation", "intake", "replying"),
-        *("pairing", "costs"),
+        *("pairing", "costs", "place", "spare"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
-    "engine": ("engine", "server"),
+    "engine": ("engine", "server", "serving", "standby", "stamps", "warming"),
     "installing": (
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),
@@ -57,7 +57,7 @@ ONLY_IN = {
     "click": ("cli", "commands.*"),
     "rich": ("cli", "commands.*"),
     "pluggy": ("markers", "hookspecs", "calls"),
-    "pydantic": ("config", "events.*", "workflow.templates"),
+    "pydantic": ("config", "warming", "events.*", "workflow.templates"),
     "pytest": ("testing",),
 }
 

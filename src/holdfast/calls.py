@@ -69,8 +69,9 @@ class Caller:
         Yields:
             One answer per call, in the order in which they ran; files that do not load come first.
         """
-        manager = PluginManager(PROJECT_NAME)
-        manager.add_hookspecs(hookspecs)
+        if not plan:
+            return
+        manager = _manager(plan[0])
         modules: dict[str, Call] = {}
         for call in _registration(plan):
             fault = self._register(manager, call, modules)
@@ -85,8 +86,7 @@ class Caller:
     def loads(self, plan: Sequence[Call]) -> Iterator[Answer]:
         """Load and register the planned functions without calling any; never raises."""
         for call in plan:
-            manager = PluginManager(PROJECT_NAME)
-            manager.add_hookspecs(hookspecs)
+            manager = _manager(call)
             yield Answer(call.label, fault=self._register(manager, call, {}))
 
     def _register(self, manager: PluginManager, call: Call, modules: dict[str, Call]) -> str:
@@ -132,6 +132,13 @@ def _registration(plan: Sequence[Call]) -> list[Call]:
     """Order a plan so that pluggy calls it as planned: the last registered first, but of `trylast` ones the first."""
     last = [call for call in plan if call.route.trylast]
     return [*last, *(call for call in reversed(plan) if not call.route.trylast)]
+
+
+def _manager(call: Call) -> PluginManager:
+    """Return a manager that knows the one hook which is called: reading the specifications of all takes its time."""
+    manager = PluginManager(PROJECT_NAME)
+    manager.add_hookspecs(_only(call.route.function, hookspecs))
+    return manager
 
 
 def _only(function: str, module: ModuleType) -> ModuleType:

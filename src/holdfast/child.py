@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from json import dumps, loads  # by name: a handler that changes the json module changes it for itself
 from typing import TYPE_CHECKING, Any
@@ -27,12 +28,14 @@ class Child:
         messages: read end of what it reports, one JSON object a line.
         captured: read end of what is printed in it and by what it starts.
         verdict: write end of what it waits to hear.
+        waits: whether it said that it waits for the verdict; one that does not ends by itself.
     """
 
     pid: int
     messages: int
     captured: int
     verdict: int
+    waits: bool = False
     _buffer: bytearray = field(default_factory=bytearray)
     _silent: bool = False  # it closed its pipe: it is dead, or about to be
 
@@ -115,10 +118,14 @@ class Child:
             return "closed descriptors that are not its own, and its process was ended"
         return "took longer than it may, did not obey its interrupt, and its process was ended"
 
-    def release(self, wanted: Sequence[dict[str, Any]], deadline: float) -> None:
-        """Tell the child what was delivered and wait for it, at most until the deadline."""
+    def tell(self, wanted: Sequence[dict[str, Any]]) -> None:
+        """Tell the child what was delivered; one that has gone had nothing to be told."""
+        with suppress(OSError):
+            write(self.verdict, wanted)
+
+    def bury(self, deadline: float) -> None:
+        """Wait for the child's own end, at most until the deadline, then end it; and close our ends of the pipes."""
         if self.pid:
-            self._tell(wanted)
             self._wait(deadline)
             self.kill()
         self.close()
@@ -135,15 +142,10 @@ class Child:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.pid = 0
-            if pid or time.monotonic() >= until:
+            left = until - time.monotonic()
+            if pid or left <= 0:
                 return pid, status
-            time.sleep(0.001)
-
-    def _tell(self, wanted: Sequence[dict[str, Any]]) -> None:
-        try:
-            write(self.verdict, wanted)
-        except OSError:
-            return  # it has gone already: it had nothing to be told
+            _sleep(self.pid, left)
 
     def kill(self) -> None:
         """End the child and everything in its process group."""
@@ -156,6 +158,19 @@ class Child:
                 continue
         os.waitpid(self.pid, 0)
         self.pid = 0
+
+
+def _sleep(pid: int, seconds: float) -> None:
+    """Sleep until a child ends, at most some seconds; where nobody wakes us for that, a moment."""
+    try:
+        ended = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # no Linux, or an old one
+        time.sleep(min(seconds, 0.001))
+        return
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    poll.poll(seconds * 1000)
+    os.close(ended)
 
 
 def read_some(descriptor: int) -> bytes | None:

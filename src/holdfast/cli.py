@@ -32,6 +32,7 @@ COMMANDS = {
     "forget": "Forget a session, a workflow, a span of time or everything.",
     "export": "Print all that is known of a project as one JSON document.",
     "explain": "Say what is detected, saved and restored here, and why.",
+    "server": "Show, start or stop the warm server.",
     "handlers": "List, trust, check and write handlers.",
     "hybrid": "What only the hybrid format has.",
     "dispatch": "Answer one event from stdin; what the entrypoint does.",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 HARMLESS = frozenset({"project.id", "format", "freshness_days"})
 LISTS = frozenset({"exclude", "exclude_patterns"})  # both files' entries count, the sound ones where others are not
+USER_ONLY = frozenset({"server"})  # one server answers for all projects of a user
 _LIMIT = 1024 * 1024  # bytes of one configuration file
 
 
@@ -71,6 +72,9 @@ class Config(_Section):
     exclude_patterns: list[str] = Field(
         default=[], description="Regular expressions of text that is masked in recordings and the trail."
     )
+    server: bool = Field(
+        default=True, description="Whether a warm server answers events; counts only in the user's file."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least important lines that reach the log."
     )
@@ -117,7 +121,9 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
                 value = _sound_part(key, value)
             if fault and not value:
                 continue
-            if file is files[0] or trusted or key in HARMLESS:
+            if key in USER_ONLY and file is not files[0]:
+                problems.append(f"{file}: key {key!r} counts only in {files[0]}")
+            elif file is files[0] or trusted or key in HARMLESS:
                 # What the user keeps out stays out, whatever a project's file says beside it.
                 values[key] = [*values.get(key, []), *value] if key in LISTS else value
             else:

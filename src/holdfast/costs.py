@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.events.event import Event
     from holdfast.merging import Reply
     from holdfast.project import Project
+    from holdfast.replying import Streams
 
 PATIENCE = 0.3  # seconds the client is kept waiting for the count at most
 
@@ -46,6 +47,22 @@ def note(project: Project, event: Event, units: Mapping[str, int]) -> None:
         spent.note(project, event.session_id, event.hook_event_name, units, agent=in_agent)
     except LedgerError as error:
         log.write("warning", f"what a reply cost is not remembered: {error}")
+
+
+def note_after(project: Project, event: Event, units: Mapping[str, int], streams: Streams, code: int) -> None:
+    """Let the client go on, then keep a count; or keep it in another process where it waits for the end of this one.
+
+    Args:
+        project: where.
+        event: what was answered.
+        units: see `of`; where there are none, nothing happens at all.
+        streams: where the answer was written.
+        code: the exit code.
+    """
+    if streams.let_go(code):
+        note(project, event, units)
+    else:
+        note_apart(project, event, units, streams.private)
 
 
 def note_apart(project: Project, event: Event, units: Mapping[str, int], private: Sequence[int]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.merging import Reply
     from holdfast.outcomes import Outcome
     from holdfast.project import Project
+    from holdfast.spare import Spare
 
 READ_LIMIT = 20.0  # seconds the client has to write the payload and close stdin
 LONGEST_START = 1.0  # seconds of a process's age that count; one that is older was not started for this event
@@ -31,25 +32,47 @@ class _Ended(BaseException):
     """The client ended us, or stdin never came."""
 
 
-def main(argument: str | None = None) -> int:
-    """Answer one event; never raises.
+def main(argument: str | None = None, entry: str = "") -> int:
+    """Answer one event in this process, and have a server started for those to come; never raises.
 
     Args:
         argument: the event name on the command line, if any; the payload's own name wins.
+        entry: the entrypoint's path, where it is one that a server can answer for.
 
     Returns:
         The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
     """
-    started = time.monotonic() - min(_age(), LONGEST_START)
+    code = dispatch(argument, replying.Streams, time.monotonic() - min(_age(), LONGEST_START))
+    if entry:
+        from holdfast import standby
+
+        standby.start(entry)
+    return code
+
+
+def dispatch(
+    argument: str | None, take: Callable[[], replying.Streams], started: float, spare: Spare | None = None
+) -> int:
+    """Answer the event on stdin; never raises.
+
+    Args:
+        argument: the event name on the command line, if any; the payload's own name wins.
+        take: takes the client's streams.
+        started: `time.monotonic()` when the event came.
+        spare: a child for its handlers that was forked ahead.
+
+    Returns:
+        The exit code.
+    """
     try:
-        streams = replying.Streams()
+        streams = take()
         signal.signal(signal.SIGTERM, _end)
         payload = _read(argument, streams)
         if not payload:
             return 0
         try:
             with pairing.once(payload, os.environ) as mine:
-                return answer(payload, os.environ, started, streams) if mine else 0
+                return answer(payload, os.environ, started, streams, spare) if mine else 0
         except EventError as error:
             log.write("warning", f"{argument or 'event'} not dispatched: {error}")
             _refuse_unseen(str(error), payload, argument, streams)
@@ -60,7 +83,13 @@ def main(argument: str | None = None) -> int:
     return 0
 
 
-def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, streams: replying.Streams) -> int:
+def answer(
+    payload: dict[str, Any],
+    environ: Mapping[str, str],
+    started: float,
+    streams: replying.Streams,
+    spare: Spare | None = None,
+) -> int:
     """Dispatch a payload to the handlers that want it and write the reply.
 
     Args:
@@ -68,6 +97,7 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
         environ: the hook's environment.
         started: `time.monotonic()` when the event came.
         streams: where the reply goes.
+        spare: a child for the handlers that was forked ahead.
 
     Returns:
         The exit code.
@@ -81,7 +111,8 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
 
     limits = project.config.handlers
     deadline = started + min(limits.deadline, type(event).deadline * MARGIN)
-    isolated = Isolated(event, Context(project, environ), limits.timeout, deadline, private=streams.private)
+    context = Context(project, environ)
+    isolated = Isolated(event, context, limits.timeout, deadline, private=streams.private, spare=spare)
     try:
         answers = isolated.run(plan)
         answers += judge_again(isolated.judge, plan, answers)
@@ -91,7 +122,8 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str], started: float, 
         isolated.deliver([said[position] for position in reply.delivered])
         faults.note_printed(event, plan, isolated.printed, project)
         faults.note_answers(event, plan, answers, project)
-        costs.note_apart(project, event, costs.of(reply, labels(event, plan, answers)), streams.private)
+        costs.note_after(project, event, costs.of(reply, labels(event, plan, answers)), streams, reply.exit_code)
+        isolated.close()
     except BaseException:
         isolated.abandon()
         raise

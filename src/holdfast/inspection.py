@@ -83,7 +83,7 @@ def _load(project: Project, file: HandlerFile) -> list[str]:
     deadline = time.monotonic() + SECONDS_PER_FILE
     isolated = Isolated(event, Context(project, os.environ), SECONDS_PER_FILE, deadline, only_load=True)
     answers = isolated.run(plan)
-    isolated.deliver([])
+    isolated.close()
     return [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
 
 

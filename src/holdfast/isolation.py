@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, outcomes
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from holdfast.events.event import Event
     from holdfast.loader import Call
     from holdfast.outcomes import Outcome
+    from holdfast.project import Project
+    from holdfast.spare import Spare
 
 GRACE = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
 SHARE = 0.9  # of the event's time that is left one handler may take, so that its interrupt comes before the end
@@ -44,6 +46,7 @@ class Isolated:
         deadline: `time.monotonic()` at which the whole event ends.
         only_load: load the handlers' files and call nothing: `holdfast handlers check`.
         private: descriptors that handlers must not inherit: the client's own stdout and stderr.
+        spare: a child that was forked ahead and is used first, if there is one.
         printed: by label, what handlers and their child processes wrote to stdout and stderr; the first
             `CAPTURE_LIMIT` bytes of each.
     """
@@ -54,6 +57,7 @@ class Isolated:
     deadline: float
     only_load: bool = field(default=False, kw_only=True)
     private: tuple[int, ...] = field(default=(), kw_only=True)
+    spare: Spare | None = field(default=None, kw_only=True)
     printed: dict[str, bytearray] = field(default_factory=dict)
     _children: list[Child] = field(default_factory=list)
 
@@ -83,17 +87,26 @@ class Isolated:
             return self.run(plan)
         finally:
             self.deliver(())
+            self.close()
             self._children = children
 
     def deliver(self, said: Sequence[Outcome]) -> None:
-        """Have `on_delivered` called, in the process each outcome came from, and let the children end.
+        """Have `on_delivered` called, in the process each outcome came from, and wait until that is done.
 
         Args:
             said: the advice that stands whole in the reply that was written.
         """
         wanted = [outcomes.to_wire(outcome) for outcome in said]
         for child in self._children:
-            child.release(wanted, max(self.deadline, time.monotonic() + GRACE))
+            if child.waits:
+                child.tell(wanted)
+                child.bury(max(self.deadline, time.monotonic() + GRACE))
+        self._children = [child for child in self._children if not child.waits]
+
+    def close(self) -> None:
+        """See that the children have ended, those too that had nothing to wait for."""
+        for child in self._children:
+            child.bury(time.monotonic() + GRACE)
         self._children.clear()
 
     def abandon(self) -> None:
@@ -105,7 +118,7 @@ class Isolated:
 
     def _run_rest(self, rest: Sequence[Call], answers: dict[str, Answer]) -> None:
         """Run calls in one child until it is done, dead or stuck; every round answers at least one of them."""
-        child = Child.fork(lambda report, captured, heard: _work(self, rest, report, captured, heard))
+        child = self._child(rest)
         self._children.append(child)
         limits = {call.label: self._limit(call) + GRACE for call in rest}
         running = rest[0].label
@@ -121,10 +134,20 @@ class Isolated:
                 said += message["printed"].encode()[: CAPTURE_LIMIT - len(said)]
                 self.event = with_changes(self.event, answer.outcomes)
             elif "done" in message and any(call.label in answers for call in rest):
-                return  # the child has no more to say and waits for `deliver`
+                child.waits = bool(message["waits"])
+                return
             else:  # a handler has got at our words: whoever runs is at fault, and the others get another child
                 break
         answers[running] = Answer(running, fault=child.end())
+
+    def _child(self, plan: Sequence[Call]) -> Child:
+        """Return a child that calls what is planned: the one that was forked ahead, or a new one."""
+        spare, self.spare = self.spare, None
+        if spare:
+            with suppress(OSError):
+                project = replace(self.context.project)  # whatever this one has open stays here
+                return spare.begin(_work_there, self.event, project, self.timeout, self.deadline, plan)
+        return Child.fork(lambda report, captured, heard: _work(self, plan, report, captured, heard))
 
     def _heard_from(self, label: str) -> bytearray:
         return self.printed.setdefault(label, bytearray())
@@ -132,6 +155,23 @@ class Isolated:
     def _limit(self, call: Call) -> float:
         left = max(self.deadline - time.monotonic(), 0.0)
         return min(call.route.timeout or self.timeout, left * SHARE)
+
+
+def _work_there(
+    event: Event,
+    project: Project,
+    timeout: float,
+    deadline: float,
+    plan: Sequence[Call],
+    report: int,
+    captured: int,
+    heard: int,
+) -> None:
+    """Be a child that was forked ahead."""
+    from holdfast.context import Context
+
+    project.name_in_log()
+    _work(Isolated(event, Context(project, os.environ), timeout, deadline), plan, report, captured, heard)
 
 
 def _work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
@@ -148,7 +188,7 @@ def _work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, 
         write(report, _to_wire(answer) | {"printed": (read_some(captured) or b"").decode("utf-8", "replace")})
         if hopeful:
             break  # what it waits to hear shall not die with a later handler: those run in the next child
-    write(report, {"done": True})
+    write(report, {"done": True, "waits": bool(hopeful)})
     delivered = _heard(heard) if hopeful else []
     for outcome in hopeful:
         if outcomes.to_wire(outcome) in delivered:

@@ -33,13 +33,18 @@ class Project:
 
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
-        log.set_level(loaded.config.log_level)
-        log.set_project(real)
+        opened = cls(real, loaded.config)
+        opened.name_in_log()
         for problem in loaded.problems:
             log.write("warning", problem)
         for key in loaded.ignored:
             log.write("debug", f"{paths.project_config(real)}: key {key!r} is ignored until the project is trusted")
-        return cls(real, loaded.config)
+        return opened
+
+    def name_in_log(self) -> None:
+        """Have this process log as the project's configuration says, and name the project in each line."""
+        log.set_level(self.config.log_level)
+        log.set_project(self.root)
 
     @cached_property
     def identity(self) -> str:

@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING
 from holdfast import log
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from holdfast.merging import Reply
 
 
 class Streams:
-    """The client's stdout and stderr, out of reach of everything that prints while handlers run."""
+    """The client's stdout and stderr, out of reach of everything that prints while handlers run.
 
-    def __init__(self) -> None:
-        """Keep private copies and point the standard descriptors away from the client."""
-        self.private = (os.dup(1), os.dup(2))
+    Attributes:
+        private: descriptors that no handler may get hold of.
+    """
+
+    def __init__(self, private: Sequence[int] = ()) -> None:
+        """Keep private copies and point the standard descriptors away from the client.
+
+        Args:
+            private: more descriptors that handlers may not get hold of.
+        """
+        self._client = (os.dup(1), os.dup(2))
+        self.private = (*self._client, *private)
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
@@ -27,13 +36,20 @@ class Streams:
 
     def write(self, reply: Reply) -> None:
         """Write the reply; a client that has gone is nobody's error."""
-        for descriptor, text in zip(self.private, (reply.stdout, reply.stderr), strict=True):
+        for descriptor, text in zip(self._client, (reply.stdout, reply.stderr), strict=True):
             data = memoryview(text.encode("utf-8", errors="replace"))
             try:
                 while data:
                     data = data[os.write(descriptor, data) :]
             except OSError:
                 return
+
+    def let_go(self, code: int) -> bool:
+        """Let the client go on with an exit code if it waits for another process than this one; tell whether it does.
+
+        Here it waits for the end of this very process.
+        """
+        return False
 
 
 def write_environment(reply: Reply, environ: Mapping[str, str]) -> None:

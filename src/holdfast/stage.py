@@ -74,6 +74,7 @@ class Stage:
             "LANG": "C.UTF-8",
             "COLUMNS": str(COLUMNS),
             "CLAUDECODE": "1",
+            "HOLDFAST_SERVER": "off",  # it would outlive the stage
             "CLAUDE_PID": str(os.getpid()),
             "CLAUDE_CODE_SESSION_ID": SESSION,
             "CLAUDE_PROJECT_DIR": str(self.root),

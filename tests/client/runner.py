@@ -116,6 +116,7 @@ class Client:
             "DISABLE_ERROR_REPORTING": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_MAX_RETRIES": "0",
+            "HOLDFAST_SERVER": "off",
         } | self.extra
 
     def session(self, *arguments: str) -> Session:

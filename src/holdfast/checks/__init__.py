@@ -25,6 +25,7 @@ CHECKS = {
     "registration": "what is registered in the settings files",
     "installs": "the record of what was installed",
     "switches": "what keeps the client from running hooks",
+    "server": "the warm server",
     "handlers": "handlers that do not run or fail",
     "folders": "folders that must be there and be ours",
     "ledger": "the project's ledger",

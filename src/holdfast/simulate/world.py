@@ -125,6 +125,7 @@ class World:
     def environ(self, root: Path) -> dict[str, str]:
         """Return what every process gets, made from nothing."""
         given = {"HOME": str(self.home), "PATH": os.defpath, "LANG": "C.UTF-8", "CLAUDE_PROJECT_DIR": str(root)}
+        given["HOLDFAST_SERVER"] = "off"  # each process is to be one that can be killed at any of its writes
         return {**given, "HOLDFAST_NOW": clock.stamp(self.now), **self.variables}
 
     def tick(self, step: timedelta = STEP) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
+from holdfast import caller, clock
 from holdfast.errors import HoldfastError
 from holdfast.survival import happenings
 from holdfast.survival.happenings import Happening
@@ -101,7 +101,7 @@ def client_process(environ: Mapping[str, str]) -> str | None:
     """
     if environ.get("CLAUDE_PID"):
         return environ["CLAUDE_PID"]
-    process = os.getppid()
+    process = caller.process()
     for _ in range(_ANCESTORS):
         try:
             name, _, rest = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")

@@ -1,0 +1,43 @@
+"""Whether the warm server answers, and where there can be none."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from holdfast import paths, relay, servers
+from holdfast.checks import notice, ok, problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from holdfast.checks import Finding
+    from holdfast.project import Project
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Ask every server of this user; where none runs, say whether one can."""
+    off, found = servers.off(), servers.found()
+    for each in found:
+        if each.answers:
+            yield ok(f"the server of {each.entry} has answered {each.answered} events")
+            continue
+        text = f"the server at {each.place} (process {each.pid}) does not answer, which costs each event 50 ms"
+        yield problem(text, "holdfast server stop", _stopping(each.place))
+    if off:
+        yield notice(
+            f"the server is off ({off}), so every event is a cold start", "holdfast profile shows what that costs"
+        )
+    elif not relay.address(str(paths.launcher()), dict(os.environb)):
+        text = f"{servers.folder()} is too long a path for a socket, so every event is a cold start"
+        yield notice(text, "set XDG_STATE_HOME to a shorter folder")
+    elif not found:
+        yield ok("no server runs; the next event starts one")
+
+
+def _stopping(place: Path) -> Callable[[], str]:
+    def fix() -> str:
+        return f"the server at {place} was ended" if servers.stop(place) else f"{place} could not be stopped"
+
+    return fix

@@ -1,0 +1,38 @@
+"""What a process takes over to answer an event in another one's place."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+from holdfast import caller
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """All that a hook's process was started with beside its descriptors.
+
+    Attributes:
+        environ: its environment.
+        folder: its current folder.
+        mask: its umask.
+        process: its id.
+    """
+
+    environ: dict[bytes, bytes]
+    folder: bytes
+    mask: int
+    process: int
+
+    def take(self) -> None:
+        """Be there, with that environment. Raises OSError where the folder cannot be entered."""
+        os.chdir(self.folder)
+        os.umask(self.mask)
+        zone = os.environb.get(b"TZ")
+        if os.environb != self.environ:
+            os.environb.clear()
+            os.environb.update(self.environ)
+        if self.environ.get(b"TZ") != zone:
+            time.tzset()
+        caller.set_process(self.process)

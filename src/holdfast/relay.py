@@ -1,0 +1,137 @@
+"""Asking the warm server to answer an event in this process's place.
+
+The entrypoint runs this file alone, from its bytecode and without its package: it may import `posix` and `_socket`
+and nothing else, for each further module costs every event (`tests/test_import_budget.py`).
+"""
+
+import sys
+
+LIFE = 0.05
+"""Seconds the server has for its sign of life, one byte; else it hangs."""
+READY = 1.0
+"""Seconds it has from then on to say that a child is ready, or that its turn is still to come."""
+
+ALIVE, WAIT, READY_NOW, GO = b"!", b".", b"r", b"g"
+"""The words of the protocol: the server lives, your turn is still to come, a child is ready; answer the event."""
+
+OFF = (b"off", b"0", b"no", b"false")
+"""What `HOLDFAST_SERVER` may hold to switch the server off."""
+
+FOLDERS = (b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_DATA_HOME", b"XDG_CACHE_HOME")
+"""The variables that decide where Holdfast's own folders are; each set of them has a server of its own."""
+
+_SPACES = ("mnt", "net", "user", "pid")  # a handler must not leave the sandbox of whoever asks
+
+
+class Died(Exception):
+    """The server's process for this event ended before it had answered, after the event was handed over."""
+
+
+def ask(entry, argument):
+    # type: (str, str | None) -> int | None
+    """Let the warm server answer with our descriptors, environment and directory.
+
+    Nobody has read stdin when it cannot, for its child waits for our word, `GO`: before that any doubt means None,
+    after it the event is answered once or, should the child die, not at all.
+
+    Args:
+        entry: the entrypoint that asks.
+        argument: the event's name on the command line.
+
+    Returns:
+        The exit code, or None where the event is still to be answered.
+
+    Raises:
+        Died: see there.
+    """
+    told = False
+    try:
+        import posix
+
+        environ = posix.environ
+        place = b"" if environ.get(b"HOLDFAST_SERVER", b"").lower() in OFF else address(entry, environ)
+        if not place or not private(place):
+            return None
+        import _socket
+
+        server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        server.settimeout(LIFE)
+        server.connect(place)
+        if not ours(server):
+            return None
+        mask = posix.umask(0o77)
+        posix.umask(mask)
+        words = [b"event", (argument or "").encode("utf-8", "surrogateescape"), posix.getcwdb(), b"%d" % mask]
+        request = b"\0".join(words + [name + b"=" + value for name, value in environ.items()])
+        passed = b"".join([number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)])
+        server.sendmsg([b"%8d" % len(request)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
+        server.sendall(request)
+        if server.recv(1) != ALIVE:
+            return None
+        server.settimeout(READY)
+        said = WAIT
+        while said == WAIT:
+            said = server.recv(1)
+        if said != READY_NOW:
+            return None
+        told = True
+        server.sendall(GO)
+        server.settimeout(None)
+        code = server.recv(1)
+    except Exception as error:
+        if not told:
+            return None
+        raise Died(str(error)) from error
+    if not code:
+        raise Died("it closed the connection")
+    return ord(code)
+
+
+def address(entry, environ):
+    # type: (str, dict[bytes, bytes]) -> bytes
+    """Return where the server of this user, entrypoint, interpreter, sandbox and set of folders listens.
+
+    Args:
+        entry: the entrypoint's path.
+        environ: the environment, as `posix.environ` has it.
+
+    Returns:
+        An absolute path, or nothing where there is none that a socket can have.
+    """
+    import posix
+
+    base = environ.get(b"XDG_STATE_HOME", b"")
+    if not base and environ.get(b"HOME"):
+        base = environ[b"HOME"] + (b"/Library/Application Support" if sys.platform == "darwin" else b"/.local/state")
+    try:
+        seen = [posix.stat("/proc/self/ns/" + each).st_ino for each in _SPACES] + [posix.stat("/").st_ino]
+    except OSError:  # no Linux
+        seen = []
+    folders = [environ.get(name) for name in FOLDERS]
+    identity = (posix.getuid(), entry, sys.executable, sys.getfilesystemencoding(), folders, seen)
+    key = 0xCBF29CE484222325  # FNV-1a: hashlib takes longer to load than this to run
+    for byte in repr(identity).encode("utf-8", "replace"):
+        key = (key ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    place = base + b"/holdfast/server/%016x" % key
+    return place if base[:1] == b"/" and len(place) < 100 else b""  # a socket's name holds 104 bytes, on some 108
+
+
+def private(place):
+    # type: (bytes) -> bool
+    """Tell whether a socket lies where only we can have put it. Raises OSError where there is none."""
+    import posix
+
+    folder = posix.stat(place.rpartition(b"/")[0])
+    return folder.st_uid == posix.getuid() and not folder.st_mode & 0o077
+
+
+def ours(peer):
+    # type: (object) -> bool
+    """Tell whether who is at the other end of a connection is this user. Raises OSError."""
+    import _socket
+    import posix
+
+    if not hasattr(_socket, "SO_PEERCRED"):
+        return True  # nobody else can open what lies in a folder that is ours alone
+    said = peer.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)  # type: ignore[attr-defined]
+    return int.from_bytes(said[4:8], sys.byteorder) == posix.getuid()

@@ -1,0 +1,371 @@
+"""The warm server: everything is loaded already, and each event gets a forked child that answers it alone.
+
+It never reads what comes over a connection: the child does. So nothing of one event is there at the next, and a child
+that crashes or hangs costs only its own event. The protocol is in `relay` and `serving`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import log, paths, relay, servers, serving, standby
+from holdfast.stamps import Stamps
+from holdfast.warming import warm_up
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+IDLE = 900.0
+"""Seconds without an event after which the server ends."""
+BEAT = 0.3
+"""Seconds after which who waits for a turn is told so again."""
+MOST = max(8, 2 * (os.cpu_count() or 1))
+"""Events that are answered at a time; the others wait for their turn."""
+GRACE = 1.0
+"""Seconds a child has to obey once nobody waits for its answer any more."""
+QUIET = 0.005
+"""Seconds without anything new after which the next child is forked ahead, though others are still at work."""
+_BACKLOG = 1024
+_GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
+
+
+def main(argument: str | None, entry: str) -> int:
+    """Be the server of an entrypoint until nobody needs it any more.
+
+    Args:
+        argument: what the entrypoint was started with.
+        entry: the entrypoint's path.
+
+    Returns:
+        The exit code: 1 where no server can be.
+    """
+    address = relay.address(entry, dict(os.environb))
+    if not address:
+        return 1
+    place = Path(os.fsdecode(address))
+    try:
+        warm_up()
+        stamps = Stamps.of(entry)
+        listener = claim(place)
+    except OSError as error:
+        log.write("warning", f"no server was started: {error}")
+        return 1
+    if listener is None:
+        return 0  # another one listens there
+    return Server(place, entry, listener, stamps).run()
+
+
+def claim(place: Path) -> socket.socket | None:
+    """Listen at a place that only its owner can reach, until this process ends.
+
+    A server that listens there and hangs is ended.
+
+    Args:
+        place: the socket's path.
+
+    Returns:
+        A listening socket, or None where another server listens.
+
+    Raises:
+        OSError: nobody can listen there.
+    """
+    paths.ensure_private(servers.folder()).chmod(0o700)
+    lock = os.open(place.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if _lives(place) or not servers.stop(place):
+            os.close(lock)
+            return None
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.ftruncate(lock, 0)
+    os.write(lock, b"%d\n" % os.getpid())
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    fresh = place.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    listener.bind(str(fresh))
+    fresh.chmod(0o600)
+    listener.listen(_BACKLOG)
+    listener.setblocking(False)
+    fresh.rename(place)  # in the place of one whose server died
+    return listener
+
+
+def _lives(place: Path) -> bool:
+    """Tell whether the server at a place says something; one that has just begun to listen is given time."""
+    until = time.monotonic() + servers.PATIENCE
+    while servers.holder(place):
+        left = until - time.monotonic()
+        if left <= 0:
+            return False
+        if servers.ask(place, left):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@dataclass
+class Child:
+    """A forked child.
+
+    Attributes:
+        control: the server's end of the way to it.
+        connection: who waits for its answer; None before and after.
+        ends_at: when it is ended if it does not obey; 0 while it need not.
+    """
+
+    control: socket.socket
+    connection: socket.socket | None = None
+    ends_at: float = 0.0
+
+    def close(self) -> None:
+        """Close what is open to and for it."""
+        self.control.close()
+        self.forget()
+
+    def forget(self) -> None:
+        """Nobody waits for it any more."""
+        if self.connection:
+            self.connection.close()
+            self.connection = None
+
+
+@dataclass
+class Server:
+    """The loop: it accepts, hands over to a child, buries it, and ends one that nobody waits for.
+
+    Attributes:
+        place: the socket's path.
+        entry: the entrypoint's path.
+        listener: the socket.
+        stamps: how what it has loaded looked on the disk.
+        answered: events that were answered so far.
+    """
+
+    place: Path
+    entry: str
+    listener: socket.socket
+    stamps: Stamps
+    answered: int = 0
+    _started: float = field(default_factory=time.time)
+    _waiting: list[socket.socket] = field(default_factory=list)
+    _children: dict[int, Child] = field(default_factory=dict)
+    _spare: int = 0
+    _ended: bool = False
+    _beaten: float = 0.0
+
+    def run(self) -> int:
+        """Serve until idle, changed or told to end; return the exit code."""
+        signal.signal(signal.SIGTERM, self._end)
+        signal.signal(signal.SIGINT, self._end)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        waking, woken = os.pipe()
+        for end in (waking, woken):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        last = time.monotonic()
+        try:
+            while not self._ended:
+                ready = self._poll(waking, last)
+                if waking in ready:
+                    with suppress(BlockingIOError):
+                        os.read(waking, 4096)
+                self._hear(ready)
+                self._bury()
+                if self.listener.fileno() in ready:
+                    self._accept()
+                self._let_go(ready)
+                while self._waiting and len(self._busy()) < MOST and not self._ended:
+                    self._hand_over()
+                self._beat()
+                if not self._spare and not self._waiting and (not ready or not self._busy()):
+                    self._spare = self._fork()
+                if self._waiting or self._busy():
+                    last = time.monotonic()
+                elif time.monotonic() - last > IDLE:
+                    break
+        finally:
+            self.close()
+        return 0
+
+    def close(self) -> None:
+        """Listen no more; what is being answered goes on."""
+        with suppress(OSError):
+            self.place.unlink()
+        self.listener.close()
+        for connection in self._waiting:
+            connection.close()
+
+    def _poll(self, waking: int, last: float) -> dict[int, int]:
+        poll = select.poll()
+        poll.register(self.listener, select.POLLIN)
+        poll.register(waking, select.POLLIN)
+        for child in self._busy():
+            poll.register(child.control, select.POLLIN)
+            if child.connection:
+                poll.register(child.connection, _GONE)
+        for connection in self._waiting:
+            poll.register(connection, _GONE)
+        return dict(poll.poll(self._patience(last)))
+
+    def _patience(self, last: float) -> int:
+        """Return the milliseconds until something is due."""
+        now = time.monotonic()
+        ends = [child.ends_at for child in self._children.values() if child.ends_at]
+        if self._waiting:
+            ends.append(self._beaten + BEAT)
+        if not self._spare:
+            ends.append(now + QUIET)
+        if not self._waiting and not self._busy():
+            ends.append(last + IDLE + 0.1)
+        return int(max(min(ends) - now, 0.0) * 1000) + 1 if ends else -1
+
+    def _busy(self) -> list[Child]:
+        return [child for pid, child in self._children.items() if pid != self._spare]
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:  # no descriptors left: those who wait go cold
+                log.write("warning", f"the server cannot take an event: {error}")
+                self._ended = True
+                return
+            try:
+                connection.setblocking(False)
+                if relay.ours(connection):
+                    connection.send(relay.ALIVE)
+                    self._waiting.append(connection)
+                    continue
+            except OSError:
+                pass
+            connection.close()
+
+    def _hand_over(self) -> None:
+        connection = self._waiting.pop(0)
+        changed = self.stamps.changed()
+        if changed:
+            log.write("info", f"the server ends: {changed} has changed since it was started")
+            with suppress(OSError):
+                standby.mark(self.place).unlink()
+            connection.close()
+            self._ended = True
+            return
+        pid, self._spare = self._spare or self._fork(), 0
+        child = self._children.get(pid)
+        if child is None:
+            connection.close()
+            return
+        child.connection = connection
+        try:
+            socket.send_fds(child.control, [self._status()], [connection.fileno()])
+        except OSError:
+            child.forget()  # the child is dead: who asks goes cold
+
+    def _status(self) -> bytes:
+        said = {
+            "pid": os.getpid(),
+            "started": round(self._started),
+            "entry": self.entry,
+            "answered": self.answered,
+            "answering": len(self._busy()) - 1,
+            "waiting": len(self._waiting),
+        }
+        return json.dumps(said).encode()
+
+    def _fork(self) -> int:
+        """Fork a child that waits for a connection; return its process id, or 0 where none can be forked."""
+        try:
+            ours, its = socket.socketpair()
+            pid = os.fork()
+        except OSError as error:
+            log.write("warning", f"the server cannot fork: {error}")
+            return 0
+        if pid == 0:
+            try:
+                self._become_child(ours)
+                serving.wait(its)
+            finally:
+                os._exit(0)
+        its.close()
+        self._children[pid] = Child(ours)
+        return pid
+
+    def _become_child(self, control: socket.socket) -> None:
+        os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        control.close()
+        self.listener.close()
+        for connection in self._waiting:
+            connection.close()
+        for child in self._children.values():
+            child.close()
+
+    def _hear(self, ready: dict[int, int]) -> None:
+        """Forget who has got an answer: its going away is nothing to end a child for."""
+        for child in self._busy():
+            if child.control.fileno() in ready:
+                with suppress(OSError):
+                    if child.control.recv(16, socket.MSG_DONTWAIT) == serving.ANSWERED:
+                        self.answered += 1
+                        child.forget()
+
+    def _bury(self) -> None:
+        while self._children:
+            try:
+                pid, _ = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            if pid == self._spare:
+                self._spare = 0
+            child = self._children.pop(pid, None)
+            if child:
+                child.close()
+
+    def _let_go(self, ready: dict[int, int]) -> None:
+        """Drop who waits and has gone; end the child of who has gone."""
+        now = time.monotonic()
+        for connection in [each for each in self._waiting if ready.get(each.fileno(), 0) & _GONE]:
+            self._waiting.remove(connection)
+            connection.close()
+        for pid, child in self._children.items():
+            if child.connection and not child.ends_at and ready.get(child.connection.fileno(), 0) & _GONE:
+                child.ends_at = now + GRACE
+                _kill(pid, signal.SIGTERM)
+            elif child.ends_at and now >= child.ends_at:
+                child.ends_at = now + GRACE
+                _kill(pid, signal.SIGKILL)
+
+    def _beat(self) -> None:
+        if not self._waiting or time.monotonic() - self._beaten < BEAT:
+            return
+        self._beaten = time.monotonic()
+        for connection in self._waiting:
+            with suppress(OSError):
+                connection.send(relay.WAIT)
+
+    def _end(self, signum: int, frame: FrameType | None) -> None:
+        self._ended = True
+
+
+def _kill(pid: int, number: int) -> None:
+    for kill in (os.killpg, os.kill):
+        with suppress(OSError):
+            kill(pid, number)
+            return

@@ -1,0 +1,165 @@
+"""Which warm servers of this user run, what they say of themselves, and how one is ended."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast import config, paths, relay
+
+PATIENCE = 3.0
+"""Seconds a server has to say something of itself; one that does not hangs."""
+OBEYS = 2.0
+"""Seconds it has to end by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that runs.
+
+    Attributes:
+        place: its socket's path.
+        pid: its process id; 0 where it does not say.
+        answers: whether it said something of itself.
+        started: when it was started, in seconds since 1970 (UTC).
+        answered: how many events it has answered.
+        answering: how many are being answered.
+        waiting: how many wait for their turn.
+        entry: the entrypoint that asks it.
+        memory: bytes of memory that are its own and its children's share (Linux: PSS); 0 where that is not told.
+    """
+
+    place: Path
+    pid: int
+    answers: bool = False
+    started: float = 0.0
+    answered: int = 0
+    answering: int = 0
+    waiting: int = 0
+    entry: str = ""
+    memory: int = 0
+
+
+def folder() -> Path:
+    """Return where the sockets lie; it need not exist."""
+    return paths.state_dir() / "server"
+
+
+def off() -> str:
+    """Return what switches the server off here, or nothing: the environment, or the user's configuration."""
+    if os.environb.get(b"HOLDFAST_SERVER", b"").lower() in relay.OFF:
+        return f"HOLDFAST_SERVER={os.environ['HOLDFAST_SERVER']}"
+    if not config.load(None, trusted=False).config.server:
+        return f"server = false in {paths.user_config()}"
+    return ""
+
+
+def found() -> list[Running]:
+    """Return the servers of this user that run, those that do not answer too."""
+    with suppress(OSError):
+        locks = sorted(folder().glob("*.lock"))
+        return [_look(lock.with_suffix("")) for lock in locks if holder(lock.with_suffix(""))]
+    return []
+
+
+def holder(place: Path) -> int:
+    """Return the process id of the server that a socket's path belongs to; 0 where none runs, -1 if it is not told."""
+    try:
+        descriptor = os.open(place.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        said = os.read(descriptor, 32).strip()
+        return int(said) if said.isdigit() else -1
+    finally:
+        os.close(descriptor)
+    return 0
+
+
+def ask(place: Path, patience: float = PATIENCE) -> dict[str, Any] | None:
+    """Return what the server at a place says of itself, None where it says nothing in time (seconds)."""
+    request = b"status\0\0/\0" + b"0"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, suppress(OSError, ValueError):
+        connection.settimeout(patience)
+        connection.connect(str(place))
+        if not relay.ours(connection):
+            return None
+        connection.sendall(b"%8d" % len(request) + request)
+        said = b""
+        while part := connection.recv(4096):
+            said += part
+        answer = json.loads(said.lstrip(relay.ALIVE + relay.WAIT))
+        return answer if isinstance(answer, dict) else None
+    return None
+
+
+def stop(place: Path) -> bool:
+    """End the server at a place, by force if it does not obey; what is being answered goes on.
+
+    Returns:
+        Whether there was one that has ended.
+
+    Raises:
+        OSError: it is not ours to end.
+    """
+    pid = holder(place)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if pid <= 0 or holder(place) != pid:
+            break
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        until = time.monotonic() + OBEYS
+        while holder(place) == pid and time.monotonic() < until:
+            time.sleep(0.01)
+    ended = pid > 0 and holder(place) != pid
+    if ended and not holder(place):
+        for each in (place, place.with_suffix(".tried")):
+            each.unlink(missing_ok=True)
+    return ended
+
+
+def stop_all() -> list[Path]:
+    """End every server of this user that runs, remove where they listened, and return where that was."""
+    ended = [each.place for each in found() if _ended(each.place)]
+    with suppress(OSError):
+        for each in folder().iterdir():
+            if not holder(each.with_suffix("")):
+                each.unlink()
+        folder().rmdir()
+    return ended
+
+
+def _ended(place: Path) -> bool:
+    with suppress(OSError):
+        return stop(place)
+    return False
+
+
+def _look(place: Path) -> Running:
+    said = ask(place)
+    if said is None:
+        return Running(place, max(holder(place), 0))
+    known = {name: said[name] for name in ("pid", "started", "answered", "answering", "waiting", "entry")}
+    return Running(place, answers=True, memory=_memory(said["pid"]), **known)
+
+
+def _memory(pid: int) -> int:
+    """Return the proportional set size of a process and all that it has forked (proc(5))."""
+    total = 0
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines():
+            if line.startswith("Pss:"):
+                total += int(line.split()[1]) * 1024
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            total += sum(_memory(int(child)) for child in (task / "children").read_text("ascii").split())
+    return total

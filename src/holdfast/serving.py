@@ -1,0 +1,155 @@
+"""One event in the server's child: it takes the place of who asks, says that it is ready, and answers when told to."""
+
+from __future__ import annotations
+
+import array
+import os
+import socket
+import sys
+import time
+from dataclasses import dataclass
+
+from holdfast import engine, relay
+from holdfast.place import Place
+from holdfast.replying import Streams
+from holdfast.spare import Spare
+
+PATIENCE = 1.0
+"""Seconds who asks has to send what it asks, and to say `GO`."""
+ANSWERED = b"a"
+"""What a child tells the server when who asked may go: what it still does is nobody's loss then."""
+_HEAD = 8  # digits of a request's length
+_LONGEST = 8 << 20
+_SAID = 8192  # bytes the server says of itself
+
+
+class Relayed(Streams):
+    """The streams of a client that waits for another process than this one: it goes on when it is told its code."""
+
+    def __init__(self, connection: socket.socket, control: socket.socket) -> None:
+        """Take what came as this process's standard descriptors.
+
+        Args:
+            connection: to the process that the client waits for.
+            control: to the server.
+        """
+        super().__init__((connection.fileno(), control.fileno()))
+        self._connection = connection
+        self._control = control
+        self._waits = True
+
+    def let_go(self, code: int) -> bool:
+        """Tell it once; what comes later is too late."""
+        if self._waits:
+            self._waits = False
+            try:
+                self._control.send(ANSWERED)
+                self._connection.send(bytes([code]))
+            except OSError:
+                return True  # it has gone already
+        return True
+
+
+@dataclass
+class Request:
+    """What came over a connection.
+
+    Attributes:
+        kind: `event`, or `status` for what the server has to say of itself.
+        argument: the event's name on the command line, or None.
+        place: where it is to be answered.
+        descriptors: the standard descriptors of who asks.
+    """
+
+    kind: bytes
+    argument: str | None
+    place: Place
+    descriptors: list[int]
+
+
+def wait(control: socket.socket) -> None:
+    """Be a child of the server: answer the one connection that comes over `control`, or end with the server."""
+    spare = Spare.fork(control.close)
+    said, descriptors, _, _ = socket.recv_fds(control, _SAID, 1)
+    if descriptors:  # else the server has ended
+        with socket.socket(fileno=descriptors[0]) as connection:
+            _answer(connection, control, spare, said)
+    spare.close()
+
+
+def _answer(connection: socket.socket, control: socket.socket, spare: Spare, said: bytes) -> None:
+    started = time.monotonic()
+    connection.settimeout(PATIENCE)
+    try:
+        request = receive(connection)
+        if request.kind != b"event":
+            connection.sendall(said)
+            return
+        if not _take(request):
+            return
+        connection.sendall(relay.READY_NOW)
+        if connection.recv(1) != relay.GO:
+            return
+    except (OSError, ValueError):
+        return  # who asks answers for itself: it has not said `GO`
+    connection.settimeout(None)
+    spare.place = request.place
+    streams: list[Relayed] = []
+
+    def take() -> Relayed:
+        streams.append(Relayed(connection, control))
+        return streams[0]
+
+    code = engine.dispatch(request.argument, take, started, spare)
+    for each in streams:
+        each.let_go(code)
+
+
+def receive(connection: socket.socket) -> Request:
+    """Read a request, with the descriptors that come with it.
+
+    Raises:
+        OSError: it does not come.
+        ValueError: it is none.
+    """
+    size = array.array("i").itemsize
+    head, ancillary, _, _ = connection.recvmsg(_HEAD, socket.CMSG_SPACE(3 * size))
+    descriptors = array.array("i")
+    for level, sort, data in ancillary:
+        if level == socket.SOL_SOCKET and sort == socket.SCM_RIGHTS:
+            descriptors.frombytes(data[: len(data) - len(data) % size])
+    length = int(head)
+    if not 0 < length <= _LONGEST:
+        raise ValueError(f"a request of {length} bytes")
+    parts = bytearray()
+    while len(parts) < length:
+        part = connection.recv(length - len(parts))
+        if not part:
+            raise ValueError("a request that ends too soon")
+        parts += part
+    kind, argument, folder, mask, *pairs = bytes(parts).split(b"\0")
+    environ = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
+    if kind == b"event" and len(descriptors) != 3:
+        raise ValueError(f"an event with {len(descriptors)} descriptors")
+    place = Place(environ, folder, int(mask), _peer(connection))
+    return Request(kind, os.fsdecode(argument) or None, place, list(descriptors))
+
+
+def _take(request: Request) -> bool:
+    """Take the place and the descriptors of who asks; False where its folders are not ours."""
+    if any(request.place.environ.get(name) != os.environb.get(name) for name in relay.FOLDERS):
+        return False
+    request.place.take()
+    for number, descriptor in enumerate(request.descriptors):
+        os.dup2(descriptor, number)
+    for descriptor in request.descriptors:
+        if descriptor > 2:
+            os.close(descriptor)
+    return True
+
+
+def _peer(connection: socket.socket) -> int:
+    """Return the process id of who asks; our own where it cannot be told."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return os.getpid()
+    return int.from_bytes(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)

@@ -1,0 +1,84 @@
+"""Starting the warm server in the background, after an event that nobody has answered for us."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from holdfast import log, paths, relay, servers
+
+AGAIN = 20.0
+"""Seconds before another one is tried, so that a server that cannot start costs next to nothing."""
+
+_KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
+
+
+def start(entry: str) -> bool:
+    """Start a server for an entrypoint unless it is switched off or was tried just now; never raises.
+
+    One that finds another listening ends at once. What the server inherits is nobody's: a minimal environment, `/` as
+    its folder, a session of its own, no descriptors.
+
+    Args:
+        entry: the entrypoint's path; its server is asked at that very path (`relay.address`).
+
+    Returns:
+        Whether one was started.
+    """
+    try:
+        place = relay.address(entry, dict(os.environb))
+        if servers.off() or not place or not _first(mark(Path(os.fsdecode(place)))):
+            return False
+        run([sys.executable, "-IS", entry, "--serve"])
+    except Exception as error:  # noqa: BLE001 - the event is answered, and the next one is answered without a server
+        log.write("warning", f"no server was started: {type(error).__name__}: {error}")
+        return False
+    return True
+
+
+def mark(place: Path) -> Path:
+    """Return the file whose time says when a server for a socket's path was last tried."""
+    return place.with_suffix(".tried")
+
+
+def _first(mark: Path) -> bool:
+    """Tell whether nobody has tried a moment ago, and note that we do."""
+    with suppress(OSError):
+        if 0 <= time.time() - mark.stat().st_mtime < AGAIN:
+            return False
+    try:
+        paths.ensure_private(mark.parent).chmod(0o700)
+        mark.touch(0o600)
+    except OSError:
+        return False  # nor could it listen there
+    return True
+
+
+def run(command: list[str]) -> None:
+    """Run a server as nobody's child.
+
+    Args:
+        command: an interpreter or program, and its arguments.
+
+    Raises:
+        OSError: this process cannot be forked.
+    """
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("XDG_")}
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                os.chdir("/")
+                nowhere = os.open(os.devnull, os.O_RDWR)
+                for number in range(3):
+                    os.dup2(nowhere, number)
+                os.closerange(3, 1024)
+                os.execve(command[0], command, {**kept, "PATH": os.defpath})
+        finally:
+            os._exit(0)
+    with suppress(ChildProcessError):  # whoever started us ignores its children's ends, and so do we then
+        os.waitpid(pid, 0)
