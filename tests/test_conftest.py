@@ -15,7 +15,7 @@ from pathlib import Path
 from holdfast import log, paths
 
 def test_walls():
-    assert not [name for name in os.environ if name.startswith(("CLAUDE", "HOLDFAST_"))]
+    assert [n for n in os.environ if n.startswith(("CLAUDE", "HOLDFAST_"))] == ["HOLDFAST_SERVER"]
     log.write("error", "from inside")
     assert log.tail(1)
 """
