@@ -118,8 +118,8 @@ class Place:
             arguments: the command line after the entrypoint; usually the event's name, or nothing.
             environ: the environment, if not `environ()`.
         """
-        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode() + b"\n"
-        return run([*INTERPRETER, str(ENTRYPOINT), *arguments], data, environ or self.environ(), self.root)
+        command = [*INTERPRETER, str(ENTRYPOINT), *arguments]
+        return run(command, encoded(payload), environ or self.environ(), self.root)
 
 
 INTERPRETER = (sys.executable, "-IS")
@@ -132,6 +132,11 @@ def make(folder: Path) -> Place:
     (place.home / "run").mkdir(parents=True, mode=0o700)
     place.configure("")
     return place
+
+
+def encoded(payload: Mapping[str, Any] | bytes) -> bytes:
+    """Return what the client writes to a hook's stdin."""
+    return payload if isinstance(payload, bytes) else json.dumps(payload).encode() + b"\n"
 
 
 def run(command: Sequence[str], data: bytes, environ: Mapping[str, str], cwd: Path) -> Ended:

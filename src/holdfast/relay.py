@@ -63,9 +63,7 @@ def ask(entry, argument):
         posix.umask(mask)
         words = [b"event", (argument or "").encode("utf-8", "surrogateescape"), posix.getcwdb(), b"%d" % mask]
         request = b"\0".join(words + [name + b"=" + value for name, value in environ.items()])
-        passed = b"".join([number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)])
-        server.sendmsg([b"%8d" % len(request)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
-        server.sendall(request)
+        server.sendall(b"%8d" % len(request) + request)
         if server.recv(1) != ALIVE:
             return None
         server.settimeout(READY)
@@ -74,8 +72,11 @@ def ask(entry, argument):
             said = server.recv(1)
         if said != READY_NOW:
             return None
+        passed = b"".join([number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)])
         told = True
-        server.sendall(GO)
+        server.sendmsg(
+            [GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)]
+        )  # not before: one that hangs holds them
         server.settimeout(None)
         code = server.recv(1)
     except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import os
 import socket
 import sys
@@ -52,19 +51,17 @@ class Relayed(Streams):
 
 @dataclass
 class Request:
-    """What came over a connection.
+    """What comes over a connection first.
 
     Attributes:
         kind: `event`, or `status` for what the server has to say of itself.
         argument: the event's name on the command line, or None.
         place: where it is to be answered.
-        descriptors: the standard descriptors of who asks.
     """
 
     kind: bytes
     argument: str | None
     place: Place
-    descriptors: list[int]
 
 
 def wait(control: socket.socket) -> None:
@@ -85,10 +82,11 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
         if request.kind != b"event":
             connection.sendall(said)
             return
-        if not _take(request):
+        if not _ours(request.place):
             return
+        request.place.take()
         connection.sendall(relay.READY_NOW)
-        if connection.recv(1) != relay.GO:
+        if not _take_descriptors(connection):
             return
     except (OSError, ValueError):
         return  # who asks answers for itself: it has not said `GO`
@@ -106,45 +104,44 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
 
 
 def receive(connection: socket.socket) -> Request:
-    """Read a request, with the descriptors that come with it.
+    """Read a request.
 
     Raises:
         OSError: it does not come.
         ValueError: it is none.
     """
-    size = array.array("i").itemsize
-    head, ancillary, _, _ = connection.recvmsg(_HEAD, socket.CMSG_SPACE(3 * size))
-    descriptors = array.array("i")
-    for level, sort, data in ancillary:
-        if level == socket.SOL_SOCKET and sort == socket.SCM_RIGHTS:
-            descriptors.frombytes(data[: len(data) - len(data) % size])
-    length = int(head)
+    length = int(_read(connection, _HEAD))
     if not 0 < length <= _LONGEST:
         raise ValueError(f"a request of {length} bytes")
+    kind, argument, folder, mask, *pairs = _read(connection, length).split(b"\0")
+    environ = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
+    place = Place(environ, folder, int(mask), _peer(connection))
+    return Request(kind, os.fsdecode(argument) or None, place)
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
     parts = bytearray()
-    while len(parts) < length:
-        part = connection.recv(length - len(parts))
+    while len(parts) < size:
+        part = connection.recv(size - len(parts))
         if not part:
             raise ValueError("a request that ends too soon")
         parts += part
-    kind, argument, folder, mask, *pairs = bytes(parts).split(b"\0")
-    environ = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
-    if kind == b"event" and len(descriptors) != 3:
-        raise ValueError(f"an event with {len(descriptors)} descriptors")
-    place = Place(environ, folder, int(mask), _peer(connection))
-    return Request(kind, os.fsdecode(argument) or None, place, list(descriptors))
+    return bytes(parts)
 
 
-def _take(request: Request) -> bool:
-    """Take the place and the descriptors of who asks; False where its folders are not ours."""
-    if any(request.place.environ.get(name) != os.environb.get(name) for name in relay.FOLDERS):
+def _ours(place: Place) -> bool:
+    """Tell whether the folders of who asks are the ones that this server has read."""
+    return all(place.environ.get(name) == os.environb.get(name) for name in relay.FOLDERS)
+
+
+def _take_descriptors(connection: socket.socket) -> bool:
+    """Wait for the word `GO` and take the standard descriptors that come with it; False where it does not come."""
+    word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+    if word != relay.GO or len(descriptors) != 3:
         return False
-    request.place.take()
-    for number, descriptor in enumerate(request.descriptors):
+    for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
-    for descriptor in request.descriptors:
-        if descriptor > 2:
-            os.close(descriptor)
+        os.close(descriptor)
     return True
 
 

@@ -1,0 +1,519 @@
+"""The warm server as users have it: real processes, and everything that can go wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import relay, servers
+from tests import warmth
+from tests.processes import ENTRYPOINT, INTERPRETER, ROOT
+from tests.warmth import gone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.warmth import Warm
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+
+NOTES = """
+    import os, sys, time
+    from pathlib import Path
+    from holdfast import *
+    @hookimpl
+    def on_pre_tool_use(event, context):
+        with (context.root / "ran").open("a") as file:
+            file.write(f"{os.getpid()} {event.session_id}\\n")
+        if event.session_id == "long":
+            time.sleep(4)
+        return advise("warm" if sys.argv[1:] == ["--serve"] else "cold")
+    """
+"""A handler that leaves a line each time it runs, and takes long in a session of that name."""
+
+
+@pytest.fixture
+def place(short_folder: Path) -> Iterator[Warm]:
+    """A home and a project where the server is not switched off and none runs yet."""
+    made = warmth.make(short_folder)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def warm(place: Warm) -> Warm:
+    """The same, with a server that answers."""
+    place.warm_up()
+    return place
+
+
+def advice(place: Warm) -> str:
+    """Return how the next event is answered."""
+    ended = place.fire(place.call(), "PreToolUse")
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    return ended.advice
+
+
+def ran(place: Warm) -> list[str]:
+    """Return the lines that the handler has left."""
+    file = place.root / "ran"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+# --- the usual way ------------------------------------------------------------------------------------------------
+
+
+def test_the_first_event_is_cold_and_starts_the_server(place: Warm) -> None:
+    """Nobody has to start anything: after one event the next ones are warm, by one server."""
+    assert advice(place) == "cold"
+
+    place.until(lambda: bool(place.sockets) and servers.ask(place.socket) is not None)
+    assert [advice(place) for _ in range(3)] == ["warm"] * 3
+    assert len(place.sockets) == 1
+
+
+def test_eight_at_once_are_all_warm(warm: Warm) -> None:
+    """Several agents' tool calls at one moment: each is answered by the server."""
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(lambda _: advice(warm), range(8)))
+
+    assert said == ["warm"] * 8
+
+
+def test_a_burst_of_a_hundred_is_answered_once_each(warm: Warm) -> None:
+    """A hundred at once: each is answered, each once, and the server is there afterwards."""
+    warm.user_handler("says", NOTES)
+    pid = warm.pid
+    begun = [warm.begin("PreToolUse") for _ in range(100)]
+    for number, process in enumerate(begun):
+        assert process.stdin
+        process.stdin.write(json.dumps(warm.payload("PreToolUse-Bash", session_id=f"s{number}")).encode())
+        process.stdin.close()
+        process.stdin = None
+    said = [json.loads(process.communicate(timeout=100)[0]) for process in begun]
+
+    assert {each["hookSpecificOutput"]["additionalContext"] for each in said} <= {"warm", "cold"}
+    assert sorted(line.split()[1] for line in ran(warm)) == sorted(f"s{number}" for number in range(100))
+    assert warm.pid == pid
+    assert advice(warm) == "warm"
+
+
+def test_an_event_is_answered_in_its_callers_place(warm: Warm, tmp_path: Path) -> None:
+    """Environment, folder, umask and time zone are those of the hook, in the handler and in what it starts."""
+    warm.user_handler(
+        "says",
+        """
+        import os, subprocess, time
+        from holdfast import *
+        @hookimpl
+        def on_pre_tool_use(event, context):
+            mask = os.umask(0); os.umask(mask)
+            shown = subprocess.run(["sh", "-c", "echo $MINE; pwd; umask"], capture_output=True, text=True)
+            here = [os.getcwd(), oct(mask), time.strftime("%Z"), context.environ["MINE"], str("USER" in os.environ)]
+            return advise("|".join([*shown.stdout.split(), *here]))
+        """,
+    )
+    environ = warm.environ(MINE="of this call", TZ="Asia/Tokyo")
+    command = ["/bin/sh", "-c", 'umask 027; exec "$@"', "sh", *INTERPRETER, str(ENTRYPOINT), "PreToolUse"]
+    done = subprocess.run(
+        command, input=json.dumps(warm.call()).encode(), env=environ, cwd=tmp_path, capture_output=True, check=True
+    )
+    said = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"].split("|")
+
+    assert said == ["of", "this", "call", str(tmp_path), "0027", str(tmp_path), "0o27", "JST", "of this call", "False"]
+
+
+def test_an_edited_handler_counts_at_once(warm: Warm) -> None:
+    """Handlers load in the child: one that is changed, added or taken away is so at the next event."""
+    assert advice(warm) == "warm"
+    warm.user_handler("says", warmth.SAYS.replace('"warm"', '"changed"'))
+    assert advice(warm) == "changed"
+    (warm.home / ".config" / "holdfast" / "handlers" / "says.py").unlink()
+    assert advice(warm) == ""
+
+
+def test_both_kinds_of_no_reach_the_client(warm: Warm) -> None:
+    """A refusal in JSON, and the exit code 2 with its reason on stderr."""
+    warm.user_handler(
+        "no", "from holdfast import *\n@hookimpl(strict=True)\ndef on_pre_tool_use(): return deny('no')\n"
+    )
+    warm.user_handler("stays", "from holdfast import *\n@hookimpl\ndef on_teammate_idle(): return block('go on')\n")
+
+    refused = warm.fire(warm.call(), "PreToolUse")
+    blocked = warm.fire({"hook_event_name": "TeammateIdle", "session_id": "s", "teammate_name": "t"}, "TeammateIdle")
+
+    assert refused.specific["permissionDecision"] == "deny"
+    assert (blocked.exit_code, blocked.stdout, blocked.stderr) == (2, "", "go on")
+
+
+def test_the_server_has_nothing_of_the_session_that_started_it(warm: Warm) -> None:
+    """Its environment is minimal, its folder `/`, its session its own, and it holds none of the hook's descriptors."""
+    process = Path(f"/proc/{warm.pid}")
+    names = {each.partition(b"=")[0] for each in (process / "environ").read_bytes().split(b"\0") if each}
+
+    assert not {name for name in names if name.startswith((b"CLAUDE", b"ANTHROPIC", b"AWS"))}
+    assert names <= {b"HOME", b"PATH", b"LANG", b"LC_ALL", b"LC_CTYPE", b"TMPDIR", b"TZ", b"USER", b"LOGNAME"} | {
+        name for name in names if name.startswith(b"XDG_")
+    }
+    assert (process / "cwd").readlink() == Path("/")
+    assert os.getsid(warm.pid) not in (os.getsid(0), 0)
+    assert {(process / "fd" / number).readlink() for number in "012"} == {Path("/dev/null")}
+
+
+def test_its_folder_and_socket_are_private(warm: Warm) -> None:
+    """Only the user gets at what is passed there."""
+    assert warm.folder.stat().st_mode & 0o777 == 0o700
+    assert warm.socket.stat().st_mode & 0o777 == 0o600
+
+
+def test_other_folders_have_another_server(warm: Warm) -> None:
+    """A session whose configuration lies elsewhere is not answered by a server that has read another one's."""
+    elsewhere = warm.environ(XDG_CONFIG_HOME=str(warm.home / "other"))
+
+    ended = warm.fire(warm.call(), "PreToolUse", environ=elsewhere)
+
+    assert ended.advice == ""  # the handler lies in the usual folder
+    warm.until(lambda: len(warm.sockets) == 2)
+
+
+# --- switched off -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["variable", "configuration"])
+def test_switched_off_no_server_is_asked_or_started(place: Warm, how: str) -> None:
+    """By the environment variable or by the user's configuration: every event is cold and nothing runs afterwards."""
+    environ = place.environ(HOLDFAST_SERVER="off" if how == "variable" else None)
+    if how == "configuration":
+        place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
+
+    said = [place.fire(place.call(), "PreToolUse", environ=environ) for _ in range(2)]
+
+    assert [each.advice for each in said] == ["cold", "cold"]
+    assert not place.folder.exists()
+
+
+def test_switching_it_off_ends_one_that_runs(warm: Warm) -> None:
+    """`server = false` in the user's file counts at the next event."""
+    pid = warm.pid
+    warm.write(warm.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
+
+    assert advice(warm) == "cold"
+    warm.until(lambda: gone(pid))
+    assert advice(warm) == "cold"
+    assert not warm.sockets
+
+
+def test_a_project_may_not_switch_it_off(place: Warm) -> None:
+    """One server answers for all projects: a project's file is told so and the server is started."""
+    place.write(".claude/holdfast.toml", "server = false\n")
+
+    place.warm_up()
+
+    assert "key 'server' counts only in" in place.log()
+    assert advice(place) == "warm"
+
+
+# --- what goes wrong before the hand-over -------------------------------------------------------------------------
+
+
+def test_a_stopped_server_means_cold(warm: Warm) -> None:
+    """One that gives no sign of life is left alone, and works again when it goes on."""
+    os.kill(warm.pid, signal.SIGSTOP)
+    try:
+        assert advice(warm) == "cold"
+    finally:
+        os.kill(warm.pid, signal.SIGCONT)
+    assert advice(warm) == "warm"
+
+
+def test_a_stale_socket_means_cold_and_a_new_server(warm: Warm) -> None:
+    """After `kill -9` the socket still lies there: cold, and the next server takes its place."""
+    pid, place = warm.pid, warm.socket
+    os.kill(pid, signal.SIGKILL)
+    warm.until(lambda: gone(pid))
+    assert place.is_socket()
+
+    assert advice(warm) == "cold"
+    warm.warm_up()
+    assert advice(warm) == "warm"
+    assert warm.pid != pid
+
+
+@pytest.mark.parametrize("words", [b"", b"!", b"x", b"!x", b"!.", b"!\0"])
+def test_any_doubt_before_the_hand_over_means_cold(place: Warm, words: bytes) -> None:
+    """Whatever listens there and says something else, or nothing, or closes: stdin is unread, the event is cold."""
+    with impostor(place, lambda connection: connection.sendall(words)):
+        assert advice(place) == "cold"
+
+
+def test_who_hangs_after_its_sign_of_life_is_left_after_a_second(place: Warm) -> None:
+    """The server lives, but no child is ready: the event goes cold all the same, with its payload."""
+
+    def hang(connection: socket.socket) -> None:
+        connection.sendall(relay.ALIVE)
+        connection.settimeout(60)
+        while connection.recv(4096):
+            pass
+
+    with impostor(place, hang):
+        assert advice(place) == "cold"
+
+
+def test_a_turn_that_is_still_to_come_is_waited_for(place: Warm) -> None:
+    """As long as the server says so, waiting is cheaper than going cold; when it says no more, it is left."""
+    beats: list[float] = []
+
+    def beat(connection: socket.socket) -> None:
+        connection.sendall(relay.ALIVE)
+        for _ in range(4):
+            time.sleep(0.4)
+            beats.append(time.monotonic())
+            connection.sendall(relay.WAIT)
+
+    with impostor(place, beat):
+        assert advice(place) == "cold"
+    assert len(beats) == 4
+
+
+def test_a_folder_that_others_may_use_is_not_trusted(warm: Warm) -> None:
+    """Where somebody else could have put the socket, nothing is passed."""
+    warm.folder.chmod(0o755)
+
+    assert advice(warm) == "cold"
+
+
+def test_without_a_folder_for_it_every_event_is_cold(place: Warm) -> None:
+    """A state folder that cannot be written costs the server and nothing else."""
+    (place.home / ".local").write_text("no folder")
+
+    assert [advice(place) for _ in range(2)] == ["cold", "cold"]
+
+
+def test_a_full_disk_costs_the_server_and_nothing_else(place: Warm) -> None:
+    """Where nothing more can be written each event is answered, and with room again there is a server."""
+    full = ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *INTERPRETER, str(ENTRYPOINT), "PreToolUse"]
+    for _ in range(2):
+        done = subprocess.run(
+            full, input=json.dumps(place.call()).encode(), env=place.environ(), capture_output=True, check=True
+        )
+        assert json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] in ("cold", "warm")
+
+    place.close()
+    place.warm_up()
+    assert advice(place) == "warm"
+
+
+def test_a_path_too_long_for_a_socket_means_cold(place: Warm) -> None:
+    """Where no socket can lie nothing is tried."""
+    deep = place.home / ("x" * 100)
+
+    ended = place.fire(place.call(), "PreToolUse", environ=place.environ(XDG_STATE_HOME=str(deep)))
+
+    assert ended.advice == "cold"
+    assert not (deep / "holdfast" / "server").exists()
+
+
+# --- what goes wrong after it -------------------------------------------------------------------------------------
+
+
+def test_after_the_hand_over_an_event_is_never_answered_twice(warm: Warm) -> None:
+    """The child is killed while its handler runs: exit 0, silence, a log line, and no second run."""
+    warm.user_handler("says", NOTES)
+    process = warm.begin("PreToolUse")
+    pid = at_work(warm, process)
+    os.kill(parent_of(pid), signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+
+    assert (process.returncode, out, err) == (0, b"", b"")
+    assert len(ran(warm)) == 1
+    assert "PreToolUse is lost: the warm server did not answer it" in warm.log()
+    assert advice(warm) == "warm"
+
+
+def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
+    """The child is a process of its own: it answers although the server has gone."""
+    warm.user_handler("says", NOTES)
+    process = warm.begin("PreToolUse")
+    at_work(warm, process)
+    os.kill(warm.pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=60)
+
+    assert json.loads(out)["hookSpecificOutput"]["additionalContext"] == "warm"
+    assert len(ran(warm)) == 1
+    assert advice(warm) == "cold"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_when_the_caller_goes_away_its_handlers_end(warm: Warm, number: int) -> None:
+    """The client cancels a hook: what answers it ends too, and the server does not."""
+    warm.user_handler("says", NOTES.replace("sleep(4)", "sleep(60)").replace("@hookimpl", "@hookimpl(timeout=60)"))
+    process = warm.begin("PreToolUse")
+    pid, server = at_work(warm, process), warm.pid
+    os.kill(process.pid, number)
+    process.communicate(timeout=60)
+
+    warm.until(lambda: gone(pid))
+    assert warm.pid == server
+    assert advice(warm) == "warm"
+
+
+def test_a_crash_of_a_handler_costs_only_itself(warm: Warm) -> None:
+    """A handler that ends its process takes neither the event's other handlers nor the server with it."""
+    warm.user_handler("crashes", "import os\nfrom holdfast import *\n@hookimpl\ndef on_pre_tool_use(): os.abort()\n")
+    server = warm.pid
+
+    assert [advice(warm) for _ in range(2)] == ["warm", "warm"]
+    assert warm.pid == server
+    assert "crashes.py" in warm.log()
+
+
+def at_work(place: Warm, process: subprocess.Popen[bytes]) -> int:
+    """Send an event whose handler takes long; return the process it runs in, once it does."""
+    assert process.stdin
+    process.stdin.write(json.dumps(place.payload("PreToolUse-Bash", session_id="long")).encode())
+    process.stdin.close()
+    process.stdin = None
+    place.until(lambda: bool(ran(place)))
+    return int(ran(place)[0].split()[0])
+
+
+def parent_of(pid: int) -> int:
+    """Return a process's parent."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@contextmanager
+def impostor(place: Warm, answer: Callable[[socket.socket], None]) -> Iterator[None]:
+    """Listen where the server would, and treat whoever asks as `answer` says."""
+    place.folder.mkdir(parents=True, mode=0o700)
+    given = {name.encode(): value.encode() for name, value in place.environ().items()}
+    asked = "import sys; sys.path.insert(0, sys.argv[1]); from holdfast import relay; import os, posix; "
+    asked += "sys.stdout.buffer.write(relay.address(sys.argv[2], posix.environ))"
+    found = subprocess.run(
+        [*INTERPRETER, "-c", asked, str(ROOT / "src"), str(place.entry)], env=given, capture_output=True, check=True
+    )
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(found.stdout)
+        listener.listen()
+        listener.settimeout(60)
+        asked_for = threading.Event()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            asked_for.set()
+            with connection:
+                answer(connection)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield
+        thread.join(60)
+        assert asked_for.is_set()
+
+
+# --- installations that change ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(short_folder: Path) -> Iterator[Warm]:
+    """A place with a copy of the whole program, which can be changed under the server."""
+    program = short_folder / "p"
+    for name in ("src", "hooks", "handlers"):
+        shutil.copytree(ROOT / name, program / name, ignore=shutil.ignore_patterns("__pycache__"))
+    made = warmth.make(short_folder, program / "hooks" / "dispatch.py")
+    made.warm_up()
+    yield made
+    made.close()
+
+
+def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
+    """A file that the server has loaded is another: the server ends, the event is cold, the next server is new."""
+    assert advice(copied) == "warm"
+    pid = copied.pid
+    engine = copied.entry.parents[1] / "src" / "holdfast" / "merging.py"
+    engine.write_text(engine.read_text() + "\nNEW = True\n")
+
+    assert advice(copied) == "cold"
+    copied.until(lambda: gone(pid))
+    assert "the server ends: " in copied.log()
+    copied.until(lambda: bool(copied.sockets) and servers.ask(copied.socket) is not None)
+    assert advice(copied) == "warm"
+
+
+def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
+    """With the program gone the next event is exit 0 without a word on stderr, and its server has ended."""
+    pid, entry = copied.pid, copied.entry
+    text = entry.read_bytes()
+    shutil.rmtree(entry.parents[1])
+    entry.parent.mkdir(parents=True)
+    entry.write_bytes(text)  # the launcher lies elsewhere and outlives the package
+
+    advice(copied)  # nobody can ask the server any more; when somebody does, or when it is idle, it ends
+    assert servers.ask(copied.socket) is None
+    copied.until(lambda: gone(pid))
+    assert not list(copied.folder.glob("[0-9a-f]" * 16))
+
+
+# --- its beginning and its end ------------------------------------------------------------------------------------
+
+
+def test_of_two_that_are_started_one_remains(place: Warm) -> None:
+    """Whoever comes second finds the first and ends."""
+    command = [*INTERPRETER, str(ENTRYPOINT), "--serve"]
+    started = [subprocess.Popen(command, env=place.environ()) for _ in range(3)]
+    place.until(lambda: sum(process.poll() is None for process in started) == 1)
+    (left,) = [process for process in started if process.poll() is None]
+
+    assert place.pid == left.pid
+    left.kill()
+    left.wait()
+
+
+def test_one_that_hangs_is_replaced_by_the_next_that_is_started(warm: Warm) -> None:
+    """A stopped server keeps its place only until another is started."""
+    pid = warm.pid
+    os.kill(pid, signal.SIGSTOP)
+
+    warm.warm_up()
+
+    assert warm.pid != pid
+    assert gone(pid)
+
+
+def test_it_ends_when_nobody_needs_it(place: Warm) -> None:
+    """Without events it ends by itself and takes its socket with it."""
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from holdfast import server; server.IDLE = 0.5; "
+    script += "sys.exit(server.main('--serve', sys.argv[2]))"
+    command = [sys.executable, "-c", script, str(ROOT / "src"), str(ENTRYPOINT)]
+
+    done = subprocess.run(command, env=place.environ(), timeout=60, check=False)
+
+    assert done.returncode == 0
+    assert not list(place.folder.glob("[0-9a-f]" * 16))
+
+
+def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
+    """It waits without waking up: no processor time, no polling."""
+
+    def spent() -> list[str]:
+        fields = Path(f"/proc/{warm.pid}/stat").read_text().rpartition(")")[2].split()
+        switches = Path(f"/proc/{warm.pid}/status").read_text().partition("nonvoluntary")[0].split()[-1]
+        return [*fields[11:13], switches]
+
+    time.sleep(0.5)
+    before = spent()
+    time.sleep(1.5)
+    assert spent() == before

@@ -1,0 +1,130 @@
+"""A place whose events a warm server answers, and what tests need to know of that server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import servers
+from tests import processes
+from tests.processes import ENTRYPOINT, INTERPRETER, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tests.processes import Ended
+
+SAYS = """
+    import sys
+    from holdfast import *
+    @hookimpl
+    def on_pre_tool_use(event):
+        return advise("warm" if sys.argv[1:] == ["--serve"] else "cold")
+    """
+"""A handler that says how its event is answered: in the server's child the command line is the server's."""
+LONG = 20.0  # seconds that something which takes moments may take on a busy machine
+
+
+@dataclass(frozen=True)
+class Warm(Place):
+    """A place where the server is not switched off.
+
+    Attributes:
+        entry: the entrypoint that is run there.
+    """
+
+    entry: Path = ENTRYPOINT
+
+    def environ(self, **changes: str | None) -> dict[str, str]:
+        """Return a hook's environment without what switches the server off."""
+        return super().environ(**({"HOLDFAST_SERVER": None} | changes))
+
+    def fire(
+        self, payload: Mapping[str, Any] | bytes, *arguments: str, environ: Mapping[str, str] | None = None
+    ) -> Ended:
+        """Send one payload through this place's entrypoint."""
+        command = [*INTERPRETER, str(self.entry), *arguments]
+        return processes.run(command, processes.encoded(payload), environ or self.environ(), self.root)
+
+    def begin(self, *arguments: str, environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """Start the entrypoint and leave it waiting for its payload."""
+        return subprocess.Popen(
+            [*INTERPRETER, str(self.entry), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ or self.environ(),
+            cwd=self.root,
+        )
+
+    def call(self) -> dict[str, Any]:
+        """Return a tool call that is about to be made."""
+        return self.payload("PreToolUse-Bash")
+
+    @property
+    def folder(self) -> Path:
+        """Where servers of this home listen."""
+        return self.home / ".local" / "state" / "holdfast" / "server"
+
+    @property
+    def sockets(self) -> list[Path]:
+        """Where a server listens that runs."""
+        places = [lock.with_suffix("") for lock in self.folder.glob("*.lock")]
+        return [place for place in places if servers.holder(place)]
+
+    @property
+    def socket(self) -> Path:
+        """Where the one server listens."""
+        (place,) = self.sockets
+        return place
+
+    @property
+    def pid(self) -> int:
+        """The one server's process id."""
+        return servers.holder(self.socket)
+
+    def warm_up(self) -> None:
+        """Have an event start a server, and wait until that answers."""
+        for mark in self.folder.glob("*.tried"):
+            mark.unlink()
+        self.fire(self.call(), "PreToolUse")
+        self.until(lambda: bool(self.sockets) and servers.ask(self.socket) is not None)
+
+    @staticmethod
+    def until(true: Callable[[], bool]) -> None:
+        """Wait for something that is about to become true."""
+        end = time.monotonic() + LONG
+        while not true():
+            assert time.monotonic() < end, "it did not come true"
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        """End every server that was started here, one that is just starting too."""
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                given = (process / "environ").read_bytes().split(b"\0")
+                command = (process / "cmdline").read_bytes()
+                if f"HOME={self.home}".encode() in given and b"--serve" in command:
+                    os.kill(int(process.name), signal.SIGKILL)
+
+
+def make(folder: Path, entry: Path = ENTRYPOINT) -> Warm:
+    """Make an empty home and project below a folder with a short path, and a handler that says how it is answered."""
+    made = processes.make(folder)
+    place = Warm(made.home, made.root, entry)
+    place.user_handler("says", SAYS)
+    return place
+
+
+def gone(pid: int) -> bool:
+    """Tell whether a process has ended; one that nobody buries has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
