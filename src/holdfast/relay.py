@@ -74,9 +74,8 @@ def ask(entry, argument):
             return None
         passed = b"".join([number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)])
         told = True
-        server.sendmsg(
-            [GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)]
-        )  # not before: one that hangs holds them
+        # Not before: one that hangs would keep the client's pipes open.
+        server.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
         server.settimeout(None)
         code = server.recv(1)
     except Exception as error:

@@ -185,8 +185,8 @@ class Server:
                 if self.listener.fileno() in ready:
                     self._accept()
                 self._let_go(ready)
-                while self._waiting and len(self._busy()) < MOST and not self._ended:
-                    self._hand_over()
+                if self._turns():
+                    self._hand_over()  # one at a time: who has just come must hear of us before the next fork
                 self._beat()
                 if not self._spare and not self._waiting and (not ready or not self._busy()):
                     self._spare = self._fork()
@@ -223,12 +223,16 @@ class Server:
         now = time.monotonic()
         ends = [child.ends_at for child in self._children.values() if child.ends_at]
         if self._waiting:
-            ends.append(self._beaten + BEAT)
+            ends.append(now if self._turns() else self._beaten + BEAT)
         if not self._spare:
             ends.append(now + QUIET)
         if not self._waiting and not self._busy():
             ends.append(last + IDLE + 0.1)
         return int(max(min(ends) - now, 0.0) * 1000) + 1 if ends else -1
+
+    def _turns(self) -> bool:
+        """Tell whether somebody waits whose turn it is."""
+        return bool(self._waiting) and len(self._busy()) < MOST
 
     def _busy(self) -> list[Child]:
         return [child for pid, child in self._children.items() if pid != self._spare]
