@@ -27,8 +27,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
-        *("scan", "strictness", "trust", "faults", "loader", "calls", "child", "isolation", "intake", "replying"),
-        *("pairing", "costs", "place", "spare"),
+        *("scan", "scanned", "compiled", "strictness", "trust", "faults", "loader", "calls", "child", "isolation"),
+        *("intake", "replying", "pairing", "costs", "place", "spare"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
     "engine": ("engine", "server", "serving", "standby", "stamps", "warming"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock, log, paths
 from holdfast.errors import HoldfastError
 from holdfast.state import atomic, lock
+from holdfast.state.unchanged import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ def remember(event: str, file: HandlerFile, fault: str, project: Project | None 
     where = {"project": project.key} if project else {}
     try:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
-            known = _load()
+            known = _load(_file())
             before = known.pop(str(file.path), {})
             count = before.get("count", 0) + 1 if before.get("digest") == file.digest else 1
             latest = {"digest": file.digest, "event": event, "fault": said, "at": clock.stamp(), "count": count}
@@ -56,7 +57,7 @@ def remember(event: str, file: HandlerFile, fault: str, project: Project | None 
 
 def of(file: HandlerFile) -> str:
     """Return the latest fault of a handler file as it is now, in a sentence; empty if it has none."""
-    known = _load().get(str(file.path), {})
+    known = _kept.get(_file()).get(str(file.path), {})
     if known.get("digest") != file.digest:
         return ""
     times = "once" if known["count"] == 1 else f"{known['count']} times"
@@ -65,7 +66,7 @@ def of(file: HandlerFile) -> str:
 
 def last_at(file: HandlerFile) -> str:
     """Return when a handler file as it is now was last at fault (UTC stamp); empty if it never was."""
-    known = _load().get(str(file.path), {})
+    known = _kept.get(_file()).get(str(file.path), {})
     return str(known["at"]) if known.get("digest") == file.digest else ""
 
 
@@ -73,7 +74,9 @@ def within(project: Project) -> dict[str, dict[str, Any]]:
     """Return the faults that happened in a project and those of the handlers that lie in it, by the files' paths."""
     folder = f"{paths.project_handlers(project.root)}/"
     return {
-        path: entry for path, entry in _load().items() if entry.get("project") == project.key or path.startswith(folder)
+        path: entry
+        for path, entry in _load(_file()).items()
+        if entry.get("project") == project.key or path.startswith(folder)
     }
 
 
@@ -95,7 +98,7 @@ def forget(project: Project, *, dry: bool = False) -> int:
     if count and not dry:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
             gone = _to_go(project)
-            kept = {path: entry for path, entry in _load().items() if path not in gone}
+            kept = {path: entry for path, entry in _load(_file()).items() if path not in gone}
             atomic.write(_file(), json.dumps(kept, indent=2).encode(), mode=0o600)
             count = len(gone)
     return count
@@ -103,7 +106,7 @@ def forget(project: Project, *, dry: bool = False) -> int:
 
 def _to_go(project: Project) -> set[str]:
     mine = within(project)
-    return {path for path, entry in _load().items() if path in mine or "project" not in entry}
+    return {path for path, entry in _load(_file()).items() if path in mine or "project" not in entry}
 
 
 def note_unusable(event: str, files: Sequence[HandlerFile], project: Project | None = None) -> None:
@@ -140,10 +143,10 @@ def note_printed(
             remember(name, call.file, f"printed, which nobody reads: {redact(text[:_READ])[:80]!r}", project)
 
 
-def _load() -> dict[str, dict[str, Any]]:
+def _load(file: Path) -> dict[str, dict[str, Any]]:
     """Return what is remembered by path; entries that are not as we write them count as none."""
     try:
-        content = json.loads(_file().read_bytes())
+        content = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return {path: entry for path, entry in content.items() if _sound(entry)} if isinstance(content, dict) else {}
@@ -161,3 +164,6 @@ def _sound(entry: Any) -> bool:
 
 def _file() -> Path:
     return paths.state_dir() / "faults.json"
+
+
+_kept: Kept[dict[str, dict[str, Any]]] = Kept(_load)

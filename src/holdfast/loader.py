@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import stat
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import config, paths, scan, strictness, trust
+from holdfast import compiled, config, paths, scan, scanned, strictness, trust
+from holdfast.errors import StateError
 from holdfast.matching import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.config import Config
     from holdfast.project import Project
     from holdfast.scan import Conditions, Route
+    from holdfast.scanned import Found
 
 Place = Literal["shipped", "user", "project"]
-SIZE_LIMIT = 1_000_000  # bytes; a handler file larger than this is somebody's data
+SIZE_LIMIT = scanned.SIZE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
 class HandlerFile:
     """A Python file in a handlers folder, as its text stands now.
 
+    One that did not change since an earlier event is not read again before it is called.
+
     Attributes:
         place: which of the three folders it lies in.
         name: its file name without `.py`; a nearer file of the same name replaces a farther one.
         path: where it lies.
-        source: its bytes, the very ones that are hashed, scanned and compiled.
+        held: its bytes if they were read; `source` reads them where they were not.
         digest: SHA-256 of the source.
         trusted: shipped and user files always; project files when trusted with exactly this content.
         off: switched off by configuration, or by itself (`OFF_BY_DEFAULT`, `RUNS_WHEN`) and not switched on.
@@ -40,12 +43,13 @@ class HandlerFile:
         replaced_by: the nearer file that runs instead, if any.
         notice: why a nearer file does *not* replace another, or is not used, for the user to know.
         runs_when: what the configuration must say for it to run (`scan.Scan`).
+        again: reads it anew; None where it has been read.
     """
 
     place: Place
     name: str
     path: Path
-    source: bytes
+    held: bytes | None
     digest: str
     trusted: bool
     off: bool
@@ -54,6 +58,20 @@ class HandlerFile:
     replaced_by: Path | None = None
     notice: str = ""
     runs_when: Conditions = ()
+    again: Callable[[], HandlerFile] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def source(self) -> bytes:
+        """Its bytes, the very ones that are hashed, scanned and compiled.
+
+        Raises StateError or OSError where they were not read yet and are others by now, or cannot be read.
+        """
+        if self.held is not None:
+            return self.held
+        source = self.path.read_bytes()
+        if trust.digest(source) != self.digest:
+            raise StateError(self.path, "was changed while it was looked at")
+        return source
 
     @property
     def active(self) -> bool:
@@ -64,6 +82,15 @@ class HandlerFile:
     def strict(self) -> bool:
         """Whether any of its functions is strict."""
         return any(route.strict for route in self.routes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What all files are judged by: the project, what of it is trusted, and what is known to have been strict."""
+
+    project: Project
+    grants: Mapping[str, str]
+    strict: Container[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +106,48 @@ class Call:
         return f"{self.file.place}/{self.file.path.name}: {self.route.function}"
 
 
-def find(project: Project) -> list[HandlerFile]:
-    """Find all handler files, in running order: shipped, user, project; each by file name.
+def find(project: Project, event: str | None = None, value: str | None = None) -> list[HandlerFile]:
+    """Find the handler files, in running order: shipped, user, project; each by file name.
 
     Args:
         project: whose `.claude/handlers` and whose configuration count.
+        event: an event's name, to be told only of the files that want it and of those that count on every event:
+            the new and changed ones, those at fault, the strict ones, and all that have the name of such a file.
+        value: what the event's matcher field holds, to leave out also those whose matchers do not select it.
 
     Returns:
-        All files, also those that will not run, marked with the reason.
+        The files, also those that will not run, marked with the reason.
     """
-    shipped = [_file("shipped", path, project) for path in _listing(paths.shipped("handlers"))]
-    user = [_file("user", path, project) for path in _listing(paths.user_handlers())]
-    own = [_file("project", path, project) for path in _listing(paths.project_handlers(project.root))]
-    return _replace_farther([*shipped, *user, *own])
+    folders: dict[Place, scanned.Folder] = {
+        "shipped": scanned.look(paths.shipped("handlers")),
+        "user": scanned.look(paths.user_handlers()),
+        "project": scanned.look(paths.project_handlers(project.root)),
+    }
+    strict = strictness.known()
+    wanted: set[str] | None = None
+    if event is not None:
+        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, strict)}
+    look = _Look(project, trust.granted(project.root) if any(folders["project"].names()) else {}, strict)
+    files = []
+    for place, folder in folders.items():
+        names = folder.names() if wanted is None else wanted.intersection(folder.names())
+        files += [_file(place, folder, name, look) for name in sorted(names)]
+    return _replace_farther(files)
+
+
+def preload() -> None:
+    """Take what is known of the shipped and the user's handlers into memory, for the processes forked from this one.
+
+    Cheap when nothing changed. No handler is run, and of a project's handlers nothing is read.
+    """
+    for folder in (paths.shipped("handlers"), paths.user_handlers()):
+        scanned.preload(folder)
+    strictness.known()
+    trust.preload()
 
 
 def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Call]:
-    """Select the functions an event calls, in calling order.
+    """Select the functions an event calls, in calling order; only their files are read.
 
     Args:
         files: what `find` returned.
@@ -105,16 +157,23 @@ def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Ca
     Returns:
         The calls: `tryfirst` ones first, `trylast` ones last, as pluggy orders them.
     """
-    calls = [
-        Call(file, route)
-        for file in files
-        if file.active
-        for route in file.routes
-        if route.event == event and matches(route.match, value, event)
-    ]
+    calls = [call for file in files for call in _calls(file, event, value)]
     first = [call for call in calls if call.route.tryfirst]
     last = [call for call in calls if call.route.trylast]
-    return [*first, *(call for call in calls if call not in first and call not in last), *reversed(last)]
+    usual = [call for call in calls if not (call.route.tryfirst or call.route.trylast)]
+    return [*first, *usual, *reversed(last)]
+
+
+def _calls(file: HandlerFile, event: str, value: str | None) -> list[Call]:
+    if not file.active:
+        return []
+    calls = [Call(file, route) for route in file.routes if route.event == event and matches(route.match, value, event)]
+    if not (calls and file.again):
+        return calls
+    try:
+        return [replace(call, file=replace(file, held=file.source, again=None)) for call in calls]
+    except (OSError, StateError):  # in this very moment somebody saves it
+        return _calls(file.again(), event, value)
 
 
 def runs(conditions: Conditions, configuration: Config) -> bool:
@@ -136,46 +195,50 @@ def load(file: HandlerFile) -> ModuleType:
     """
     module = ModuleType(f"holdfast_handlers.{file.place}.{file.name}")
     module.__file__ = str(file.path)
-    code = compile(file.source, str(file.path), "exec", dont_inherit=True)
+    code = compiled.code(file.source, file.path)
     sys.modules[module.__name__] = module  # dataclasses and pydantic look the module up while it runs
     exec(code, module.__dict__)
     return module
 
 
-def _listing(folder: Path) -> list[Path]:
+def _file(place: Place, folder: scanned.Folder, name: str, look: _Look) -> HandlerFile:
+    path = folder.path / name
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".py" and path.name[0] not in "_.")
-    except OSError:
-        return []
-
-
-def _file(place: Place, path: Path, project: Project) -> HandlerFile:
-    name = path.stem
-    try:
-        source = _read(path)
+        found = folder.found(name)
     except OSError as error:
-        known = _broken_strict(path, f"cannot be read ({error.strerror or error})")
-        off = _off(name, scan.Scan(), project)
-        file = HandlerFile(place, name, path, b"", "", place != "project", off, known, (str(error),))
-        return _keep_strict_on(file, project)
-    digest = trust.digest(source)
-    trusted = place != "project" or trust.trusted(project.root, trust.relative_name(project.root, path), digest)
-    found = scan.scan(source)
-    routes = _with_broken(path, found) if place != "shipped" and trusted else found.routes
-    off = _off(name, found, project)
-    faults = tuple(found.faults.values())
-    file = HandlerFile(place, name, path, source, digest, trusted, off, routes, faults, runs_when=found.runs_when)
+        return _unreadable(place, path, error, look.project)
+    return _made(place, path, found, look)
+
+
+def _anew(place: Place, path: Path, look: _Look) -> HandlerFile:
+    try:
+        return _made(place, path, scanned.read_anew(path), look)
+    except OSError as error:
+        return _unreadable(place, path, error, look.project)
+
+
+def _unreadable(place: Place, path: Path, error: OSError, project: Project) -> HandlerFile:
+    known = _broken_strict(path, f"cannot be read ({error.strerror or error})")
+    off = _off(path.stem, scan.Scan(), project)
+    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (str(error),))
     return _keep_strict_on(file, project)
 
 
-def _read(path: Path) -> bytes:
-    """Read a regular file of reasonable size; a fifo or device in the folder must not hang the session."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(f"{path}: is not a regular file")
-    if status.st_size > SIZE_LIMIT:
-        raise OSError(f"{path}: is larger than {SIZE_LIMIT} bytes")
-    return path.read_bytes()
+def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
+    read, name, routes = found.scan, path.name[:-3], found.scan.routes
+    trusted = place != "project" or look.grants.get(trust.relative_name(look.project.root, path)) == found.digest
+    guards = any(route.strict for route in routes) or str(path) in look.strict
+    if guards and trusted and place != "shipped":
+        routes = _with_broken(path, read)
+    return _keep_strict_on(
+        HandlerFile(
+            *(place, name, path, found.source, found.digest, trusted, _off(name, read, look.project), routes),
+            faults=tuple(read.faults.values()),
+            runs_when=read.runs_when,
+            again=None if found.source is not None else lambda: _anew(place, path, look),
+        ),
+        look.project,
+    )
 
 
 def _with_broken(path: Path, found: scan.Scan) -> tuple[Route, ...]:
@@ -210,7 +273,10 @@ def _keep_strict_on(file: HandlerFile, project: Project) -> HandlerFile:
 
 def _replace_farther(files: Sequence[HandlerFile]) -> list[HandlerFile]:
     """Let a nearer file of the same name replace the farther ones, except a user's strict handler."""
-    return [_replaced(file, [other for other in files if other.name == file.name]) for file in files]
+    namesakes: dict[str, list[HandlerFile]] = {}
+    for file in files:
+        namesakes.setdefault(file.name, []).append(file)
+    return [file if len(same := namesakes[file.name]) == 1 else _replaced(file, same) for file in files]
 
 
 def _replaced(file: HandlerFile, namesakes: Sequence[HandlerFile]) -> HandlerFile:

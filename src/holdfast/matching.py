@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Client fact §3.4, §4.2: a renamed tool is also tried under its other names.
 LEGACY_NAMES = {
@@ -61,6 +62,8 @@ def matches(matcher: str | None, value: str | None, event: str) -> bool:
     if matcher is None or selects_all(matcher) or value is None:
         return True
     names = _names(value, event)
+    if matcher.isidentifier() and matcher.isascii():  # one name: most are, and an event asks a thousand of them
+        return matcher in names
     exact = alternatives(matcher, event)
     if exact is not None:
         return not names.isdisjoint(exact)
@@ -83,9 +86,10 @@ def _pattern(matcher: str) -> re.Pattern[str] | None:
         return None
 
 
-def _names(value: str, event: str) -> set[str]:
+@lru_cache(maxsize=64)
+def _names(value: str, event: str) -> frozenset[str]:
     names = {value}
     if event in TOOL_EVENTS:
         names.update(old for old, new in LEGACY_NAMES.items() if new == value)
         names.update(new for old, new in LEGACY_NAMES.items() if old == value)
-    return names
+    return frozenset(names)

@@ -220,10 +220,12 @@ class Server:
 
     def _patience(self, last: float) -> int:
         """Return the milliseconds until something is due."""
+        if self._turns():
+            return 0
         now = time.monotonic()
         ends = [child.ends_at for child in self._children.values() if child.ends_at]
         if self._waiting:
-            ends.append(now if self._turns() else self._beaten + BEAT)
+            ends.append(self._beaten + BEAT)
         if not self._spare:
             ends.append(now + QUIET)
         if not self._waiting and not self._busy():

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.state import atomic, lock
+from holdfast.state.unchanged import Kept
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -27,7 +29,17 @@ def trusted(root: Path, relative: str, content_digest: str) -> bool:
         relative: the file's path inside the project, with forward slashes.
         content_digest: SHA-256 of the bytes that would be run.
     """
-    return bool(_load().get(_key(root), {}).get(relative) == content_digest)
+    return bool(granted(root).get(relative) == content_digest)
+
+
+def granted(root: Path) -> Mapping[str, str]:
+    """Return what of a project is trusted: relative path → SHA-256 of the content."""
+    return _kept.get(_file()).get(_key(root), {})
+
+
+def preload() -> None:
+    """Read the trust file into memory, where it is until the file changes."""
+    _kept.get(_file())
 
 
 def config_trusted(root: Path) -> bool:
@@ -68,15 +80,15 @@ def revoke(root: Path, relatives: set[str] | None = None) -> int:
     Returns:
         How many files lost it.
     """
-    before = len(_load().get(_key(root), {}))
+    before = len(_load(_file()).get(_key(root), {}))
     _change(root, lambda known: {} if relatives is None else {k: v for k, v in known.items() if k not in relatives})
-    return before - len(_load().get(_key(root), {}))
+    return before - len(_load(_file()).get(_key(root), {}))
 
 
 def _change(root: Path, edit: Any) -> None:
     folder = paths.ensure_private(paths.config_dir())
     with lock.locked(folder):
-        everything = _load(strict=True)
+        everything = _load(_file(), strict=True)
         everything[_key(root)] = edit(everything.get(_key(root), {}))
         if not everything[_key(root)]:
             del everything[_key(root)]
@@ -84,10 +96,10 @@ def _change(root: Path, edit: Any) -> None:
         atomic.write(_file(), text.encode(), mode=0o600)
 
 
-def _load(*, strict: bool = False) -> dict[str, dict[str, str]]:
+def _load(file: Path, *, strict: bool = False) -> dict[str, dict[str, str]]:
     """Read the trust file; anything unreadable trusts nothing."""
     try:
-        content = json.loads(_file().read_bytes())
+        content = json.loads(file.read_bytes())
         if isinstance(content, dict) and all(isinstance(value, dict) for value in content.values()):
             return content
         reason = "is not a trust file"
@@ -96,7 +108,7 @@ def _load(*, strict: bool = False) -> dict[str, dict[str, str]]:
     except (OSError, ValueError, RecursionError) as error:
         reason = f"cannot be read ({error})"
     if strict:
-        raise StateError(_file(), f"{reason}; move it away and run holdfast handlers trust again")
+        raise StateError(file, f"{reason}; move it away and run holdfast handlers trust again")
     return {}
 
 
@@ -106,3 +118,6 @@ def _file() -> Path:
 
 def _key(root: Path) -> str:
     return str(root.resolve())
+
+
+_kept: Kept[dict[str, dict[str, str]]] = Kept(_load)

@@ -1,0 +1,71 @@
+"""The compiled code of handler files, kept by the digest of the very bytes it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import os
+import sys
+from types import CodeType
+from typing import TYPE_CHECKING
+
+from holdfast.state import spare
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INTERPRETER = f"{sys.implementation.cache_tag} {sys.hexversion:x} {sys.flags.optimize}"
+_ready: dict[bytes, CodeType] = {}
+
+
+def code(source: bytes, path: Path) -> CodeType:
+    """Return a handler file's code, compiled from these bytes now or earlier.
+
+    Args:
+        source: the file's bytes.
+        path: where it lies, for messages; the same bytes elsewhere are other code.
+
+    Returns:
+        Code to run. What is kept lies in our own private folder, never beside the handler, and counts only for
+        exactly these bytes, this path and this interpreter.
+
+    Raises:
+        SyntaxError, ValueError: the bytes are no Python.
+    """
+    key = _key(hashlib.sha256(source).hexdigest(), path)
+    known = _ready.get(key) or _kept(key)
+    if known is None:
+        known = compile(source, str(path), "exec", dont_inherit=True)
+        spare.write(_file(key), key + b"\n" + marshal.dumps(known))
+    return known
+
+
+def preload(digest: str, path: Path) -> None:
+    """Take the kept code of a file with this digest into memory, so that processes forked from this one have it."""
+    key = _key(digest, path)
+    if key not in _ready and (known := _kept(key)) is not None:
+        _ready[key] = known
+
+
+def drop() -> None:
+    """Forget what was preloaded; what is kept in files stays."""
+    _ready.clear()
+
+
+def _kept(key: bytes) -> CodeType | None:
+    body = spare.read(_file(key))
+    if body is None or not body.startswith(key + b"\n"):
+        return None
+    try:
+        found = marshal.loads(body[len(key) + 1 :])
+    except (ValueError, EOFError, TypeError):
+        return None
+    return found if isinstance(found, CodeType) else None
+
+
+def _key(digest: str, path: Path) -> bytes:
+    return f"{digest} {INTERPRETER} ".encode() + os.fsencode(path).replace(b"\n", b"//")
+
+
+def _file(key: bytes) -> Path:
+    return spare.folder() / f"{hashlib.sha256(key).hexdigest()[:32]}.code"

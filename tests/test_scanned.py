@@ -1,0 +1,356 @@
+"""What was found in a handler file is kept, and believed only while the file is the same."""
+
+from __future__ import annotations
+
+import marshal
+import multiprocessing
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import compiled, loader, paths, scan, scanned, strictness, trust
+from holdfast.errors import StateError
+from holdfast.project import Project
+from holdfast.state import spare, unchanged
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from holdfast.loader import HandlerFile
+
+STOP = "from holdfast import hookimpl\n@hookimpl\ndef on_stop(event): return None\n"
+GUARD = 'from holdfast import hookimpl\n@hookimpl(match="Bash", strict=True)\ndef on_pre_tool_use(event): ...\n'
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project without shipped handlers, in which every file counts as old enough to be known by its stamp."""
+    monkeypatch.setattr(unchanged, "SETTLED", -(10**18))
+    monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
+    (tmp_path / "project" / ".claude" / "handlers").mkdir(parents=True)
+    compiled.drop()
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are read and scanned from now on."""
+    names: list[str] = []
+    real = scanned._read
+
+    def reading(path: Path) -> scanned.Found:
+        names.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(scanned, "_read", reading)
+    return names
+
+
+def write(folder: Path, name: str, text: str = STOP) -> Path:
+    """Write a handler file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def find(root: Path, *asked: str) -> list[HandlerFile]:
+    """Find the handler files as the engine does, in a process that remembers nothing."""
+    scanned._shelves._known.clear()
+    return loader.find(Project.open(root), *asked)
+
+
+def shelf() -> Path:
+    """Return the file in which the user's handlers are kept."""
+    return scanned._file(paths.user_handlers())
+
+
+def called(files: list[HandlerFile], event: str = "Stop", value: str | None = None) -> list[str]:
+    """Return which files an event calls."""
+    return [call.file.name for call in loader.plan(files, event, value)]
+
+
+def test_an_unchanged_file_is_not_read_again(root: Path, read: list[str]) -> None:
+    """The second look reads nothing and finds the same."""
+    write(paths.user_handlers(), "a.py")
+    write(paths.user_handlers(), "b.py", "OFF_BY_DEFAULT = True\nRUNS_WHEN = {'reading': ['hold']}\ndef on_stop(): 1\n")
+    first = find(root)
+    assert read == ["a.py", "b.py"] or read == ["b.py", "a.py"]
+
+    second = find(root)
+
+    assert len(read) == 2
+    assert [replace(file, held=None) for file in first] == [replace(file, held=None) for file in second]
+    assert all(file.held is None for file in second)
+    assert [file.source for file in second] == [file.held for file in first]
+
+
+def test_only_the_file_that_is_called_is_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many unchanged files, planning reads the one that matches, and an event for nobody reads none."""
+    for number in range(5):
+        write(
+            paths.user_handlers(), f"h{number}.py", GUARD.replace("Bash", f"Tool{number}").replace(", strict=True", "")
+        )
+    find(root)
+    opened: list[str] = []
+    real = Path.read_bytes
+
+    def reading(path: Path) -> bytes:
+        opened.extend([path.name] if path.suffix == ".py" else [])
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", reading)
+    monkeypatch.setattr(scan, "scan", lambda source: pytest.fail("nothing has changed"))
+
+    assert find(root, "Stop") == []
+    assert [file.name for file in find(root, "PreToolUse", "Tool3")] == ["h3"]
+    assert opened == []
+    assert called(find(root, "PreToolUse"), "PreToolUse", "Tool3") == ["h3"]
+    assert opened == ["h3.py"]
+
+
+def test_an_edit_that_keeps_size_and_time_is_noticed(root: Path) -> None:
+    """Whoever sets the time of the last change back cannot set back when that was done."""
+    path = write(paths.user_handlers(), "a.py", STOP)
+    before = path.stat()
+    assert called(find(root)) == ["a"]
+
+    path.write_text(STOP.replace("on_stop", "on_done"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    after = path.stat()
+    assert (after.st_ino, after.st_size, after.st_mtime_ns) == (before.st_ino, before.st_size, before.st_mtime_ns)
+    (file,) = find(root)
+    assert called([file]) == []
+    assert "no event" in file.faults[0]
+
+
+def test_a_file_that_was_just_written_is_read_every_time(
+    root: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two edits within one tick of the clock leave one stamp: until it is older, it is not believed."""
+    monkeypatch.setattr(unchanged, "SETTLED", 60 * 10**9)
+    write(paths.user_handlers(), "a.py")
+    find(root)
+    find(root)
+    assert read == ["a.py", "a.py"]
+    assert not shelf().exists()
+
+
+def test_a_file_that_lies_about_its_stamp_runs_as_it_is(root: Path) -> None:
+    """Even where an edit leaves no trace in the status, the bytes are compared before they run."""
+    path = write(paths.user_handlers(), "a.py")
+    find(root)
+    path.write_text(STOP + "TRUTH = 'new'\n")
+    known = scanned._shelf(shelf())["a.py"]
+    scanned._keep(shelf(), path.parent, {"a.py": known._replace(stamp=unchanged.stamp(path.stat()))})
+
+    (file,) = find(root)
+    with pytest.raises(StateError, match="changed"):
+        _ = file.source
+    (call,) = loader.plan([file], "Stop", None)
+
+    assert call.file.digest == trust.digest(path.read_bytes())
+    assert loader.load(call.file).TRUTH == "new"
+
+
+def test_an_untrusted_file_is_never_run_through_what_is_kept(root: Path) -> None:
+    """A trusted file is known and its code kept; changed under its old stamp, it is untrusted and does not run."""
+    path = write(paths.project_handlers(root), "a.py")
+    trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
+    (call,) = loader.plan(find(root), "Stop", None)
+    loader.load(call.file)
+    path.write_text(STOP + "raise SystemExit\n")
+    known = scanned._shelf(scanned._file(path.parent))["a.py"]
+    planted = known._replace(stamp=unchanged.stamp(path.stat()))
+    scanned._keep(scanned._file(path.parent), path.parent, {"a.py": planted})
+
+    assert called(find(root)) == []
+    assert called(find(root, "Stop")) == []
+
+
+def test_trust_given_later_counts_though_the_file_is_known(root: Path) -> None:
+    """What is kept says nothing about trust."""
+    path = write(paths.project_handlers(root), "a.py")
+    assert called(find(root)) == []
+    trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
+    assert called(find(root)) == ["a"]
+    trust.revoke(root)
+    assert called(find(root, "Stop")) == []
+
+
+def test_a_guard_in_a_known_file_is_remembered_and_refuses_when_it_breaks(root: Path) -> None:
+    """Strict routes are remembered at any event, also when the file was first seen before it was trusted."""
+    path = write(paths.project_handlers(root), "guard.py", GUARD)
+    find(root)
+    trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
+    find(root, "Stop")
+    assert strictness.recall(path)
+
+    path.write_text("def broken(:\n")
+    trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
+    for _ in range(2):
+        (call,) = loader.plan(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash")
+        assert call.route.broken
+
+
+def test_an_event_hears_of_namesakes_and_of_what_is_at_fault(root: Path) -> None:
+    """A nearer file that does not want the event still replaces a farther one; a file at fault is told of always."""
+    write(paths.shipped("handlers"), "a.py")
+    write(paths.shipped("handlers"), "z.py")
+    write(paths.user_handlers(), "a.py", GUARD.replace(", strict=True", ""))
+    write(paths.user_handlers(), "bad.py", "def f(:\n")
+    find(root)
+
+    files = find(root, "Stop")
+
+    assert called(files) == ["z"]
+    assert [(file.place, file.name) for file in files] == [
+        *(("shipped", "a"), ("shipped", "z")),
+        *(("user", "a"), ("user", "bad")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "harm", ["empty", "cut", "flipped", "not ours", "other rules", "other folder", "link", "folder"]
+)
+def test_what_is_kept_counts_only_whole_and_our_own(
+    root: Path, read: list[str], harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anything else in its place is as good as nothing, and costs no event."""
+    write(paths.user_handlers(), "a.py")
+    find(root)
+    file, content = shelf(), shelf().read_bytes()
+    if harm == "empty":
+        file.write_bytes(b"")
+    elif harm == "cut":
+        file.write_bytes(content[:-1])
+    elif harm == "flipped":
+        file.write_bytes(content[:40] + bytes([content[40] ^ 1]) + content[41:])
+    elif harm == "not ours":
+        file.chmod(0o666)
+    elif harm == "other rules":
+        monkeypatch.setattr(scanned, "_known_rules", ("another version",))
+    elif harm == "other folder":
+        (spare.folder() / "other.scan").write_bytes(content)
+        monkeypatch.setattr(scanned, "_file", lambda path: spare.folder() / "other.scan")
+    elif harm == "link":
+        file.rename(tmp_path / "moved")
+        file.symlink_to(tmp_path / "moved")
+    else:
+        file.unlink()
+        file.mkdir()
+    read.clear()
+
+    assert called(find(root)) == ["a"]
+    assert read == ["a.py"]
+
+
+def test_what_is_gone_is_left_out(root: Path) -> None:
+    """A deleted file is not found, and no longer kept once anything is written."""
+    path = write(paths.user_handlers(), "a.py")
+    find(root)
+    path.unlink()
+    write(paths.user_handlers(), "b.py")
+    assert [file.name for file in find(root)] == ["b"]
+    assert list(scanned._shelf(shelf())) == ["b.py"]
+
+
+def test_it_is_the_users_alone(root: Path) -> None:
+    """The folder is private, and so is each file."""
+    write(paths.user_handlers(), "a.py")
+    loader.load(loader.plan(find(root), "Stop", None)[0].file)
+    assert spare.folder().stat().st_mode & 0o777 == 0o700
+    assert {path.suffix for path in spare.folder().iterdir()} == {".scan", ".code"}
+    assert {path.stat().st_mode & 0o777 for path in spare.folder().iterdir()} == {0o600}
+
+
+def test_without_a_place_to_keep_it_everything_works(root: Path) -> None:
+    """Where nothing can be kept, files are read as ever."""
+    paths.ensure_private(paths.state_dir())
+    spare.folder().write_text("in the way")
+    write(paths.user_handlers(), "a.py", STOP + "TRUTH = 1\n")
+    for _ in range(2):
+        (call,) = loader.plan(find(root), "Stop", None)
+        assert loader.load(call.file).TRUTH == 1
+
+
+def test_a_folder_others_may_write_into_is_not_used(root: Path) -> None:
+    """Who can plant a file there could plant code."""
+    paths.ensure_private(spare.folder()).chmod(0o777)
+    write(paths.user_handlers(), "a.py")
+    find(root)
+    assert list(spare.folder().iterdir()) == []
+
+
+def test_code_is_compiled_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second load compiles nothing; other bytes, and the same bytes elsewhere, are other code."""
+    path = write(paths.user_handlers(), "a.py", STOP + "TRUTH = 1\n")
+    loader.load(find(root)[0])
+    monkeypatch.setattr(compiled, "compile", lambda *a, **k: pytest.fail("compiled again"), raising=False)
+    assert loader.load(find(root)[0]).TRUTH == 1
+
+    monkeypatch.delattr(compiled, "compile")
+    path.write_text(STOP + "TRUTH = 2\n")
+    assert loader.load(find(root)[0]).TRUTH == 2
+    there = write(paths.project_handlers(root), "c.py", STOP + "TRUTH = 2\n")
+    assert compiled.code(there.read_bytes(), there).co_filename == str(there)
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense", b"marshalled", b"text"])
+def test_kept_code_counts_only_for_its_bytes(root: Path, tmp_path: Path, body: bytes) -> None:
+    """A file that is whole but holds no code, or another's, is compiled over."""
+    path = write(paths.user_handlers(), "a.py", STOP + "TRUTH = 1\n")
+    key = compiled._key(trust.digest(path.read_bytes()), path)
+    evil: CodeType = compile(f"open({str(tmp_path / 'ran')!r}, 'w')", "x", "exec")
+    bodies: dict[bytes, bytes] = {
+        b"marshalled": b"x" * len(key) + b"\n" + marshal.dumps(evil),
+        b"text": key + b"\n" + marshal.dumps("x"),
+    }
+    spare.write(compiled._file(key), bodies.get(body, key + b"\n" + body))
+
+    assert loader.load(find(root)[0]).TRUTH == 1
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_process_that_forks_hands_on_what_it_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After `preload` neither the shelf nor the code is read from a file; a change is noticed all the same."""
+    path = write(paths.user_handlers(), "a.py", STOP + "TRUTH = 1\n")
+    loader.load(find(root)[0])
+    loader.preload()
+    with monkeypatch.context() as patch:
+        patch.setattr(spare, "read", lambda path: pytest.fail("read again") if path.exists() else None)
+        (call,) = loader.plan(loader.find(Project.open(root), "Stop"), "Stop", None)
+        assert loader.load(call.file).TRUTH == 1
+        loader.preload()
+
+    path.write_text(STOP + "TRUTH = 2\n")
+    (call,) = loader.plan(loader.find(Project.open(root), "Stop"), "Stop", None)
+    assert loader.load(call.file).TRUTH == 2
+
+
+def _look(folder: Path, number: int) -> None:
+    unchanged.SETTLED = -(10**18)
+    for _ in range(20):
+        for name in ("a", "b", "c"):
+            (folder / f"{name}{number}.py").write_text(STOP)
+        assert not scanned.look(folder).unreadable
+        assert all(isinstance(entry.digest, str) for entry in scanned._shelf(scanned._file(folder)).values())
+
+
+def test_many_writers_leave_a_whole_file(root: Path, tmp_path: Path) -> None:
+    """Processes that look at one folder at once each write all they know in one step; nobody reads half of it."""
+    folder = tmp_path / "crowd"
+    folder.mkdir()
+    crowd: list[Any] = [multiprocessing.get_context("fork").Process(target=_look, args=(folder, n)) for n in range(4)]
+    for each in crowd:
+        each.start()
+    for each in crowd:
+        each.join(60)
+    assert [each.exitcode for each in crowd] == [0] * 4
+    scanned.look(folder)
+    assert set(scanned._shelf(scanned._file(folder))) == {path.name for path in folder.iterdir()}
+    assert not list(spare.folder().glob(".*.tmp"))
