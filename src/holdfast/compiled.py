@@ -47,6 +47,11 @@ def preload(digest: str, path: Path) -> None:
         _ready[key] = known
 
 
+def hold(source: bytes, path: Path) -> None:
+    """Compile these bytes into memory alone. Raises SyntaxError, ValueError."""
+    _ready[_key(hashlib.sha256(source).hexdigest(), path)] = compile(source, str(path), "exec", dont_inherit=True)
+
+
 def drop() -> None:
     """Forget what was preloaded; what is kept in files stays."""
     _ready.clear()

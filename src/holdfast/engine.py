@@ -149,7 +149,7 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
         EventError: the payload lacks what its event cannot be without.
     """
     name = payload["hook_event_name"]
-    found = loader.find(project)
+    found = loader.find(project, name)
     faults.note_unusable(name, found, project)
     files = [file for file in found if any(route.event == name for route in file.routes)]
     if not any(file.active for file in files):

@@ -128,7 +128,7 @@ class Isolated:
                 running = message["begin"]
                 stop_at = time.monotonic() + limits[running]
             elif "answer" in message:
-                answer = _from_wire(message)
+                answer = from_wire(message)
                 answers[answer.label] = answer
                 said = self._heard_from(answer.label)
                 said += message["printed"].encode()[: CAPTURE_LIMIT - len(said)]
@@ -185,7 +185,7 @@ def _work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, 
     for answer in caller.loads(plan) if isolated.only_load else caller.answers(plan):
         hopeful += [outcome for outcome in answer.outcomes if outcome.on_delivered]
         _flush()
-        write(report, _to_wire(answer) | {"printed": (read_some(captured) or b"").decode("utf-8", "replace")})
+        write(report, to_wire(answer) | {"printed": (read_some(captured) or b"").decode("utf-8", "replace")})
         if hopeful:
             break  # what it waits to hear shall not die with a later handler: those run in the next child
     write(report, {"done": True, "waits": bool(hopeful)})
@@ -211,12 +211,14 @@ def note_delivery(outcome: Outcome) -> None:
         log.write("error", f"on_delivered failed: {describe(error, 0)}")
 
 
-def _to_wire(answer: Answer) -> dict[str, Any]:
+def to_wire(answer: Answer) -> dict[str, Any]:
+    """Return an answer as a message of JSON's types."""
     said = [outcomes.to_wire(outcome) for outcome in answer.outcomes]
     return {"answer": answer.label, "outcomes": said, "fault": answer.fault, "ran": answer.ran}
 
 
-def _from_wire(message: dict[str, Any]) -> Answer:
+def from_wire(message: dict[str, Any]) -> Answer:
+    """Return the answer that a message (`to_wire`) holds. Raises KeyError, TypeError for any other."""
     said = tuple(outcomes.from_wire(values) for values in message["outcomes"])
     return Answer(message["answer"], said, message["fault"], message["ran"])
 

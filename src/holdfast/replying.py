@@ -44,6 +44,13 @@ class Streams:
             except OSError:
                 return
 
+    def close(self) -> None:
+        """Let go of the client's streams: as long as anybody holds them it waits for more."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, *self._client):
+            os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+
     def let_go(self, code: int) -> bool:
         """Let the client go on with an exit code if it waits for another process than this one; tell whether it does.
 

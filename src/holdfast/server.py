@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import log, paths, relay, servers, serving, standby
+from holdfast import loader, log, paths, relay, servers, serving, standby
 from holdfast.stamps import Stamps
 from holdfast.warming import warm_up
 
@@ -33,8 +33,10 @@ MOST = max(8, 2 * (os.cpu_count() or 1))
 """Events that are answered at a time; the others wait for their turn."""
 GRACE = 1.0
 """Seconds a child has to obey once nobody waits for its answer any more."""
+SPARES = 2
+"""Children that are forked ahead: one tool call's end and the next one's beginning are moments apart."""
 QUIET = 0.005
-"""Seconds without anything new after which the next child is forked ahead, though others are still at work."""
+"""Seconds without anything new after which another one is, though others are still at work."""
 _BACKLOG = 1024
 _GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
@@ -160,7 +162,7 @@ class Server:
     _started: float = field(default_factory=time.time)
     _waiting: list[socket.socket] = field(default_factory=list)
     _children: dict[int, Child] = field(default_factory=dict)
-    _spare: int = 0
+    _spares: list[int] = field(default_factory=list)
     _ended: bool = False
     _beaten: float = 0.0
 
@@ -188,8 +190,8 @@ class Server:
                 if self._turns():
                     self._hand_over()  # one at a time: who has just come must hear of us before the next fork
                 self._beat()
-                if not self._spare and not self._waiting and (not ready or not self._busy()):
-                    self._spare = self._fork()
+                if self._lacks() and not self._waiting and (not ready or not self._busy()):
+                    self._spares += filter(None, [self._fork()])
                 if self._waiting or self._busy():
                     last = time.monotonic()
                 elif time.monotonic() - last > IDLE:
@@ -226,18 +228,21 @@ class Server:
         ends = [child.ends_at for child in self._children.values() if child.ends_at]
         if self._waiting:
             ends.append(self._beaten + BEAT)
-        if not self._spare:
+        if self._lacks():
             ends.append(now + QUIET)
         if not self._waiting and not self._busy():
             ends.append(last + IDLE + 0.1)
         return int(max(min(ends) - now, 0.0) * 1000) + 1 if ends else -1
+
+    def _lacks(self) -> bool:
+        return len(self._spares) < SPARES
 
     def _turns(self) -> bool:
         """Tell whether somebody waits whose turn it is."""
         return bool(self._waiting) and len(self._busy()) < MOST
 
     def _busy(self) -> list[Child]:
-        return [child for pid, child in self._children.items() if pid != self._spare]
+        return [child for pid, child in self._children.items() if pid not in self._spares]
 
     def _accept(self) -> None:
         while True:
@@ -269,7 +274,7 @@ class Server:
             connection.close()
             self._ended = True
             return
-        pid, self._spare = self._spare or self._fork(), 0
+        pid = self._spares.pop(0) if self._spares else self._fork()
         child = self._children.get(pid)
         if child is None:
             connection.close()
@@ -294,6 +299,7 @@ class Server:
     def _fork(self) -> int:
         """Fork a child that waits for a connection; return its process id, or 0 where none can be forked."""
         try:
+            loader.preload()
             ours, its = socket.socketpair()
             pid = os.fork()
         except OSError as error:
@@ -338,8 +344,8 @@ class Server:
                 return
             if not pid:
                 return
-            if pid == self._spare:
-                self._spare = 0
+            if pid in self._spares:
+                self._spares.remove(pid)
             child = self._children.pop(pid, None)
             if child:
                 child.close()

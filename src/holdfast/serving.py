@@ -6,9 +6,10 @@ import os
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
-from holdfast import engine, relay
+from holdfast import engine, rehearsal, relay
 from holdfast.place import Place
 from holdfast.replying import Streams
 from holdfast.spare import Spare
@@ -41,11 +42,10 @@ class Relayed(Streams):
         """Tell it once; what comes later is too late."""
         if self._waits:
             self._waits = False
-            try:
+            self.close()
+            with suppress(OSError):  # it has gone already
                 self._control.send(ANSWERED)
                 self._connection.send(bytes([code]))
-            except OSError:
-                return True  # it has gone already
         return True
 
 
@@ -66,7 +66,13 @@ class Request:
 
 def wait(control: socket.socket) -> None:
     """Be a child of the server: answer the one connection that comes over `control`, or end with the server."""
-    spare = Spare.fork(control.close)
+
+    def prepare() -> None:
+        control.close()
+        rehearsal.of_handlers()
+
+    spare = Spare.fork(prepare)
+    rehearsal.of_engine()
     said, descriptors, _, _ = socket.recv_fds(control, _SAID, 1)
     if descriptors:  # else the server has ended
         with socket.socket(fileno=descriptors[0]) as connection:

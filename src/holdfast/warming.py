@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from holdfast import events, paths
+from holdfast import events, loader, paths, rehearsal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,9 @@ def warm_up() -> None:
         with suppress(ImportError):
             import_module(name)
     _build_models()
+    rehearsal.prepare()
+    loader.preload()
+    rehearsal.of_engine()
     gc.collect()
     gc.freeze()  # what is there now is never looked through again, so that children share its memory
 

@@ -1,0 +1,106 @@
+"""Going through the motions of an event without any effect, so that a forked process has its memory ready.
+
+What a process forked from the server reads and writes for the first time the system maps or copies, a page at a
+time. That takes longer than all of Holdfast's own work on an event, so both children do it before the event comes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import compiled, engine, events, intake, isolation, loader, log, pairing, spent, trust
+from holdfast.calls import Caller
+from holdfast.config import Config
+from holdfast.context import Context
+from holdfast.loader import Call, HandlerFile
+from holdfast.project import Project
+from holdfast.scan import scan
+from holdfast.state.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.events.event import Event
+
+_NOWHERE = Path("/")
+_SOURCE = b"""from holdfast import advise, hookimpl
+@hookimpl(match="Bash")
+def on_pre_tool_use(event, context):
+    return advise("rehearsed")
+@hookimpl
+def on_post_tool_use(event, context):
+    return advise("rehearsed")
+@hookimpl
+def on_user_prompt_submit(event, context):
+    return advise("rehearsed")
+"""
+_ROUTES = scan(_SOURCE).routes
+_FILE = Path(__file__).with_name("rehearsed")
+_PAYLOADS: tuple[dict[str, Any], ...] = (
+    {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "true"}},
+    {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": ""}},
+    {"hook_event_name": "UserPromptSubmit", "prompt": "Go on."},
+)
+
+
+def prepare() -> None:
+    """Make ready, in the server, what its children's rehearsals need."""
+    compiled.hold(_SOURCE, _FILE)
+    for _ in _events():
+        pass
+
+
+def of_engine() -> None:
+    """Rehearse what a child does itself: reading an event, finding its handlers, merging what they say."""
+    with suppress(Exception):  # what is wrong shows when an event comes
+        project = Project(_NOWHERE, Config())
+        for event, payload in _events():
+            intake.foreign(payload, os.environ)
+            pairing.source(os.environ)
+            trust.config_trusted(_NOWHERE)
+            found = loader.find(project, event.hook_event_name)
+            loader.plan(found, event.hook_event_name, event.matcher_value)
+            plan = _plan(event)
+            pickle.dumps((event, project, plan), pickle.HIGHEST_PROTOCOL)
+            answers = [isolation.from_wire(json.loads(json.dumps(each))) for each in _wired(event, plan, project)]
+            engine.conclude(event, plan, answers)
+            log.write("debug", "")
+
+
+def of_handlers() -> None:
+    """Rehearse what a handlers' child does: taking over its work, loading, calling, asking a ledger."""
+    with suppress(Exception):
+        project = Project(_NOWHERE, Config())
+        for event, _ in _events():
+            given = pickle.dumps((event, project, _plan(event)), pickle.HIGHEST_PROTOCOL)
+            for answer in _wired(*pickle.loads(given)):
+                json.dumps(answer)
+        for file in loader.find(project):
+            if file.place == "shipped" and file.active:
+                loader.load(file)
+        ledger = Ledger.open(None)
+        ledger.ensure(spent.TABLE)
+        ledger.rows("SELECT * FROM costs WHERE project = ? ORDER BY at", "")
+        ledger.close()
+
+
+def _events() -> Iterator[tuple[Event, dict[str, Any]]]:
+    for payload in _PAYLOADS:
+        sent = {"session_id": "rehearsed", "cwd": "/", "transcript_path": "", **payload}
+        read = json.loads(json.dumps(sent).encode().decode("utf-8-sig"))
+        yield events.parse(read), read
+
+
+def _plan(event: Event) -> list[Call]:
+    file = HandlerFile("shipped", "rehearsed", _FILE, _SOURCE, "", trusted=True, off=False)
+    return [Call(file, route) for route in _ROUTES if route.event == event.hook_event_name]
+
+
+def _wired(event: Event, plan: list[Call], project: Project) -> list[dict[str, Any]]:
+    caller = Caller(event, Context(project, os.environ), lambda call: 1.0)
+    return [isolation.to_wire(answer) for answer in caller.answers(plan)]
