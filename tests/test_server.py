@@ -109,7 +109,7 @@ def test_a_burst_of_a_hundred_is_answered_once_each(warm: Warm) -> None:
     assert {each["hookSpecificOutput"]["additionalContext"] for each in said} <= {"warm", "cold"}
     assert sorted(line.split()[1] for line in ran(warm)) == sorted(f"s{number}" for number in range(100))
     assert warm.pid == pid
-    assert advice(warm) == "warm"
+    warm.until(lambda: advice(warm) == "warm")
 
 
 def test_an_event_is_answered_in_its_callers_place(warm: Warm, tmp_path: Path) -> None:
@@ -462,8 +462,7 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
     entry.parent.mkdir(parents=True)
     entry.write_bytes(text)  # the launcher lies elsewhere and outlives the package
 
-    advice(copied)  # nobody can ask the server any more; when somebody does, or when it is idle, it ends
-    assert servers.ask(copied.socket) is None
+    assert advice(copied) in ("", "cold")  # nothing is left, or this interpreter has a Holdfast of its own
     copied.until(lambda: gone(pid))
     assert not list(copied.folder.glob("[0-9a-f]" * 16))
 

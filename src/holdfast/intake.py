@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LIMIT = 64 * 1024 * 1024  # bytes of valid input that are dispatched
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # what a pipe holds; the memory for more is not cheap
 # Cursor and Copilot run Claude Code's settings too; these keys are theirs and never Claude Code's.
 _FOREIGN_KEYS = ("cursor_version", "conversation_id", "generation_id", "sessionId", "hookEventName")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import loader, log, paths, relay, servers, serving, standby
-from holdfast.stamps import Stamps
+from holdfast.changes import Changes
 from holdfast.warming import warm_up
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ def main(argument: str | None, entry: str) -> int:
     place = Path(os.fsdecode(address))
     try:
         warm_up()
-        stamps = Stamps.of(entry)
+        changes = Changes(entry)
         listener = claim(place)
     except OSError as error:
         log.write("warning", f"no server was started: {error}")
         return 1
     if listener is None:
         return 0  # another one listens there
-    return Server(place, entry, listener, stamps).run()
+    return Server(place, entry, listener, changes).run()
 
 
 def claim(place: Path) -> socket.socket | None:
@@ -150,14 +150,14 @@ class Server:
         place: the socket's path.
         entry: the entrypoint's path.
         listener: the socket.
-        stamps: how what it has loaded looked on the disk.
+        changes: to what it has loaded.
         answered: events that were answered so far.
     """
 
     place: Path
     entry: str
     listener: socket.socket
-    stamps: Stamps
+    changes: Changes
     answered: int = 0
     _started: float = field(default_factory=time.time)
     _waiting: list[socket.socket] = field(default_factory=list)
@@ -187,7 +187,9 @@ class Server:
                 if self.listener.fileno() in ready:
                     self._accept()
                 self._let_go(ready)
-                if self._turns():
+                if self.changes.fileno() in ready:
+                    self._changed()
+                if self._turns() and not self._ended:
                     self._hand_over()  # one at a time: who has just come must hear of us before the next fork
                 self._beat()
                 if self._lacks() and not self._waiting and (not ready or not self._busy()):
@@ -211,7 +213,9 @@ class Server:
     def _poll(self, waking: int, last: float) -> dict[int, int]:
         poll = select.poll()
         poll.register(self.listener, select.POLLIN)
-        poll.register(waking, select.POLLIN)
+        for descriptor in (waking, self.changes.fileno()):
+            if descriptor >= 0:
+                poll.register(descriptor, select.POLLIN)
         for child in self._busy():
             poll.register(child.control, select.POLLIN)
             if child.connection:
@@ -266,13 +270,8 @@ class Server:
 
     def _hand_over(self) -> None:
         connection = self._waiting.pop(0)
-        changed = self.stamps.changed()
-        if changed:
-            log.write("info", f"the server ends: {changed} has changed since it was started")
-            with suppress(OSError):
-                standby.mark(self.place).unlink()
+        if self._changed():
             connection.close()
-            self._ended = True
             return
         pid = self._spares.pop(0) if self._spares else self._fork()
         child = self._children.get(pid)
@@ -284,6 +283,16 @@ class Server:
             socket.send_fds(child.control, [self._status()], [connection.fileno()])
         except OSError:
             child.forget()  # the child is dead: who asks goes cold
+
+    def _changed(self) -> bool:
+        """End where what was loaded is another by now; tell whether it is."""
+        changed = self.changes.found()
+        if changed:
+            log.write("info", f"the server ends: {changed} has changed since it was started")
+            with suppress(OSError):
+                standby.mark(self.place).unlink()
+            self._ended = True
+        return bool(changed)
 
     def _status(self) -> bytes:
         said = {
@@ -321,6 +330,7 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         control.close()
+        self.changes.close()
         self.listener.close()
         for connection in self._waiting:
             connection.close()

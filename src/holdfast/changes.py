@@ -1,0 +1,111 @@
+"""Noticing that what the server has loaded is no longer what lies on the disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+from holdfast import paths
+
+Look = tuple[int, int, int] | None
+
+_ANYTHING = 0x2 | 0x4 | 0xC0 | 0x300 | 0xC00  # IN_MODIFY, IN_ATTRIB, IN_MOVE, IN_CREATE and _DELETE, IN_*_SELF
+
+
+class Changes:
+    """Files and folders as they looked when what they hold was loaded.
+
+    Of Holdfast itself each file counts, since people edit checkouts; of other packages the folder, which an installer
+    never leaves as it was; of the standard library the interpreter. To look at all of them takes a third of a
+    millisecond, so where the system tells when something changes (inotify) that is done only then.
+    """
+
+    def __init__(self, entry: str) -> None:
+        """Look at all that is loaded, at an entrypoint's file and at the user's configuration."""
+        self._seen = {each: _look(each) for each in sorted(_loaded() | {entry, str(paths.user_config())})}
+        self._watch = _Watch()
+        self._watch.over(self._seen)
+
+    def fileno(self) -> int:
+        """Return a descriptor that can be read when something may have changed; -1 where nobody tells."""
+        return self._watch.descriptor
+
+    def found(self) -> str:
+        """Return the first path that looks otherwise by now, or nothing."""
+        if not self._watch.stirred():
+            return ""
+        self._watch.over(self._seen)  # folders may have been made that were not there to be watched
+        return next((path for path, seen in self._seen.items() if _look(path) != seen), "")
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._watch.close()
+
+
+class _Watch:
+    """The system's word that something has changed in folders; without it something always may have."""
+
+    def __init__(self) -> None:
+        self.descriptor = -1
+        try:
+            import ctypes
+
+            self._libc = ctypes.CDLL(None, use_errno=True)
+            self.descriptor = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)  # inotify(7): the same flags
+        except (ImportError, OSError, AttributeError):  # no Linux
+            return
+
+    def over(self, files: dict[str, Look]) -> None:
+        """Watch the folders of files, or what there is above them; where that cannot be, watch nothing."""
+        for folder in {_existing(Path(file).parent) for file in files} | {Path(file) for file in files}:
+            if self.descriptor >= 0 and folder.is_dir() and self._add(folder) < 0:
+                self.close()
+
+    def _add(self, folder: Path) -> int:
+        return int(self._libc.inotify_add_watch(self.descriptor, os.fsencode(folder), _ANYTHING))
+
+    def stirred(self) -> bool:
+        """Tell whether something may have changed since this was asked last."""
+        if self.descriptor < 0:
+            return True
+        told = False
+        try:
+            while os.read(self.descriptor, 65_536):
+                told = True
+        except BlockingIOError:
+            return told
+        return True
+
+    def close(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+def _existing(folder: Path) -> Path:
+    return next((each for each in (folder, *folder.parents) if each.is_dir()), Path("/"))
+
+
+def _loaded() -> set[str]:
+    """Return the files of Holdfast that are loaded, and the folders of other packages."""
+    wanted = {os.path.realpath(sys.executable), str(paths.shipped("handlers"))}
+    standard = sysconfig.get_path("stdlib") + os.sep
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if not file or not Path(file).is_absolute():
+            continue
+        if module.__name__.partition(".")[0] == "holdfast":
+            wanted.add(file)
+        elif not file.startswith(standard) or f"{os.sep}site-packages{os.sep}" in file:
+            wanted.add(str(Path(file).parent))
+    return wanted
+
+
+def _look(path: str) -> Look:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - of hundreds, for each event where nobody tells of changes
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
