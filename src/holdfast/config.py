@@ -22,7 +22,8 @@ _LIMIT = 1024 * 1024  # bytes of one configuration file
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+    # Built only when there is something to validate: that takes longer than reading what a usual event needs.
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class ProjectSection(_Section):
@@ -128,7 +129,8 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
                 values[key] = [*values.get(key, []), *value] if key in LISTS else value
             else:
                 ignored.append(key)
-    return Loaded(Config.model_validate(_nest(values)), problems, ignored)
+    config = Config.model_validate(_nest(values)) if values else Config.model_construct()
+    return Loaded(config, problems, ignored)
 
 
 def keys() -> dict[str, tuple[str, Any, str]]:
