@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from tests import processes
 from tests.processes import ENTRYPOINT, INTERPRETER, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tests.processes import Ended
 
@@ -105,13 +106,50 @@ class Warm(Place):
             time.sleep(0.02)
 
     def close(self) -> None:
-        """End every server that was started here, one that is just starting too."""
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                given = (process / "environ").read_bytes().split(b"\0")
-                command = (process / "cmdline").read_bytes()
-                if f"HOME={self.home}".encode() in given and b"--serve" in command:
-                    os.kill(int(process.name), signal.SIGKILL)
+        """End every server that was started here."""
+        end(self.home)
+
+
+def end(home: Path) -> None:
+    """End every server of a home, one that is just starting too, and the children that wait for events."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            given = (process / "environ").read_bytes().split(b"\0")
+            if f"HOME={home}".encode() in given and b"--serve" in (process / "cmdline").read_bytes():
+                os.kill(int(process.name), signal.SIGKILL)
+
+
+@contextmanager
+def murderer(home: Path, pause: float = 0.4) -> Iterator[list[int]]:
+    """Kill the server of a home again and again, as soon as another one has been started.
+
+    Args:
+        home: whose.
+        pause: seconds between two looks.
+
+    Yields:
+        The process ids of those that were killed.
+    """
+    folder, over, killed = home / ".local" / "state" / "holdfast" / "server", threading.Event(), list[int]()
+
+    def run() -> None:
+        while not over.wait(pause):
+            for lock in folder.glob("*.lock"):
+                pid = servers.holder(lock.with_suffix(""))
+                with suppress(OSError):
+                    if pid > 0:
+                        os.kill(pid, signal.SIGKILL)
+                        killed.append(pid)
+            for mark in folder.glob("*.tried"):
+                mark.unlink(missing_ok=True)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join()
 
 
 def make(folder: Path, entry: Path = ENTRYPOINT) -> Warm:

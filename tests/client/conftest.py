@@ -7,14 +7,16 @@ import os
 import shutil
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import warmth
 from tests.client import table
 from tests.client.model import Model, serve
-from tests.client.runner import Client
+from tests.client.runner import SERVER, Client
 from tests.client.world import World
 
 if TYPE_CHECKING:
@@ -27,19 +29,21 @@ VERSIONS = ("2.1.329", "2.1.197")
 
 
 @pytest.fixture(params=VERSIONS)
-def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+def bare(request: pytest.FixtureRequest, tmp_path: Path, short_folder: Path) -> Iterator[World]:
     """A world in which Holdfast is not installed yet."""
     binary = CLIENTS / request.param / "package" / "claude"
     if not binary.exists():
         pytest.fail(f"no client {request.param} in {CLIENTS}; make client fetches it")
-    with serve(Model()) as model:
-        client = Client(binary, model.url, tmp_path / "home", tmp_path / "project")
+    home = short_folder / "home"
+    with serve(Model()) as model, warmth.murderer(home) if SERVER == "killed" else nullcontext():
+        client = Client(binary, model.url, home, tmp_path / "project")
         client.prepare()
         world = World(client, model, PROGRAM, request.param)
         try:
             yield world
         finally:
             client.close()
+            warmth.end(home)
             request.node.user_properties.append(("seen", _seen(world)))
             _keep(world, request.node.name)
 
@@ -71,7 +75,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print what was seen on the real clients: scenario, client version, events, result."""
     kinds = ("", "passed", "failed", "skipped", "error")  # "" is what was set up and torn down well
     reports = [each for kind in kinds for each in terminalreporter.stats.get(kind, [])]
-    terminalreporter.section("the real client")
+    terminalreporter.section(f"the real client, events answered {SERVER}")
     for line in table.lines(reports):
         terminalreporter.write_line(line)
 

@@ -59,6 +59,10 @@ class Ran:
         ]
 
 
+SERVER = os.environ.get("CLIENT_SERVER", "warm")
+"""How the scenarios' events are answered: warm, as users have it; cold; or by a server that is killed all the time."""
+
+
 @dataclass
 class Client:
     """A client with everything that belongs to it.
@@ -116,7 +120,7 @@ class Client:
             "DISABLE_ERROR_REPORTING": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_MAX_RETRIES": "0",
-            "HOLDFAST_SERVER": "off",
+            "HOLDFAST_SERVER": "off" if SERVER == "cold" else "on",
         } | self.extra
 
     def session(self, *arguments: str) -> Session:
