@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,16 +17,27 @@ _PACKAGE = Path(__file__).resolve().parent
 
 def config_dir() -> Path:
     """Return the folder of the user's configuration and handlers (XDG_CONFIG_HOME is respected)."""
-    from platformdirs import user_config_path
-
-    return user_config_path(_APP, appauthor=False)
+    return _known("config", "XDG_CONFIG_HOME")
 
 
 def state_dir() -> Path:
     """Return the folder of the ledgers and the log (XDG_STATE_HOME is respected)."""
-    from platformdirs import user_state_path
+    return _known("state", "XDG_STATE_HOME")
 
-    return user_state_path(_APP, appauthor=False)
+
+def _known(kind: Literal["config", "state"], variable: str) -> Path:
+    """Return one of our folders, asked for once as long as what it depends on stays: each event needs them often."""
+    key = (kind, os.environ.get("HOME"), os.environ.get(variable))
+    folder = _folders.get(key)
+    if folder is None:
+        import platformdirs
+
+        find = platformdirs.user_config_path if kind == "config" else platformdirs.user_state_path
+        folder = _folders[key] = find(_APP, appauthor=False)
+    return folder
+
+
+_folders: dict[tuple[str | None, ...], Path] = {}
 
 
 def log_file() -> Path:
