@@ -31,7 +31,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *("intake", "replying", "pairing", "costs", "place", "spare"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
-    "engine": ("engine", "server", "serving", "standby", "changes", "rehearsal", "warming"),
+    "engine": ("engine", "ahead", "server", "serving", "standby", "changes", "rehearsal", "warming"),
     "installing": (
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),

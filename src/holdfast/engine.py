@@ -15,9 +15,11 @@ from holdfast.events.errors import EventError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from holdfast.ahead import Ahead
     from holdfast.calls import Answer
+    from holdfast.config import HandlersSection
     from holdfast.events.event import Event
-    from holdfast.loader import Call
+    from holdfast.loader import Call, HandlerFile
     from holdfast.merging import Reply
     from holdfast.outcomes import Outcome
     from holdfast.project import Project
@@ -51,7 +53,11 @@ def main(argument: str | None = None, entry: str = "") -> int:
 
 
 def dispatch(
-    argument: str | None, take: Callable[[], replying.Streams], started: float, spare: Spare | None = None
+    argument: str | None,
+    take: Callable[[], replying.Streams],
+    started: float,
+    ahead: Ahead | None = None,
+    spare: Spare | None = None,
 ) -> int:
     """Answer the event on stdin; never raises.
 
@@ -59,7 +65,8 @@ def dispatch(
         argument: the event name on the command line, if any; the payload's own name wins.
         take: takes the client's streams.
         started: `time.monotonic()` when the event came.
-        spare: a child for its handlers that was forked ahead.
+        ahead: what is known of it already.
+        spare: a child for its handlers that waits for the payload.
 
     Returns:
         The exit code.
@@ -72,7 +79,7 @@ def dispatch(
             return 0
         try:
             with pairing.once(payload, os.environ) as mine:
-                return answer(payload, os.environ, started, streams, spare) if mine else 0
+                return answer(payload, os.environ, started, streams, ahead, spare) if mine else 0
         except EventError as error:
             log.write("warning", f"{argument or 'event'} not dispatched: {error}")
             _refuse_unseen(str(error), payload, argument, streams)
@@ -88,6 +95,7 @@ def answer(
     environ: Mapping[str, str],
     started: float,
     streams: replying.Streams,
+    ahead: Ahead | None = None,
     spare: Spare | None = None,
 ) -> int:
     """Dispatch a payload to the handlers that want it and write the reply.
@@ -97,22 +105,27 @@ def answer(
         environ: the hook's environment.
         started: `time.monotonic()` when the event came.
         streams: where the reply goes.
-        spare: a child for the handlers that was forked ahead.
+        ahead: what is known of the event already.
+        spare: a child for the handlers that waits for the payload.
 
     Returns:
         The exit code.
     """
-    project = open_project(environ)
-    plan, event = prepare(payload, project)
+    if spare:
+        spare.tell(payload)
+    project = ahead.project if ahead else open_project(environ)
+    plan, event = prepare(payload, project, ahead)
     if not plan or event is None:
         return 0
     from holdfast.context import Context
     from holdfast.isolation import Isolated
 
     limits = project.config.handlers
-    deadline = started + min(limits.deadline, type(event).deadline * MARGIN)
-    context = Context(project, environ)
-    isolated = Isolated(event, context, limits.timeout, deadline, private=streams.private, spare=spare)
+    isolated = Isolated(
+        *(event, Context(project, environ), limits.timeout, deadline(event, limits, started)),
+        private=streams.private,
+        spare=spare.child if spare else None,
+    )
     try:
         answers = isolated.run(plan)
         answers += judge_again(isolated.judge, plan, answers)
@@ -130,17 +143,37 @@ def answer(
     return reply.exit_code
 
 
-def open_project(environ: Mapping[str, str]) -> Project:
-    """Open the project of `CLAUDE_PROJECT_DIR`, with its configuration as far as it is trusted."""
+def open_project(environ: Mapping[str, str], *, tell: bool = True) -> Project:
+    """Open the project of `CLAUDE_PROJECT_DIR`, with its configuration as far as it is trusted.
+
+    Args:
+        environ: the hook's environment.
+        tell: whether what is wrong with the configuration goes to the log.
+
+    Raises:
+        KeyError: the environment names no project.
+    """
     from holdfast import trust
     from holdfast.project import Project
 
     root = Path(environ["CLAUDE_PROJECT_DIR"])
-    return Project.open(root, trusted=trust.config_trusted(root))
+    return Project.open(root, trusted=trust.config_trusted(root), tell=tell)
 
 
-def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], Event | None]:
-    """Find the handlers a payload calls, and only if there are any read it as a typed event.
+def deadline(event: Event, limits: HandlersSection, started: float) -> float:
+    """Return `time.monotonic()` at which an event that came at `started` is to be answered."""
+    return started + min(limits.deadline, type(event).deadline * MARGIN)
+
+
+def prepare(
+    payload: Mapping[str, Any], project: Project, ahead: Ahead | None = None
+) -> tuple[list[Call], Event | None]:
+    """Choose the handlers a payload calls, and remember those of its event that cannot be used.
+
+    Args:
+        payload: one JSON object, as the client sent it.
+        project: whose handlers.
+        ahead: what was found already.
 
     Returns:
         The plan and the event; an empty plan and None when nobody wants it.
@@ -149,8 +182,14 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
         EventError: the payload lacks what its event cannot be without.
     """
     name = payload["hook_event_name"]
-    found = loader.find(project, name)
+    found = ahead.found if ahead and ahead.event == name else loader.find(project, name)
     faults.note_unusable(name, found, project)
+    return choose(payload, found)
+
+
+def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[list[Call], Event | None]:
+    """Choose of the handlers that were found those a payload calls; only if there are any read it as a typed event."""
+    name = payload["hook_event_name"]
     files = [file for file in found if any(route.event == name for route in file.routes)]
     if not any(file.active for file in files):
         return [], None

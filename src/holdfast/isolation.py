@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, outcomes
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from holdfast.events.event import Event
     from holdfast.loader import Call
     from holdfast.outcomes import Outcome
-    from holdfast.project import Project
-    from holdfast.spare import Spare
 
 GRACE = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
 SHARE = 0.9  # of the event's time that is left one handler may take, so that its interrupt comes before the end
@@ -46,7 +44,7 @@ class Isolated:
         deadline: `time.monotonic()` at which the whole event ends.
         only_load: load the handlers' files and call nothing: `holdfast handlers check`.
         private: descriptors that handlers must not inherit: the client's own stdout and stderr.
-        spare: a child that was forked ahead and is used first, if there is one.
+        spare: a child that is at work on the whole plan already, if there is one.
         printed: by label, what handlers and their child processes wrote to stdout and stderr; the first
             `CAPTURE_LIMIT` bytes of each.
     """
@@ -57,7 +55,7 @@ class Isolated:
     deadline: float
     only_load: bool = field(default=False, kw_only=True)
     private: tuple[int, ...] = field(default=(), kw_only=True)
-    spare: Spare | None = field(default=None, kw_only=True)
+    spare: Child | None = field(default=None, kw_only=True)
     printed: dict[str, bytearray] = field(default_factory=dict)
     _children: list[Child] = field(default_factory=list)
 
@@ -117,7 +115,8 @@ class Isolated:
         self._children.clear()
 
     def _run_rest(self, rest: Sequence[Call], answers: dict[str, Answer]) -> None:
-        """Run calls in one child until it is done, dead or stuck; every round answers at least one of them."""
+        """Run calls in one child until it is done, dead or stuck; every new child answers at least one of them."""
+        begun = self.spare is None
         child = self._child(rest)
         self._children.append(child)
         limits = {call.label: self._limit(call) + GRACE for call in rest}
@@ -125,8 +124,8 @@ class Isolated:
         stop_at = time.monotonic() + limits[running]
         while (message := child.receive(min(stop_at, self.deadline), self._heard_from(running))) is not None:
             if "begin" in message:
-                running = message["begin"]
-                stop_at = time.monotonic() + limits[running]
+                begun, running = True, message["begin"]
+                stop_at = time.monotonic() + limits.get(running, self.timeout)
             elif "answer" in message:
                 answer = from_wire(message)
                 answers[answer.label] = answer
@@ -138,16 +137,16 @@ class Isolated:
                 return
             else:  # a handler has got at our words: whoever runs is at fault, and the others get another child
                 break
-        answers[running] = Answer(running, fault=child.end())
+        fault = child.end()
+        if begun:  # else it died before any handler's turn, and the next one calls them all
+            answers[running] = Answer(running, fault=fault)
 
     def _child(self, plan: Sequence[Call]) -> Child:
-        """Return a child that calls what is planned: the one that was forked ahead, or a new one."""
+        """Return a child that calls what is planned: one that is at it already, or a new one."""
         spare, self.spare = self.spare, None
         if spare:
-            with suppress(OSError):
-                project = replace(self.context.project)  # whatever this one has open stays here
-                return spare.begin(_work_there, self.event, project, self.timeout, self.deadline, plan)
-        return Child.fork(lambda report, captured, heard: _work(self, plan, report, captured, heard))
+            return spare
+        return Child.fork(lambda report, captured, heard: work(self, plan, report, captured, heard))
 
     def _heard_from(self, label: str) -> bytearray:
         return self.printed.setdefault(label, bytearray())
@@ -157,25 +156,16 @@ class Isolated:
         return min(call.route.timeout or self.timeout, left * SHARE)
 
 
-def _work_there(
-    event: Event,
-    project: Project,
-    timeout: float,
-    deadline: float,
-    plan: Sequence[Call],
-    report: int,
-    captured: int,
-    heard: int,
-) -> None:
-    """Be a child that was forked ahead."""
-    from holdfast.context import Context
+def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
+    """Be the child: call the handlers, report each answer, then wait to hear what was delivered.
 
-    project.name_in_log()
-    _work(Isolated(event, Context(project, os.environ), timeout, deadline), plan, report, captured, heard)
-
-
-def _work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
-    """Be the child: call the handlers, report each answer, then wait to hear what was delivered."""
+    Args:
+        isolated: what the handlers are given, as the parent has it.
+        plan: what to call.
+        report: see `Child.fork`, as for the next two.
+        captured: see there.
+        heard: see there.
+    """
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for descriptor in isolated.private:

@@ -27,17 +27,20 @@ class Project:
     client: str = "claude-code"
 
     @classmethod
-    def open(cls, root: Path, *, trusted: bool = False) -> Project:
-        """Return the project at `root`; problems of its configuration go to the log, and the rest of it counts."""
+    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True) -> Project:
+        """Return the project at `root`; problems of its configuration go to the log, and the rest of it counts.
+
+        With `tell` false they do not: another process that works on the same has said so.
+        """
         from holdfast import config
 
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
         opened = cls(real, loaded.config)
         opened.name_in_log()
-        for problem in loaded.problems:
+        for problem in loaded.problems if tell else ():
             log.write("warning", problem)
-        for key in loaded.ignored:
+        for key in loaded.ignored if tell else ():
             log.write("debug", f"{paths.project_config(real)}: key {key!r} is ignored until the project is trusted")
         return opened
 

@@ -8,11 +8,15 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from holdfast import engine, rehearsal, relay
+from holdfast import ahead, engine, rehearsal, relay
 from holdfast.place import Place
 from holdfast.replying import Streams
-from holdfast.spare import Spare
+from holdfast.spare import Spare, Told
+
+if TYPE_CHECKING:
+    from holdfast.ahead import Ahead
 
 PATIENCE = 1.0
 """Seconds who asks has to send what it asks, and to say `GO`."""
@@ -67,11 +71,12 @@ class Request:
 def wait(control: socket.socket) -> None:
     """Be a child of the server: answer the one connection that comes over `control`, or end with the server."""
 
-    def prepare() -> None:
+    def handle(told: Told, report: int, captured: int, heard: int) -> None:
         control.close()
         rehearsal.of_handlers()
+        ahead.handle(told, report, captured, heard)
 
-    spare = Spare.fork(prepare)
+    spare = Spare.fork(handle)
     rehearsal.of_engine()
     said, descriptors, _, _ = socket.recv_fds(control, _SAID, 1)
     if descriptors:  # else the server has ended
@@ -90,23 +95,31 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
             return
         if not _ours(request.place):
             return
+        spare.tell(request.place, request.argument, started)
         request.place.take()
         connection.sendall(relay.READY_NOW)
+        seen = _look(request)
         if not _take_descriptors(connection):
             return
     except (OSError, ValueError):
         return  # who asks answers for itself: it has not said `GO`
     connection.settimeout(None)
-    spare.place = request.place
     streams: list[Relayed] = []
 
     def take() -> Relayed:
         streams.append(Relayed(connection, control))
         return streams[0]
 
-    code = engine.dispatch(request.argument, take, started, spare)
+    code = engine.dispatch(request.argument, take, started, seen, spare)
     for each in streams:
         each.let_go(code)
+
+
+def _look(request: Request) -> Ahead | None:
+    """Look ahead; what goes wrong there goes wrong again when the event is answered, and is told then."""
+    with suppress(Exception):
+        return ahead.look(os.environ, request.argument)
+    return None
 
 
 def receive(connection: socket.socket) -> Request:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,76 +14,65 @@ from holdfast.child import CHUNK, Child
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.place import Place
-
 _HEAD = struct.Struct("!Q")
 
 
 @dataclass
 class Spare:
-    """A child that waits for what it is to do.
+    """A child that waits to be told what to do, and does it in its own time.
 
     Attributes:
         child: the process.
-        place: whose place it takes; to be known by the time it begins.
-        begun: whether it has something to do.
+        told: whether it has been told all that it waits for.
     """
 
     child: Child
-    place: Place | None = None
-    begun: bool = False
+    told: bool = False
 
     @classmethod
-    def fork(cls, prepare: Callable[[], object] = lambda: None) -> Spare:
-        """Start one. It ends without a word if whoever forked it does.
+    def fork(cls, work: Callable[[Told, int, int, int], None]) -> Spare:
+        """Start one.
 
         Args:
-            prepare: what it does first, to let go of what is not for handlers.
+            work: what it does, given what it is told and its own ends of the pipes (`Child.fork`).
         """
-        return cls(Child.fork(lambda report, captured, heard: _wait(prepare, report, captured, heard)))
+        return cls(Child.fork(lambda report, captured, heard: work(Told(heard), report, captured, heard)))
+
+    def tell(self, *given: Any) -> None:
+        """Tell it something; copies of what is `given` arrive there (`pickle`). One that has died hears nothing."""
+        data = pickle.dumps(given, pickle.HIGHEST_PROTOCOL)
+        view = memoryview(_HEAD.pack(len(data)) + data)
+        with suppress(OSError):
+            while view:
+                view = view[os.write(self.child.verdict, view) :]
 
     def close(self) -> None:
-        """Let it end if it has nothing to do."""
-        if not self.begun:
+        """Let it end if nobody else has: whoever waits to be told something hears that nothing comes."""
+        if self.child.pid:
             self.child.close()
             os.waitpid(self.child.pid, 0)
-
-    def begin(self, work: Callable[..., None], *given: Any) -> Child:
-        """Have it do its work, and return it as the child that it is from now on.
-
-        Args:
-            work: a function of a module; it is called with what is `given` and the child's ends of the pipes
-                (`Child.fork`).
-            given: what it needs; copies of it arrive there (`pickle`).
-
-        Raises:
-            OSError: the child is dead.
-        """
-        self.begun = True
-        data = pickle.dumps((self.place, work, given), pickle.HIGHEST_PROTOCOL)
-        view = memoryview(_HEAD.pack(len(data)) + data)
-        while view:
-            view = view[os.write(self.child.verdict, view) :]
-        return self.child
+            self.child.pid = 0
 
 
-def _wait(prepare: Callable[[], object], report: int, captured: int, heard: int) -> None:
-    prepare()
-    head = _read(heard, _HEAD.size)
-    if not head:
-        return
-    place, work, given = pickle.loads(_read(heard, _HEAD.unpack(head)[0]))
-    if place:
-        place.take()
-    work(*given, report, captured, heard)
+class Told:
+    """What a spare child is told, as it hears it."""
 
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
 
-def _read(descriptor: int, size: int) -> bytes:
-    """Read so many bytes, and no more; nothing if they do not all come."""
-    parts = bytearray()
-    while len(parts) < size:
-        part = os.read(descriptor, min(size - len(parts), CHUNK))
-        if not part:
-            return b""
-        parts += part
-    return bytes(parts)
+    def next(self) -> tuple[Any, ...] | None:
+        """Wait for what comes next; None when nothing more does, since whoever forked us has no use for us."""
+        head = self._read(_HEAD.size)
+        body = self._read(_HEAD.unpack(head)[0]) if head else b""
+        given: tuple[Any, ...] | None = pickle.loads(body) if body else None
+        return given
+
+    def _read(self, size: int) -> bytes:
+        """Read so many bytes, and no more; nothing if they do not all come."""
+        parts = bytearray()
+        while len(parts) < size:
+            part = os.read(self._descriptor, min(size - len(parts), CHUNK))
+            if not part:
+                return b""
+            parts += part
+        return bytes(parts)
