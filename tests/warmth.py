@@ -152,12 +152,33 @@ def murderer(home: Path, pause: float = 0.4) -> Iterator[list[int]]:
         thread.join()
 
 
-def make(folder: Path, entry: Path = ENTRYPOINT) -> Warm:
-    """Make an empty home and project below a folder with a short path, and a handler that says how it is answered."""
+def make(folder: Path, entry: Path | None = None) -> Warm:
+    """Make an empty home and project, and a handler that says how events are answered.
+
+    Args:
+        folder: where; with a short path, so that a socket can lie below it.
+        entry: the entrypoint; by default one that is patient with the server, since a machine that is busy with tests
+            lets it wait longer than 50 ms now and then.
+    """
     made = processes.make(folder)
-    place = Warm(made.home, made.root, entry)
+    place = Warm(made.home, made.root, entry or _patient(folder))
     place.user_handler("says", SAYS)
     return place
+
+
+def _patient(folder: Path) -> Path:
+    """Return an entrypoint of the checkout's package that waits for the server as long as it may take."""
+    package = folder / "patient" / "holdfast"
+    package.mkdir(parents=True)
+    for each in (processes.SOURCE / "holdfast").iterdir():
+        if each.name not in ("relay.py", "__pycache__"):
+            (package / each.name).symlink_to(each)
+    text = (processes.SOURCE / "holdfast" / "relay.py").read_text()
+    assert "\nLIFE = 0.05\n" in text
+    assert "\nREADY = 1.0\n" in text
+    text = text.replace("\nLIFE = 0.05\n", f"\nLIFE = {LONG}\n").replace("\nREADY = 1.0\n", f"\nREADY = {LONG}\n")
+    (package / "relay.py").write_text(text)
+    return processes.copy_of_entrypoint(folder / "run", str(package.parent))
 
 
 def gone(pid: int) -> bool:

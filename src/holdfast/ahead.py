@@ -1,10 +1,9 @@
-"""Doing for an event what needs no payload, while that is still on its way."""
+"""Calling an event's handlers in a child that was forked ahead, and that gets ready before the payload comes."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast import engine, isolation, loader
 from holdfast.context import Context
@@ -19,41 +18,8 @@ if TYPE_CHECKING:
     from holdfast.spare import Told
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """What is known before the payload.
-
-    Attributes:
-        project: the project, from the hook's environment.
-        event: the event's name on the command line; the payload's own may be another.
-        found: the handlers that it may concern.
-    """
-
-    project: Project
-    event: str
-    found: list[HandlerFile]
-
-
-def look(environ: Mapping[str, str], argument: str | None, *, tell: bool = True) -> Ahead:
-    """Open the project and find the handlers of the event that is to come.
-
-    Args:
-        environ: the hook's environment.
-        argument: the event's name on the command line, if any.
-        tell: whether what is wrong with the configuration goes to the log.
-
-    Raises:
-        KeyError: the environment names no project, so it is no hook of Claude Code's.
-    """
-    project = engine.open_project(environ, tell=tell)
-    event = argument if argument in EVENTS else ""
-    return Ahead(project, event or "", loader.find(project, event) if event else [])
-
-
 def handle(told: Told, report: int, captured: int, heard: int) -> None:
-    """Be a child that calls an event's handlers: get ready for it when it is announced, begin when its payload comes.
-
-    It finds by itself what is to be called, while its parent does the same to judge what comes of it.
+    """Be the child.
 
     Args:
         told: first the place, the event's name on the command line and `time.monotonic()` of its coming; then the
@@ -66,18 +32,34 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     if not announced:
         return
     place, argument, started = announced
+    place.enter()
     place.take()
-    seen = look(os.environ, argument, tell=False)
+    project, found = look(os.environ, argument)
     given = told.next()
     if not given:
         return
-    (payload,) = given
+    payload: dict[str, Any] = given[0]
     name = payload["hook_event_name"]
-    plan, event = engine.choose(payload, seen.found if seen.event == name else loader.find(seen.project, name))
+    plan, event = engine.choose(payload, found if name == argument else loader.find(project, name))
     if event is None:
         return
-    limits = seen.project.config.handlers
-    isolated = Isolated(
-        event, Context(seen.project, os.environ), limits.timeout, engine.deadline(event, limits, started)
-    )
-    isolation.work(isolated, plan, report, captured, heard)
+    limits = project.config.handlers
+    context, deadline = Context(project, os.environ), engine.deadline(event, limits, started)
+    isolation.work(Isolated(event, context, limits.timeout, deadline), plan, report, captured, heard)
+
+
+def look(environ: Mapping[str, str], argument: str | None) -> tuple[Project, list[HandlerFile]]:
+    """Open the project and find the handlers of the event that is announced.
+
+    Args:
+        environ: the hook's environment.
+        argument: the event's name on the command line; the payload's own may be another.
+
+    Returns:
+        The project, whose problems the parent tells, and the handlers.
+
+    Raises:
+        KeyError: the environment names no project, so it is no hook of Claude Code's.
+    """
+    project = engine.open_project(environ, tell=False)
+    return project, loader.find(project, argument) if argument in EVENTS else []

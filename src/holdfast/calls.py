@@ -16,7 +16,7 @@ from holdfast.markers import PROJECT_NAME
 from holdfast.merging import merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from holdfast.context import Context
     from holdfast.events.event import Event
@@ -134,10 +134,22 @@ def _registration(plan: Sequence[Call]) -> list[Call]:
     return [*last, *(call for call in reversed(plan) if not call.route.trylast)]
 
 
+def keep_managers(functions: Iterable[str]) -> None:
+    """Have managers ready for the next call of some hooks each, in a process that waits for an event."""
+    _kept.update({function: _made(function) for function in functions})
+
+
+_kept: dict[str, PluginManager] = {}
+
+
 def _manager(call: Call) -> PluginManager:
+    return _kept.pop(call.route.function, None) or _made(call.route.function)
+
+
+def _made(function: str) -> PluginManager:
     """Return a manager that knows the one hook which is called: reading the specifications of all takes its time."""
     manager = PluginManager(PROJECT_NAME)
-    manager.add_hookspecs(_only(call.route.function, hookspecs))
+    manager.add_hookspecs(_only(function, hookspecs))
     return manager
 
 

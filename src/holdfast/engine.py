@@ -15,7 +15,6 @@ from holdfast.events.errors import EventError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holdfast.ahead import Ahead
     from holdfast.calls import Answer
     from holdfast.config import HandlersSection
     from holdfast.events.event import Event
@@ -56,7 +55,6 @@ def dispatch(
     argument: str | None,
     take: Callable[[], replying.Streams],
     started: float,
-    ahead: Ahead | None = None,
     spare: Spare | None = None,
 ) -> int:
     """Answer the event on stdin; never raises.
@@ -65,8 +63,7 @@ def dispatch(
         argument: the event name on the command line, if any; the payload's own name wins.
         take: takes the client's streams.
         started: `time.monotonic()` when the event came.
-        ahead: what is known of it already.
-        spare: a child for its handlers that waits for the payload.
+        spare: a child for its handlers that waits for the payload (`ahead`).
 
     Returns:
         The exit code.
@@ -79,7 +76,7 @@ def dispatch(
             return 0
         try:
             with pairing.once(payload, os.environ) as mine:
-                return answer(payload, os.environ, started, streams, ahead, spare) if mine else 0
+                return answer(payload, os.environ, started, streams, spare) if mine else 0
         except EventError as error:
             log.write("warning", f"{argument or 'event'} not dispatched: {error}")
             _refuse_unseen(str(error), payload, argument, streams)
@@ -95,7 +92,6 @@ def answer(
     environ: Mapping[str, str],
     started: float,
     streams: replying.Streams,
-    ahead: Ahead | None = None,
     spare: Spare | None = None,
 ) -> int:
     """Dispatch a payload to the handlers that want it and write the reply.
@@ -105,16 +101,15 @@ def answer(
         environ: the hook's environment.
         started: `time.monotonic()` when the event came.
         streams: where the reply goes.
-        ahead: what is known of the event already.
-        spare: a child for the handlers that waits for the payload.
+        spare: a child for the handlers that waits for the payload (`ahead`).
 
     Returns:
         The exit code.
     """
     if spare:
-        spare.tell(payload)
-    project = ahead.project if ahead else open_project(environ)
-    plan, event = prepare(payload, project, ahead)
+        spare.tell(payload)  # it finds by itself what to call; we do so meanwhile, to judge what comes of it
+    project = open_project(environ)
+    plan, event = prepare(payload, project)
     if not plan or event is None:
         return 0
     from holdfast.context import Context
@@ -165,15 +160,12 @@ def deadline(event: Event, limits: HandlersSection, started: float) -> float:
     return started + min(limits.deadline, type(event).deadline * MARGIN)
 
 
-def prepare(
-    payload: Mapping[str, Any], project: Project, ahead: Ahead | None = None
-) -> tuple[list[Call], Event | None]:
+def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], Event | None]:
     """Choose the handlers a payload calls, and remember those of its event that cannot be used.
 
     Args:
         payload: one JSON object, as the client sent it.
         project: whose handlers.
-        ahead: what was found already.
 
     Returns:
         The plan and the event; an empty plan and None when nobody wants it.
@@ -182,7 +174,7 @@ def prepare(
         EventError: the payload lacks what its event cannot be without.
     """
     name = payload["hook_event_name"]
-    found = ahead.found if ahead and ahead.event == name else loader.find(project, name)
+    found = loader.find(project, name)
     faults.note_unusable(name, found, project)
     return choose(payload, found)
 

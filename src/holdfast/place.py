@@ -25,9 +25,12 @@ class Place:
     mask: int
     process: int
 
-    def take(self) -> None:
-        """Be there, with that environment. Raises OSError where the folder cannot be entered."""
+    def enter(self) -> None:
+        """Be in its folder. Raises OSError where that cannot be entered."""
         os.chdir(self.folder)
+
+    def take(self) -> None:
+        """Have all the rest of it."""
         os.umask(self.mask)
         zone = os.environb.get(b"TZ")
         if os.environb != self.environ:

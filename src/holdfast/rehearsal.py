@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import compiled, engine, events, intake, isolation, loader, log, pairing, spent, trust
+from holdfast import ahead, calls, compiled, engine, events, intake, isolation, loader, log, pairing, spent
 from holdfast.calls import Caller
 from holdfast.config import Config
 from holdfast.context import Context
@@ -62,11 +62,8 @@ def of_engine() -> None:
         for event, payload in _events():
             intake.foreign(payload, os.environ)
             pairing.source(os.environ)
-            trust.config_trusted(_NOWHERE)
-            found = loader.find(project, event.hook_event_name)
-            loader.plan(found, event.hook_event_name, event.matcher_value)
+            _choose(payload)
             plan = _plan(event)
-            pickle.dumps((event, project, plan), pickle.HIGHEST_PROTOCOL)
             answers = [isolation.from_wire(json.loads(json.dumps(each))) for each in _wired(event, plan, project)]
             engine.conclude(event, plan, answers)
             log.write("debug", "")
@@ -76,9 +73,9 @@ def of_handlers() -> None:
     """Rehearse what a handlers' child does: taking over its work, loading, calling, asking a ledger."""
     with suppress(Exception):
         project = Project(_NOWHERE, Config())
-        for event, _ in _events():
-            given = pickle.dumps((event, project, _plan(event)), pickle.HIGHEST_PROTOCOL)
-            for answer in _wired(*pickle.loads(given)):
+        for event, payload in _events():
+            _choose(payload)
+            for answer in _wired(event, _plan(event), project):
                 json.dumps(answer)
         for file in loader.find(project):
             if file.place == "shipped" and file.active:
@@ -87,6 +84,14 @@ def of_handlers() -> None:
         ledger.ensure(spent.TABLE)
         ledger.rows("SELECT * FROM costs WHERE project = ? ORDER BY at", "")
         ledger.close()
+        calls.keep_managers(route.function for route in _ROUTES)
+
+
+def _choose(payload: dict[str, Any]) -> None:
+    """Find what an event would call, in a project that has nothing of its own."""
+    name = payload["hook_event_name"]
+    _, found = ahead.look({"CLAUDE_PROJECT_DIR": str(_NOWHERE)}, name)
+    engine.choose(pickle.loads(pickle.dumps(payload, pickle.HIGHEST_PROTOCOL)), found)
 
 
 def _events() -> Iterator[tuple[Event, dict[str, Any]]]:

@@ -183,10 +183,10 @@ class Server:
                     with suppress(BlockingIOError):
                         os.read(waking, 4096)
                 self._hear(ready)
-                self._bury()
+                self._let_go(ready)
+                self._bury()  # from here on a connection's number in `ready` may be another one's
                 if self.listener.fileno() in ready:
                     self._accept()
-                self._let_go(ready)
                 if self.changes.fileno() in ready:
                     self._changed()
                 if self._turns() and not self._ended:

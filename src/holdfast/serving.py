@@ -8,15 +8,11 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from holdfast import ahead, engine, rehearsal, relay
 from holdfast.place import Place
 from holdfast.replying import Streams
 from holdfast.spare import Spare, Told
-
-if TYPE_CHECKING:
-    from holdfast.ahead import Ahead
 
 PATIENCE = 1.0
 """Seconds who asks has to send what it asks, and to say `GO`."""
@@ -24,6 +20,7 @@ ANSWERED = b"a"
 """What a child tells the server when who asked may go: what it still does is nobody's loss then."""
 _HEAD = 8  # digits of a request's length
 _LONGEST = 8 << 20
+_USUAL = 32_768
 _SAID = 8192  # bytes the server says of itself
 
 
@@ -95,10 +92,10 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
             return
         if not _ours(request.place):
             return
+        request.place.enter()
         spare.tell(request.place, request.argument, started)
-        request.place.take()
         connection.sendall(relay.READY_NOW)
-        seen = _look(request)
+        request.place.take()
         if not _take_descriptors(connection):
             return
     except (OSError, ValueError):
@@ -110,16 +107,9 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
         streams.append(Relayed(connection, control))
         return streams[0]
 
-    code = engine.dispatch(request.argument, take, started, seen, spare)
+    code = engine.dispatch(request.argument, take, started, spare)
     for each in streams:
         each.let_go(code)
-
-
-def _look(request: Request) -> Ahead | None:
-    """Look ahead; what goes wrong there goes wrong again when the event is answered, and is told then."""
-    with suppress(Exception):
-        return ahead.look(os.environ, request.argument)
-    return None
 
 
 def receive(connection: socket.socket) -> Request:
@@ -129,23 +119,19 @@ def receive(connection: socket.socket) -> Request:
         OSError: it does not come.
         ValueError: it is none.
     """
-    length = int(_read(connection, _HEAD))
+    parts = bytearray(connection.recv(_USUAL))
+    length = int(parts[:_HEAD])
     if not 0 < length <= _LONGEST:
         raise ValueError(f"a request of {length} bytes")
-    kind, argument, folder, mask, *pairs = _read(connection, length).split(b"\0")
-    environ = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
-    place = Place(environ, folder, int(mask), _peer(connection))
-    return Request(kind, os.fsdecode(argument) or None, place)
-
-
-def _read(connection: socket.socket, size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = connection.recv(size - len(parts))
+    while len(parts) < _HEAD + length:
+        part = connection.recv(_HEAD + length - len(parts))
         if not part:
             raise ValueError("a request that ends too soon")
         parts += part
-    return bytes(parts)
+    kind, argument, folder, mask, *pairs = bytes(parts[_HEAD:]).split(b"\0")
+    environ = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
+    place = Place(environ, folder, int(mask), _peer(connection))
+    return Request(kind, os.fsdecode(argument) or None, place)
 
 
 def _ours(place: Place) -> bool:
