@@ -94,8 +94,8 @@ def _loaded() -> set[str]:
     standard = sysconfig.get_path("stdlib") + os.sep
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if not file or not Path(file).is_absolute():
-            continue
+        if not file or not Path(file).is_absolute() or module.__name__ == "__main__":
+            continue  # the last one is the entrypoint itself, whose folder is nobody's package
         if module.__name__.partition(".")[0] == "holdfast":
             wanted.add(file)
         elif not file.startswith(standard) or f"{os.sep}site-packages{os.sep}" in file:
