@@ -32,6 +32,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
     (tmp_path / "project" / ".claude" / "handlers").mkdir(parents=True)
     compiled.drop()
+    paths.ensure_private(paths.state_dir())
     return tmp_path / "project"
 
 

@@ -44,11 +44,12 @@ def read(path: Path) -> bytes | None:
 def write(path: Path, body: bytes) -> None:
     """Replace a file by this content, in one step; where that is not possible, nothing happens.
 
-    It is not synced: after a crash of the machine it may be broken, and then it does not count.
+    Nor where Holdfast keeps nothing yet: to look at a home changes nothing in it. The file is not synced: after a crash
+    of the machine it may be broken, and then it does not count.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     with suppress(OSError, ValueError):
-        if paths.ensure_private(path.parent).stat().st_mode & 0o022:
+        if not paths.state_dir().is_dir() or paths.ensure_private(path.parent).stat().st_mode & 0o022:
             return  # what others may put files into is not ours
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
