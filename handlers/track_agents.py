@@ -65,7 +65,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 def on_stop(event: Stop, context: Context) -> None:
     """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
     sessions.rest(context.project, event.session_id)
-    if any(each.unused for each in fates.of_session(context.project, event.session_id)):
+    if any(each.unused for each in fates.waiting(context.project, event.session_id)):
         notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted, most=TURN)
     if "background_tasks" in event.model_fields_set:  # clients before 2.1.145 do not say
         listed = {task.id for task in event.background_tasks if task.id}

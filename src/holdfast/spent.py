@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 PER_TOKEN = 4  # UTF-16 units that are taken for a token; English prose and code have about so many
 RULE = f"characters are UTF-16 units, as the client counts; tokens are estimated: characters / {PER_TOKEN}, rounded up"
 KEPT = 100_000  # rows of a project; the oldest go
-_OFTEN = "0"  # with which digit an id begins that has the oldest rows looked for: one in sixteen
+_OFTEN = "00"  # with which digits an id begins that has the oldest rows looked for: one in 256
+_MOST = 2_000  # rows that go at once, more than come meanwhile
 TABLE = """
 CREATE TABLE IF NOT EXISTS costs (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
@@ -89,9 +90,9 @@ def note(project: Project, session: str, event: str, units: Mapping[str, int], *
 def drop_oldest(project: Project) -> None:
     """Drop the rows beyond those that are kept. Raises LedgerError."""
     project.ledger.run(
-        "DELETE FROM costs WHERE project = ? AND at <"
-        " (SELECT at FROM costs WHERE project = ? ORDER BY at DESC LIMIT 1 OFFSET ?)",
-        *(project.key, project.key, KEPT - 1),
+        "DELETE FROM costs WHERE id IN (SELECT id FROM costs WHERE project = ? AND at <"
+        " (SELECT at FROM costs WHERE project = ? ORDER BY at DESC LIMIT 1 OFFSET ?) ORDER BY at LIMIT ?)",
+        *(project.key, project.key, KEPT - 1, _MOST),
     )
 
 

@@ -361,12 +361,12 @@ def test_a_ledger_of_100_000_rows_is_never_read_through(
     there.close()
 
 
-def test_looking_makes_the_indexes_and_events_do_not(project: HoldfastProject) -> None:
-    """No event pays for the log before anybody has asked for it."""
+def test_looking_makes_the_indexes_of_the_log_and_events_do_not(project: HoldfastProject) -> None:
+    """No event pays for the log before anybody has asked for it; it makes only the indexes it needs itself."""
     fire(project, "SessionStart", recorded="SessionStart-startup-tui", session_id=ME)
     there = Project.open(project.root)
     named = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
-    assert there.ledger.rows(named) == []
+    assert "sessions_first_seen" not in {row["name"] for row in there.ledger.rows(named)}
     timeline.happened(there)
     assert "sessions_first_seen" in {row["name"] for row in there.ledger.rows(named)}
     there.close()

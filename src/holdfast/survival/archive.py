@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock, log
 from holdfast.errors import LedgerError
-from holdfast.survival import happenings
+from holdfast.survival import happenings, oldest
 from holdfast.survival.happenings import Happening
 from holdfast.workflow.model import Phase, Workflow
 
@@ -23,7 +23,8 @@ TABLE = """
 CREATE TABLE IF NOT EXISTS archive (
     project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
     path TEXT NOT NULL, said TEXT NOT NULL, content BLOB NOT NULL, completed_at TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow))
+    PRIMARY KEY (project, worktree, workflow));
+CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_at)
 """
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or known
@@ -53,11 +54,7 @@ def keep(project: Project, workflow: Workflow, at: str) -> None:
         *(project.key, project.worktree, workflow.key, project.host, project.client),
         *(workflow.place, json.dumps(said), workflow.raw, at),
     )
-    project.ledger.run(
-        "DELETE FROM archive WHERE project = ? AND completed_at < (SELECT MIN(completed_at) FROM (SELECT completed_at"
-        " FROM archive WHERE project = ? ORDER BY completed_at DESC LIMIT ?))",
-        *(project.key, project.key, KEPT),
-    )
+    oldest.drop(project, "archive", "completed_at", KEPT, key="project, worktree, workflow")
 
 
 def shelve(project: Project, workflow: Workflow) -> None:

@@ -50,8 +50,9 @@ def _waited_for(project: Project, session: str) -> list[str]:
         "SELECT DISTINCT runs.agent_id AS agent_id FROM runs JOIN launches ON launches.project = runs.project"
         " AND launches.session = runs.session AND launches.verdict IS NULL AND launches.agent_id IS NULL"
         " AND launches.launched_at <= runs.started_at"  # an older run was interrupted, which no event tells
-        " WHERE runs.project = ? AND runs.session = ? AND runs.state = 'running' AND runs.agent_id NOT IN"
-        " (SELECT agent_id FROM launches WHERE project = ? AND session = ? AND agent_id IS NOT NULL)",
-        *(project.key, session, project.key, session),
+        " WHERE runs.project = ? AND runs.session = ? AND runs.state = 'running' AND NOT EXISTS (SELECT 1"
+        " FROM launches AS named WHERE named.project = runs.project AND named.session = runs.session"
+        " AND named.agent_id = runs.agent_id)",
+        *(project.key, session),
     )
     return [str(row["agent_id"]) for row in rows]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
 from holdfast.state.ledger import new_id
-from holdfast.survival import happenings, transcripts
+from holdfast.survival import happenings, oldest, transcripts
 from holdfast.survival.happenings import Happening
 from holdfast.workflow.wording import clean
 
@@ -31,7 +31,9 @@ CREATE TABLE IF NOT EXISTS deliveries (
     session TEXT NOT NULL, event TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, mark TEXT NOT NULL,
     units INTEGER NOT NULL, omitted INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
     transcript TEXT NOT NULL, size INTEGER NOT NULL,
-    state TEXT NOT NULL, made_at TEXT NOT NULL, changed_at TEXT NOT NULL)
+    state TEXT NOT NULL, made_at TEXT NOT NULL, changed_at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS deliveries_session ON deliveries (project, session, made_at);
+CREATE INDEX IF NOT EXISTS deliveries_made_at ON deliveries (project, made_at)
 """
 
 
@@ -121,7 +123,7 @@ def begin(
             *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
             *(clean(title), mark, units, omitted, step, transcript, _begins(transcript, seal), now, now),
         )
-        _drop_oldest(project)
+        oldest.drop(project, "deliveries", "made_at", KEPT)
     return delivery
 
 
@@ -152,7 +154,7 @@ def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Wo
                 *(new_id(), project.key, project.worktree, project.host, project.client, session, event),
                 *(workflow.key, clean(workflow.title), now, now),
             )
-        _drop_oldest(project)
+        oldest.drop(project, "deliveries", "made_at", KEPT)
 
 
 def written(project: Project, delivery: str) -> None:
@@ -204,9 +206,10 @@ def answered(project: Project, session: str, since: str) -> bool:
 def recent(project: Project, count: int, session: str | None = None) -> list[Delivery]:
     """Return the last deliveries, of one session or of all, newest first."""
     project.ledger.ensure(TABLE)
+    of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
     rows = project.ledger.rows(
-        "SELECT * FROM deliveries WHERE project = ? AND (session = ? OR ? IS NULL) ORDER BY made_at DESC, id LIMIT ?",
-        *(project.key, session, session, count),
+        f"SELECT * FROM deliveries WHERE project = ?{of} ORDER BY made_at DESC, id LIMIT ?",
+        *(project.key, *asked, count),
     )
     return [_delivery(row) for row in rows]
 
@@ -250,14 +253,6 @@ def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> Hap
         detail=detail,
         worktree=row["worktree"],
         data={name: row[name] for name in ("state", "event", "units", "omitted", "step", "mark")},
-    )
-
-
-def _drop_oldest(project: Project) -> None:
-    project.ledger.run(
-        "DELETE FROM deliveries WHERE project = ? AND id NOT IN"
-        " (SELECT id FROM deliveries WHERE project = ? ORDER BY made_at DESC, id LIMIT ?)",
-        *(project.key, project.key, KEPT),
     )
 
 

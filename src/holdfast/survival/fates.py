@@ -82,6 +82,20 @@ def of_session(project: Project, session: str) -> list[Agent]:
     return [_agent(row) for row in rows]
 
 
+def waiting(project: Project, session: str) -> list[Agent]:
+    """Return those agents a session launched whose results have not been used: few, however many it launched."""
+    rows = joined.rows(
+        project,
+        f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND COALESCE(launches.agent_id, '') <> ''"
+        " AND (launches.verdict IS NULL OR launches.agent_id IN"
+        " (SELECT agent_id FROM runs WHERE project = ? AND session = ? AND consumed_at IS NULL"
+        " UNION SELECT agent_id FROM runs WHERE project = ? AND session = ? AND resumed = 1))"
+        " ORDER BY launches.launched_at, launches.tool_use_id",
+        *(project.key, session) * 3,
+    )
+    return [agent for agent in map(_agent, rows) if agent.fate != "consumed"]
+
+
 def unused(project: Project, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
     """Return the agents that worked for a workflow in this worktree and ended without a known use, in that order.
 

@@ -43,9 +43,11 @@ def running(project: Project, session: str) -> list[Launch]:
     rows = joined.rows(
         project,
         f"SELECT {launches.COLUMNS} FROM {joined.ALL}"
-        f" WHERE launches.project = ? AND launches.session = ? AND launches.agent_id IS NOT NULL AND {_AT_WORK}"
+        f" WHERE launches.project = ? AND launches.session = ? AND COALESCE(launches.agent_id, '') <> ''"
+        f" AND {_AT_WORK} AND (launches.verdict IS NULL OR launches.agent_id IN"  # no other, but an index finds them
+        " (SELECT agent_id FROM runs WHERE project = ? AND session = ? AND resumed = 1))"
         " ORDER BY launches.launched_at, launches.tool_use_id",
-        *(project.key, session),
+        *(project.key, session, project.key, session),
     )
     return [launches.of_row(row) for row in rows]
 

@@ -28,7 +28,9 @@ CREATE TABLE IF NOT EXISTS launches (
     worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
     agent_type TEXT NOT NULL, workflow TEXT, phase TEXT, launched_at TEXT NOT NULL, verdict TEXT,
     description TEXT NOT NULL DEFAULT '', prompt TEXT NOT NULL DEFAULT '', output TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (project, session, tool_use_id))
+    PRIMARY KEY (project, session, tool_use_id));
+CREATE INDEX IF NOT EXISTS launches_verdict ON launches (project, session, verdict);
+CREATE INDEX IF NOT EXISTS launches_agent ON launches (project, session, agent_id)
 """
 _FIELDS = ("tool_use_id", "agent_id", "agent_type", "workflow", "phase", "verdict", "description", "prompt")
 COLUMNS = ", ".join(f"launches.{name} AS {name}" for name in _FIELDS)  # what `of_row` reads

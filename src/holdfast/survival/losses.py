@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import capture, clock
 from holdfast.state.ledger import new_id
 from holdfast.state.redact import MASK, redact, secret_name
-from holdfast.survival import happenings
+from holdfast.survival import happenings, oldest
 from holdfast.survival.happenings import Happening
 from holdfast.workflow import facts
 from holdfast.workflow.facts import Fact
@@ -32,7 +32,9 @@ TABLE = """
 CREATE TABLE IF NOT EXISTS losses (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
     session TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, counts TEXT NOT NULL, noted_at TEXT NOT NULL,
-    lost TEXT NOT NULL DEFAULT '{}')
+    lost TEXT NOT NULL DEFAULT '{}');
+CREATE INDEX IF NOT EXISTS losses_session ON losses (project, session, noted_at);
+CREATE INDEX IF NOT EXISTS losses_noted_at ON losses (project, noted_at)
 """
 
 
@@ -132,20 +134,17 @@ def note(project: Project, session: str, workflow: Workflow, summary: str) -> No
             *(workflow.key, clean(workflow.title), json.dumps(compare(workflow, summary)), clock.stamp()),
             json.dumps(lost(project.config, workflow, summary)),
         )
-        project.ledger.run(
-            "DELETE FROM losses WHERE project = ? AND id NOT IN"
-            " (SELECT id FROM losses WHERE project = ? ORDER BY noted_at DESC, id LIMIT ?)",
-            *(project.key, project.key, KEPT),
-        )
+        oldest.drop(project, "losses", "noted_at", KEPT)
 
 
 def recent(project: Project, count: int, session: str | None = None) -> list[Loss]:
     """Return the last reports, of one session or of all, newest first."""
     project.ledger.ensure(TABLE)
+    of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
     rows = project.ledger.rows(
-        "SELECT session, workflow, title, counts, noted_at, lost FROM losses"
-        " WHERE project = ? AND (session = ? OR ? IS NULL) ORDER BY noted_at DESC, id LIMIT ?",
-        *(project.key, session, session, count),
+        f"SELECT session, workflow, title, counts, noted_at, lost FROM losses WHERE project = ?{of}"
+        " ORDER BY noted_at DESC, id LIMIT ?",
+        *(project.key, *asked, count),
     )
     return [_read(row) for row in rows]
 

@@ -83,7 +83,7 @@ def catch_up(
         noted: reads an entry of it that notes such a result.
         most: how many bytes of its end are looked at.
     """
-    waiting = [each for each in fates.of_session(project, session) if each.fate != "consumed"]
+    waiting = fates.waiting(project, session)
     for entry in transcripts.tail(transcript, most=most) if waiting else ():
         if notice := noted(entry):
             for each in waiting:

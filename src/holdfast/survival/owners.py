@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.state.ledger import new_id
-from holdfast.survival import generations, happenings, sessions
+from holdfast.survival import generations, happenings, oldest, sessions
 from holdfast.survival.happenings import Happening
 from holdfast.workflow.wording import clean
 
@@ -27,7 +27,9 @@ CREATE TABLE IF NOT EXISTS owners (
 CHANGES = """
 CREATE TABLE IF NOT EXISTS ownings (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    workflow TEXT NOT NULL, title TEXT NOT NULL, session TEXT NOT NULL, before TEXT NOT NULL, at TEXT NOT NULL)
+    workflow TEXT NOT NULL, title TEXT NOT NULL, session TEXT NOT NULL, before TEXT NOT NULL, at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS ownings_workflow ON ownings (project, worktree, workflow, session, at);
+CREATE INDEX IF NOT EXISTS ownings_at ON ownings (project, at)
 """
 KEPT = 1_000  # changes per project; the oldest go
 
@@ -114,11 +116,7 @@ def _note(project: Project, workflow: Workflow, session: str, before: str) -> No
         *(new_id(), project.key, project.worktree, project.host, project.client, workflow.key, clean(workflow.title)),
         *(session, before, clock.stamp()),
     )
-    project.ledger.run(
-        "DELETE FROM ownings WHERE project = ? AND id NOT IN"
-        " (SELECT id FROM ownings WHERE project = ? ORDER BY at DESC, id LIMIT ?)",
-        *(project.key, project.key, KEPT),
-    )
+    oldest.drop(project, "ownings", "at", KEPT)
 
 
 def of_session(project: Project, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:

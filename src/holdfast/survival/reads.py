@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.survival import sessions, transcripts
+from holdfast.survival import oldest, sessions, transcripts
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS reads (
     path TEXT NOT NULL, content TEXT NOT NULL DEFAULT '', how TEXT NOT NULL DEFAULT 'read',
     compaction INTEGER NOT NULL DEFAULT -1, parts TEXT NOT NULL DEFAULT '', refused INTEGER NOT NULL DEFAULT -1,
     read_at TEXT NOT NULL, PRIMARY KEY (project, session, path));
+CREATE INDEX IF NOT EXISTS reads_read_at ON reads (project, read_at);
 CREATE TABLE IF NOT EXISTS readers (
     project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL,
     compactions INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, boundary TEXT DEFAULT '',
@@ -90,11 +91,7 @@ def compacted(project: Project, session: str) -> None:
     with project.ledger.transaction():
         count = reader(project, session).compactions + 1
         _set(project, session, compactions=count, size=size, boundary=None)
-    project.ledger.run(
-        "DELETE FROM reads WHERE project = ? AND read_at < (SELECT MIN(read_at) FROM"
-        " (SELECT read_at FROM reads WHERE project = ? ORDER BY read_at DESC LIMIT ?) AS newest)",
-        *(project.key, project.key, KEPT),
-    )
+    oldest.drop(project, "reads", "read_at", KEPT, key="project, session, path")
 
 
 def bounded(project: Project, session: str, compactions: int, boundary: str) -> None:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from holdfast.project import Project
     from holdfast.survival.launches import Launch
 
-_SELECT = f"SELECT {launches.COLUMNS}, runs.state AS state, runs.words AS words FROM {joined.BOTH}"
+_COLUMNS = f"SELECT {launches.COLUMNS}, runs.state AS state, runs.words AS words"
+_SELECT = f"{_COLUMNS} FROM {joined.BOTH}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ def disputed(project: Project, session: str) -> list[Due]:
     """Return, once each, the launches that were judged completed and whose run reported a failure only afterwards."""
     rows = joined.rows(
         project,
-        f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND launches.verdict = 'completed'"
-        " AND launches.phase IS NOT NULL AND runs.state = 'failed'",
+        f"{_COLUMNS} FROM runs CROSS JOIN launches WHERE runs.project = ? AND runs.session = ?"  # failures are few
+        f" AND runs.state = 'failed' AND {joined.ON} AND launches.verdict = 'completed' AND launches.phase IS NOT NULL",
         *(project.key, session),
     )
     return [

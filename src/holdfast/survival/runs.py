@@ -29,7 +29,10 @@ CREATE TABLE IF NOT EXISTS runs (
     started_at TEXT NOT NULL, changed_at TEXT NOT NULL,
     digest TEXT NOT NULL DEFAULT '', transcript TEXT NOT NULL DEFAULT '', consumed_at TEXT DEFAULT 'unknown',
     resumed INTEGER NOT NULL DEFAULT 0, resumed_at TEXT, reminded_at TEXT,
-    PRIMARY KEY (project, session, agent_id))
+    PRIMARY KEY (project, session, agent_id));
+CREATE INDEX IF NOT EXISTS runs_state ON runs (project, session, state);
+CREATE INDEX IF NOT EXISTS runs_consumed ON runs (project, session, consumed_at);
+CREATE INDEX IF NOT EXISTS runs_resumed ON runs (project, session, resumed)
 """
 
 

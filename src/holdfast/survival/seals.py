@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.state.ledger import new_id
-from holdfast.survival import deliveries, transcripts
+from holdfast.survival import deliveries, oldest, transcripts
 from holdfast.survival.happenings import Happening
 from holdfast.workflow.wording import quoted
 
@@ -27,7 +27,10 @@ TABLE = """
 CREATE TABLE IF NOT EXISTS seals (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
     session TEXT NOT NULL, why TEXT NOT NULL, workflows TEXT NOT NULL, sealed_at TEXT NOT NULL,
-    transcript TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT 0, claimed_by TEXT, claimed_at TEXT)
+    transcript TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT 0, claimed_by TEXT, claimed_at TEXT);
+CREATE INDEX IF NOT EXISTS seals_session ON seals (project, session, sealed_at);
+CREATE INDEX IF NOT EXISTS seals_claimed ON seals (project, claimed_by, sealed_at);
+CREATE INDEX IF NOT EXISTS seals_sealed_at ON seals (project, sealed_at)
 """
 
 
@@ -97,11 +100,7 @@ def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed],
             *(seal, project.key, project.worktree, project.host, project.client),
             *(session, why, listed, clock.stamp(), transcript, transcripts.size(transcript)),
         )
-        project.ledger.run(
-            "DELETE FROM seals WHERE project = ? AND id NOT IN"
-            " (SELECT id FROM seals WHERE project = ? ORDER BY sealed_at DESC, id LIMIT ?)",
-            *(project.key, project.key, KEPT),
-        )
+        oldest.drop(project, "seals", "sealed_at", KEPT)
     return seal
 
 
@@ -255,10 +254,11 @@ def _last(project: Project, session: str) -> dict[str, Any] | None:
 
 
 def _unclaimed(project: Project, session: str | None) -> list[Seal]:
+    left = "session = ?" if session is not None else "sealed_at >= ?"
     rows = project.ledger.rows(
-        "SELECT * FROM seals WHERE project = ? AND worktree = ? AND claimed_by IS NULL"
-        " AND (session = ? OR (? IS NULL AND sealed_at >= ?)) ORDER BY sealed_at DESC, id",
-        *(project.key, project.worktree, session, session, clock.stamp(clock.now() - LASTING)),
+        f"SELECT * FROM seals WHERE project = ? AND worktree = ? AND claimed_by IS NULL AND {left}"
+        " ORDER BY sealed_at DESC, id",
+        *(project.key, project.worktree, clock.stamp(clock.now() - LASTING) if session is None else session),
     )
     return [_seal(row) for row in rows]
 

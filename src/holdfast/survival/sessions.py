@@ -30,7 +30,9 @@ CREATE TABLE IF NOT EXISTS sessions (
     project TEXT NOT NULL, id TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
     process INTEGER, transcript TEXT NOT NULL DEFAULT '', resting INTEGER NOT NULL DEFAULT 0,
     first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
-    PRIMARY KEY (project, id))
+    PRIMARY KEY (project, id));
+CREATE INDEX IF NOT EXISTS sessions_live ON sessions (project, worktree, ended_at, last_seen);
+CREATE INDEX IF NOT EXISTS sessions_process ON sessions (project, process, first_seen)
 """
 
 
@@ -281,8 +283,8 @@ def _kept(project: Project, session: str) -> str | None:
     """
     row = project.ledger.one(
         "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ? AND ended_at IS NULL"
-        " AND process NOT IN (SELECT later.process FROM sessions AS later WHERE later.project = sessions.project"
-        " AND later.id <> sessions.id AND later.process IS NOT NULL AND later.first_seen >= sessions.last_seen)",
+        " AND NOT EXISTS (SELECT 1 FROM sessions AS later WHERE later.project = sessions.project"
+        " AND later.process = sessions.process AND later.first_seen >= sessions.last_seen AND later.id <> sessions.id)",
         *(project.key, session, project.host),
     )
     return str(row["process"]) if row and row["process"] is not None and _runs(row["process"]) else None

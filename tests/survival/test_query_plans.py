@@ -1,0 +1,67 @@
+"""No event reads a table of the ledger whole, or sorts all of a project's rows: an index finds what it asks for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import recorded
+from holdfast.project import Project
+from holdfast.state.ledger import Ledger
+from holdfast.workflow import formats
+from holdfast.workflow.model import Start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.testing import HoldfastProject
+
+SESSION = "33333333-3333-4333-8333-333333333333"
+STORY = (
+    *("SessionStart-startup", "UserPromptSubmit", "PreToolUse-Agent", "SubagentStart", "SubagentStop"),
+    *("PostToolUse-Agent", "PreToolUse-TodoWrite", "PostToolUse-Read", "PreCompact-auto", "SubagentStop-compaction"),
+    *("SessionStart-compact", "PostCompact-auto", "UserPromptSubmit", "Stop", "PreCompact-manual"),
+    *("SessionStart-compact", "UserPromptSubmit", "StopFailure", "PostToolUse-TodoWrite", "SessionStart-resume"),
+)
+ALL_OF_A_PROJECT = re.compile(r"SEARCH \w+ USING (INDEX sqlite_autoindex_\w+|INDEX \w+) \(project=\?\)$")
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """Every statement that is run from now on, with how SQLite means to run it."""
+    found: dict[str, list[str]] = {}
+    attempt = Ledger._attempt
+
+    def explained(self: Ledger, sql: str, values: tuple[Any, ...]) -> Any:
+        if sql.split(maxsplit=1)[0] in ("SELECT", "INSERT", "UPDATE", "DELETE"):
+            steps = self._connection.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
+            found[sql] = [row["detail"] for row in steps]
+        return attempt(self, sql, values)
+
+    monkeypatch.setattr(Ledger, "_attempt", explained)
+    return found
+
+
+def test_an_index_finds_what_an_event_asks_for(
+    holdfast_project: Callable[..., HoldfastProject], plans: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session's whole life, with workflows, agents and compactions."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SESSION)
+    project = holdfast_project({})
+    there = Project.open(project.root)
+    phases = (("look around", "general-purpose"), ("Write it", ""))
+    formats.get("hybrid").start(there, Start("Bench", phases=phases))
+    formats.get("compaction").start(there, Start("Comp", total=3))
+    there.close()
+    plans.clear()
+    for name in (*STORY, *recorded.names()):
+        session = "44444444-4444-4444-8444-444444444444" if name.startswith("SessionEnd") else SESSION
+        project.send(recorded.load(name, session_id=session, cwd=str(project.root), transcript_path=""))
+
+    assert len(plans) > 60
+    for sql, steps in plans.items():
+        assert not [step for step in steps if step.startswith("SCAN")], sql
+        sorts = "USE TEMP B-TREE FOR ORDER BY" in steps
+        assert not (sorts and any(ALL_OF_A_PROJECT.match(step) for step in steps)), sql
