@@ -23,7 +23,9 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> Outcome | None:
     """Ask, naming the unread files; never inside subagents, and not about an edit of the required files themselves."""
     workflow = None
     if not event.in_subagent:
-        workflow = reading.mine(context.project, event.session_id, formats.all_found(context.project).workflows)
+        workflow = reading.mine(
+            context.project, event.session_id, formats.near(context.project, event.session_id).workflows
+        )
     if workflow is None:
         return None
     states = reading.states(context.project, event.session_id, workflow).values()

@@ -42,7 +42,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     reader = reads.reader(project, session)
     if reader.reminded >= reader.compactions:
         return None
-    workflow = reading.mine(project, session, formats.all_found(project).workflows)
+    workflow = reading.mine(project, session, formats.near(project, session).workflows)
     due = reading.reminder(project, session, workflow) if workflow else []
     if due is None:
         return None

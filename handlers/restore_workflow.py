@@ -84,7 +84,7 @@ def on_post_compact(event: PostCompact, context: Context) -> None:
         return  # the agent's own summary, of which the main conversation's guidance says nothing
     told = next(iter(losses.recent(context.project, 1, event.session_id)), None)
     if told is None or told.noted_at < last.made_at:
-        found = formats.all_found(context.project).workflows
+        found = formats.near(context.project, event.session_id).workflows
         for workflow in [each for each in found if each.key == last.workflow]:
             losses.note(context.project, event.session_id, workflow, event.compact_summary)
 
@@ -101,16 +101,17 @@ def _seen(event: SessionStart | UserPromptSubmit, context: Context) -> None:
 
 
 def _owns(event: SessionStart, context: Context) -> bool:
-    found = formats.all_found(context.project).workflows
+    found = formats.near(context.project, event.session_id).workflows
     return any(owners.owner(context.project, each) == event.session_id for each in found if not each.finished)
 
 
 def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     """Name the user one unfinished workflow that is not another live session's."""
     others = sessions.live_others(context.project, event.session_id)
+    found = formats.near(context.project, event.session_id)
     waiting = [
         each
-        for each in owners.ranked(formats.all_found(context.project).workflows)
+        for each in owners.ranked(found.workflows)
         if not each.finished
         and owners.owner(context.project, each) not in others
         and owners.fresh(context.project, each)
@@ -122,7 +123,7 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
 
 
 def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bool) -> list[Outcome]:
-    found = formats.all_found(context.project)
+    found = formats.near(context.project, event.session_id)
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
@@ -181,6 +182,7 @@ def _deliver(
     recap = summaries.take(project, session)
     notices.catch_up(project, session, event.transcript_path, TaskNotification.noted)
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
+    notes += _left(found)
     if branch and branch != project.branch:
         notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
     back = givenback.compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
@@ -219,7 +221,7 @@ def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outc
     launch = errands.of(project, session, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
-    found = formats.all_found(project).workflows if launch.phase else ()
+    found = formats.near(project, session).workflows if launch.phase else ()
     workflow = next((each for each in found if each.key == launch.workflow), None)
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
     context.log(f"gave {launch.agent_type} ({agent}) back what it was launched for", session=session)
@@ -242,6 +244,7 @@ def _problem(path: Path, reason: str, context: Context) -> str:
 def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> list[Outcome]:
     """Where nothing is restored, say in a line each what is there and what cannot be read."""
     lines = [guidance.line(other) for other in others if not other.finished]
+    lines += _left(found) if lines else []
     problems = [_problem(problem.path, problem.reason, context) for problem in found.problems]
     said: list[Outcome] = []
     if lines:
@@ -249,6 +252,14 @@ def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> li
     if problems:
         said.append(tell_user("Holdfast: " + "; ".join(problems)))
     return said
+
+
+def _left(found: Found) -> list[str]:
+    return (
+        [f"{found.left} state files that were changed earlier were not looked at; `holdfast list` shows them."]
+        if found.left
+        else []
+    )
 
 
 def _say_refused(

@@ -21,7 +21,7 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
     summaries.take(context.project, event.session_id)  # of an earlier compaction, which nothing came of
     _save_detected(context)
-    found = formats.all_found(context.project)
+    found = formats.near(context.project, event.session_id)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     for workflow in found.workflows:

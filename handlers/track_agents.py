@@ -106,7 +106,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
 
 def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
-    found = [each for each in formats.all_found(context.project).workflows if not each.finished]
+    found = [each for each in formats.near(context.project, event.session_id).workflows if not each.finished]
     meant = errands.candidates(context.project, event.session_id, event.agent_id)
     keys = {(each.workflow, each.phase) for each in meant}
     for workflow in found:

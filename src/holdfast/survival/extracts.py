@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS extracts (
     path TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL, at TEXT NOT NULL,
     UNIQUE (project, worktree, path)
 );
+CREATE INDEX IF NOT EXISTS extracts_name ON extracts (project, worktree, name, digest);
 CREATE TABLE IF NOT EXISTS tombstones (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
     name TEXT NOT NULL, digest TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (project, worktree, name, digest)

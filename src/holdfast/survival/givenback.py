@@ -46,7 +46,7 @@ def compile(
         recap: the client's own summary; what that has word for word is said shorter.
     """
     known = reading.states(project, session, workflow)
-    agents = [each for each in fates.of_session(project, session) if each.workflow in (None, workflow.key)]
+    agents = [each for each in fates.waiting(project, session) if each.workflow in (None, workflow.key)]
     made = guidance.compile(
         workflow,
         root=project.root,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.errors import LedgerError
 from holdfast.state.ledger import new_id
 from holdfast.survival import generations, happenings, oldest, sessions
 from holdfast.survival.happenings import Happening
@@ -22,16 +24,20 @@ TABLE = """
 CREATE TABLE IF NOT EXISTS owners (
     project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, session TEXT NOT NULL,
     branch TEXT NOT NULL DEFAULT '', host TEXT NOT NULL, client TEXT NOT NULL, since TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow))
+    PRIMARY KEY (project, worktree, workflow));
+CREATE INDEX IF NOT EXISTS owners_session ON owners (project, worktree, session, since);
+CREATE INDEX IF NOT EXISTS owners_since ON owners (project, worktree, since)
 """
 CHANGES = """
 CREATE TABLE IF NOT EXISTS ownings (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
     workflow TEXT NOT NULL, title TEXT NOT NULL, session TEXT NOT NULL, before TEXT NOT NULL, at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS ownings_freed ON ownings (project, worktree, session, at);
 CREATE INDEX IF NOT EXISTS ownings_workflow ON ownings (project, worktree, workflow, session, at);
 CREATE INDEX IF NOT EXISTS ownings_at ON ownings (project, at)
 """
 KEPT = 1_000  # changes per project; the oldest go
+NAMED = 24  # workflows of one sort that `lately` names
 
 
 def own(project: Project, workflow: Workflow, session: str) -> None:
@@ -57,6 +63,28 @@ def owner(project: Project, workflow: Workflow) -> str | None:
         *(project.key, project.worktree, workflow.key),
     )
     return str(row["session"]) if row else None
+
+
+def lately(project: Project, session: str) -> set[str]:
+    """Return the keys of workflows that a session owns, and that others came to own or set free while they are fresh.
+
+    Of each sort the newest; a ledger that refuses names none.
+    """
+    since = clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
+    asked = (
+        (TABLE, "owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC", session),
+        (TABLE, "owners WHERE project = ? AND worktree = ? AND since >= ? ORDER BY since DESC", since),
+        (CHANGES, "ownings WHERE project = ? AND worktree = ? AND session = '' AND at >= ? ORDER BY at DESC", since),
+    )
+    keys = set[str]()
+    with suppress(LedgerError):
+        for ddl, which, value in asked:
+            project.ledger.ensure(ddl)
+            values = (project.key, project.worktree, value, NAMED)
+            keys.update(
+                row["workflow"] for row in project.ledger.rows(f"SELECT workflow FROM {which} LIMIT ?", *values)
+            )
+    return keys
 
 
 def branch(project: Project, workflow: Workflow) -> str:

@@ -122,10 +122,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a format found in a project, the newest first."""
+    """What a format found in a project, the newest first.
+
+    `left` is how many state files were not looked at, all of them changed before those that were.
+    """
 
     workflows: tuple[Workflow, ...] = ()
     problems: tuple[Problem, ...] = ()
+    left: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,28 @@ def get(name: str) -> Format:
 
 def all_found(project: Project) -> Found:
     """Return the workflows of all formats, the most recently changed first (then by path), with all problems."""
-    found = [get(name).find(project) for name in FORMATS]
+    return _together([get(name).find(project) for name in FORMATS])
+
+
+def near(project: Project, session: str) -> Found:
+    """Return, in the same order, the workflows an event of a session can be about, however many others there are.
+
+    Those are the last changed of each format, the session's own, and those that lately were anybody's or set free.
+    """
+    from holdfast.survival import owners
+    from holdfast.workflow.formats import compaction
+
+    keys = owners.lately(project, session)
+    return _together(
+        [compaction.near(project, keys) if name == compaction.NAME else get(name).find(project) for name in FORMATS]
+    )
+
+
+def _together(found: list[Found]) -> Found:
     workflows = sorted((workflow for each in found for workflow in each.workflows), key=lambda each: each.ref)
     workflows.sort(key=lambda each: each.updated_at, reverse=True)
-    return Found(tuple(workflows), tuple(problem for each in found for problem in each.problems))
+    return Found(
+        tuple(workflows),
+        tuple(problem for each in found for problem in each.problems),
+        sum(each.left for each in found),
+    )

@@ -11,15 +11,16 @@ from holdfast.state.lock import locked
 from holdfast.survival import archive
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.formats import compaction_file as files
+from holdfast.workflow.formats import compaction_near
 from holdfast.workflow.formats.compaction_completion import complete
 from holdfast.workflow.formats.compaction_file import parsed, put_back
 from holdfast.workflow.formats.compaction_save import Saved, intend, save
 from holdfast.workflow.formats.compaction_spot import WORDS, Spot, moved, spot
-from holdfast.workflow.model import Changes, Found, Start, Step, Workflow
+from holdfast.workflow.model import Changes, Found, Problem, Start, Step, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from holdfast.project import Project
 
@@ -30,6 +31,7 @@ __all__ = [
     "done",
     "find",
     "intend",
+    "near",
     "parsed",
     "put_back",
     "save",
@@ -43,7 +45,17 @@ NAME = files.NAME
 
 def find(project: Project) -> Found:
     """Return one workflow for each name, read from its newest readable file, the last changed first (I001-7)."""
-    entries, problems = files.scan(project)
+    return _found(*files.scan(project))
+
+
+def near(project: Project, keys: Iterable[str]) -> Found:
+    """Return as `find` does the workflows whose files were changed last, and those the ledger calls by these keys."""
+    wanted = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
+    paths, left = compaction_near.places(project, wanted)
+    return replace(_found(*files.scan(project, paths)), left=left)
+
+
+def _found(entries: list[files.Entry], problems: list[Problem]) -> Found:
     found: dict[str, Workflow] = {}
     for entry in entries:
         workflow = entry.workflow

@@ -18,7 +18,7 @@ from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.project import Project
@@ -46,14 +46,15 @@ def folder(project: Project) -> Path:
     return project.root / FOLDER
 
 
-def scan(project: Project) -> tuple[list[Entry], list[Problem]]:
+def scan(project: Project, only: Iterable[Path] | None = None) -> tuple[list[Entry], list[Problem]]:
     """Return every state file that is one, the last changed first, and a problem for each other.
 
-    Of files changed at the same moment, as after a checkout, the one with the later time in its name goes first.
+    With `only` just of these. Of files changed at the same moment, as after a checkout, the one with the later time in
+    its name goes first.
     """
     entries: list[Entry] = []
     problems: list[Problem] = []
-    for path in folder(project).glob("*/state-*.json"):
+    for path in folder(project).glob("*/state-*.json") if only is None else only:
         try:
             entry = load(project, path)
         except MissingError:

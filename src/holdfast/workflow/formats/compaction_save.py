@@ -11,6 +11,7 @@ from holdfast.state.lock import locked
 from holdfast.survival import extracts
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats import compaction_file as files
+from holdfast.workflow.formats import compaction_near
 from holdfast.workflow.formats.compaction_spot import Spot, moved, spot
 from holdfast.workflow.wording import quoted
 
@@ -82,13 +83,20 @@ def existing(project: Project, extract: Extract) -> Entry | None:
 
     By the `workflow` field first, by the folder's name second, by what the ledger remembers third.
     """
-    entries, _ = files.scan(project)
     key, short = names.key(extract.name), names.slug(extract.name)
+    place = _saved_to(project, extract)
+    wanted = [place.relative_to(project.root).as_posix()] if place and place.is_relative_to(project.root) else []
+    near, left = compaction_near.places(project, wanted, short)
+    found = _among(files.scan(project, near)[0], extract, key, short, place)
+    sure = not left or (found is not None and names.key(found.workflow.title) == key)
+    return found if sure else _among(files.scan(project)[0], extract, key, short, place)
+
+
+def _among(entries: list[Entry], extract: Extract, key: str, short: str, place: Path | None) -> Entry | None:
     named = [entry for entry in entries if names.key(entry.workflow.title) == key]
     if not named and names.faithful(extract.name):
         named = _of_folder([entry for entry in entries if entry.workflow.path.parent.name == short], key)
     if not named:
-        place = _saved_to(project, extract)
         named = [entry for entry in entries if entry.workflow.path == place]
     return named[0] if named else None
 

@@ -1,0 +1,123 @@
+"""An event looks at few state files, however many a project has; a person's commands look at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.clock import stamp
+from holdfast.project import Project
+from holdfast.survival import owners
+from holdfast.workflow import formats, statefile
+from holdfast.workflow.extract import Extract
+from holdfast.workflow.formats import compaction, compaction_near
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+MANY = compaction_near.MOST + 10
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with many workflows, each changed later than the one before, all of them long ago."""
+    project = Project.open(tmp_path)
+    for number in range(MANY):
+        write(project, number)
+    return project
+
+
+def write(project: Project, number: int, **changes: object) -> Path:
+    """Write the state file of the workflow with a number."""
+    path = project.root / f"untracked/workflow-state/w{number}/state-w{number}-20250101_000000.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    phase = {"current": 1, "total": 3, "name": "Build", "status": "in_progress"}
+    told = {"workflow": f"W{number}", "workflow_type": "custom", "phase": phase, "required_reading": []}
+    path.write_text(json.dumps(told | {"context": {}, "key_reminders": [], "created_at": stamp()} | changes))
+    os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    return path
+
+
+def near(project: Project, session: str = ME) -> list[str]:
+    """Return the titles of the workflows an event of a session looks at."""
+    return [each.title for each in formats.near(project, session).workflows]
+
+
+def old(project: Project, number: int) -> Workflow:
+    """Return one of all workflows."""
+    return next(each for each in compaction.find(project).workflows if each.title == f"W{number}")
+
+
+def test_the_last_changed_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In their order, and no other file is even read; how many there are is known."""
+    read: list[str] = []
+    real = statefile.read
+
+    def reading(there: Project, path: Path) -> statefile.StateFile:
+        read.append(path.name)
+        return real(there, path)
+
+    monkeypatch.setattr(statefile, "read", reading)
+
+    assert near(project) == [f"W{number}" for number in range(MANY - 1, 9, -1)]
+    assert sum(name.startswith("state-") for name in read) == compaction_near.MOST
+    assert formats.near(project, ME).left == 10
+    assert len(formats.all_found(project).workflows) == MANY
+    assert formats.all_found(project).left == 0
+
+
+def test_of_few_all_are_looked_at(tmp_path: Path) -> None:
+    """Then an event sees what a person sees."""
+    project = Project.open(tmp_path)
+    for number in range(compaction_near.MOST):
+        write(project, number)
+    assert formats.near(project, ME) == formats.all_found(project)
+
+
+def test_an_edit_brings_a_workflow_near(project: Project) -> None:
+    """Whoever changes a file makes it the last changed."""
+    os.utime(write(project, 0))
+    assert near(project)[0] == "W0"
+
+
+def test_what_a_session_owns_is_near(project: Project) -> None:
+    """However long ago it was changed; so is what another came to own lately, and what was set free."""
+    owners.own(project, old(project, 1), ME)
+    project.ledger.run("UPDATE owners SET since = '2020-01-01T00:00:00Z'")
+    assert near(project)[-1] == "W1"
+    assert "W1" not in near(project, OTHER)
+
+    owners.own(project, old(project, 2), OTHER)
+    owners.release(project, old(project, 3), by_hand=True)
+    assert near(project)[-3:] == ["W3", "W2", "W1"]
+    assert near(project, OTHER)[-2:] == ["W3", "W2"]
+
+
+def test_a_broken_file_is_a_problem_only_while_it_is_near(project: Project) -> None:
+    """What nobody touched for long is not complained of at every compaction."""
+    near_by, far = write(project, MANY), write(project, 0)
+    for path, changed in ((near_by, 1_700_000_999), (far, 1_700_000_000)):
+        path.write_text("{")
+        os.utime(path, (changed, changed))
+    assert [problem.path for problem in formats.near(project, ME).problems] == [near_by]
+    assert {problem.path for problem in formats.all_found(project).problems} == {near_by, far}
+
+
+@pytest.mark.parametrize("folder", ["w0", "elsewhere"])
+def test_a_save_finds_the_file_of_its_workflow_among_many(project: Project, folder: str) -> None:
+    """In the folder of its name, or in another one that somebody chose: no second file is made."""
+    path = project.root / "untracked/workflow-state/w0"
+    path.rename(path.with_name(folder))
+    said = Extract("W0", current=2, total=3, source=project.root / "CLAUDE.local.md")
+
+    saved = compaction.save(project, said)
+
+    assert saved.path is not None
+    assert (saved.action, saved.path.parent.name) == ("unchanged", folder)
+    assert len(list((project.root / "untracked/workflow-state").glob("*/state-*.json"))) == MANY
