@@ -24,7 +24,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     process = sessions.client_process(context.environ)
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
     saved = path if places.is_state(context.root, path) else _merged(context)
-    for workflow in formats.near(context.project, event.session_id).workflows:
+    for workflow in formats.near(context.project, event.session_id, saved).workflows:
         if workflow.path == saved and not workflow.recovered:
             generations.keep(context.project, workflow.path, workflow.raw, why=event.tool_name)
             history.observe(context.project, workflow)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import paths
 from holdfast.clock import stamp
 from holdfast.project import Project
+from holdfast.state import spare, unchanged
 from holdfast.survival import owners
 from holdfast.workflow import formats, statefile
 from holdfast.workflow.extract import Extract
 from holdfast.workflow.formats import compaction, compaction_near
+from holdfast.workflow.model import Changes
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -121,3 +125,77 @@ def test_a_save_finds_the_file_of_its_workflow_among_many(project: Project, fold
     assert saved.path is not None
     assert (saved.action, saved.path.parent.name) == ("unchanged", folder)
     assert len(list((project.root / "untracked/workflow-state").glob("*/state-*.json"))) == MANY
+
+
+@pytest.fixture
+def crowded(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project with more folders than are hot, of which the hot ones are known; every stamp counts as old enough."""
+    monkeypatch.setattr(unchanged, "SETTLED", -(10**18))
+    monkeypatch.setattr(compaction_near, "MOST", 5)
+    monkeypatch.setattr(compaction_near, "HOT", 8)
+    paths.ensure_private(paths.state_dir())
+    assert near(project) == [f"W{number}" for number in range(MANY - 1, MANY - 6, -1)]
+    return project
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the folders that are looked into from now on."""
+    names: list[str] = []
+    real = compaction_near._inside
+
+    def looking(folder: str) -> list[os.DirEntry[str]]:
+        names.append(folder.rpartition("/")[2])
+        return real(folder)
+
+    monkeypatch.setattr(compaction_near, "_inside", looking)
+    return names
+
+
+def test_of_very_many_folders_only_the_hot_ones_are_looked_into(crowded: Project, looked: list[str]) -> None:
+    """They are those of the last changed files; the number of all is still known."""
+    found = formats.near(crowded, ME)
+    assert sorted(looked) == sorted(f"w{number}" for number in range(MANY - 8, MANY))
+    assert (len(found.workflows), found.left) == (5, MANY - 5)
+
+
+def test_an_edit_in_a_hot_folder_is_seen_at_once_and_in_another_a_while_later(
+    crowded: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand, without any tool of the client's."""
+    os.utime(write(crowded, MANY - 7))
+    os.utime(write(crowded, 0))
+    assert near(crowded)[0] == f"W{MANY - 7}"
+    assert "W0" not in near(crowded)
+    monkeypatch.setattr(compaction_near, "PATIENCE", 0)
+    assert set(near(crowded)[:2]) == {f"W{MANY - 7}", "W0"}
+
+
+@pytest.mark.parametrize("how", ["made", "removed", "written by us", "written by the model", "owned"])
+def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> None:
+    """A workflow that comes or goes, that Holdfast or the model writes, or that belongs to it."""
+    if how == "made":
+        os.utime(write(crowded, MANY))
+        assert near(crowded)[0] == f"W{MANY}"
+    elif how == "removed":
+        path = write(crowded, MANY - 1)
+        path.unlink()
+        path.parent.rmdir()
+        assert near(crowded)[0] == f"W{MANY - 2}"
+        assert formats.near(crowded, ME).left == MANY - 6
+    elif how == "written by us":
+        compaction.update(crowded, old(crowded, 0), Changes(current=2))
+        assert near(crowded)[0] == "W0"
+    elif how == "written by the model":
+        path = write(crowded, 0)
+        assert "W0" in {each.title for each in formats.near(crowded, ME, path).workflows}
+    else:
+        owners.own(crowded, old(crowded, 0), ME)
+        assert near(crowded)[-1] == "W0"
+
+
+@pytest.mark.parametrize("content", [b"", b"x", marshal.dumps((1, "elsewhere", (0, 0, 0, 0), 0.0, ("w0",), 1))])
+def test_what_is_kept_of_another_folder_or_broken_counts_for_nothing(crowded: Project, content: bytes) -> None:
+    """Then all folders are looked into."""
+    spare.write(compaction_near._file(crowded.root / "untracked/workflow-state"), content)
+    assert near(crowded)[0] == f"W{MANY - 1}"

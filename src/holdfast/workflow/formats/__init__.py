@@ -9,6 +9,8 @@ from holdfast.errors import HoldfastError
 from holdfast.workflow.model import Found
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.project import Project
     from holdfast.workflow.model import Format
 
@@ -31,15 +33,18 @@ def all_found(project: Project) -> Found:
     return _together([get(name).find(project) for name in FORMATS])
 
 
-def near(project: Project, session: str) -> Found:
+def near(project: Project, session: str, path: Path | None = None) -> Found:
     """Return, in the same order, the workflows an event of a session can be about, however many others there are.
 
-    Those are the last changed of each format, the session's own, and those that lately were anybody's or set free.
+    Those are the last changed of each format, the session's own, those that lately were anybody's or set free, and the
+    one kept at `path`.
     """
     from holdfast.survival import owners
     from holdfast.workflow.formats import compaction
 
     keys = owners.lately(project, session)
+    if path is not None and path.is_relative_to(project.root):
+        keys.add(f"{compaction.NAME}:{path.relative_to(project.root).as_posix()}#")
     return _together(
         [compaction.near(project, keys) if name == compaction.NAME else get(name).find(project) for name in FORMATS]
     )

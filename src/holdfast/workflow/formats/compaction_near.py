@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import heapq
+import marshal
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.state import spare
+from holdfast.state.unchanged import Stamp, settled, stamp
 from holdfast.workflow.formats import compaction_file as files
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from holdfast.project import Project
 
 MOST = 24  # files an event reads, the last changed; what nobody touched before so many others waits for a person
+HOT = 200  # folders an event always looks into, those with the last changed files
+PATIENCE = 600.0  # seconds after which it looks into all again, for what was changed there by hand meanwhile
+_FORMAT = 1
+
+
+class _Listed(NamedTuple):
+    """A state file: when it was last changed, its name and its path."""
+
+    changed: int
+    name: str
+    path: str
 
 
 def places(project: Project, wanted: Collection[str] = (), folder: str = "") -> tuple[list[Path] | None, int]:
     """Return the last changed state files, and those that are wanted, with how many others there are.
+
+    Among more folders than `HOT` a change in one that is not hot is noticed at once where a folder came or went or
+    Holdfast wrote it, else within `PATIENCE`.
 
     Args:
         project: where.
@@ -29,25 +47,64 @@ def places(project: Project, wanted: Collection[str] = (), folder: str = "") -> 
     Returns:
         The files, in no order; None stands for all of them, where there are few.
     """
-    found = list(_listed(files.folder(project)))
-    if len(found) <= MOST:
+    top = files.folder(project)
+    found, total = _look(top)
+    if total <= MOST:
         return None, 0
-    named = {f"{project.root}/{place}" for place in wanted}
-    inside = f"{files.folder(project)}/{folder}/" if folder else "\0"
-    near = {path for _, _, path in heapq.nlargest(MOST, found)}
-    near |= {path for _, _, path in found if path in named or path.startswith(inside)}
-    return [Path(path) for path in near], len(found) - len(near)
+    near = {each.path for each in heapq.nlargest(MOST, found)}
+    near |= {path for place in wanted if os.path.lexists(path := f"{project.root}/{place}")}
+    near |= {each.path for each in _listed(top, [folder])} if folder else set()
+    return [Path(path) for path in near], max(total - len(near), 0)
 
 
-def _listed(top: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield each state file's time of its last change, name and path; what cannot be looked at counts as oldest."""
-    for folder in _inside(str(top)):
-        for entry in _inside(folder.path):
+def changed(project: Project, path: Path) -> None:
+    """Have every folder looked into again at the next event, where a file was written in one that was not hot."""
+    top = files.folder(project)
+    kept = _kept(top)
+    if kept and path.parent.name not in kept[2]:
+        with suppress(OSError):
+            _file(top).unlink(missing_ok=True)
+
+
+def _look(top: Path) -> tuple[list[_Listed], int]:
+    """Return the state files in a folder's folders, or in the hot ones of many, with how many there are in all."""
+    try:
+        seen, now = stamp(top.stat()), time.time()
+    except OSError:
+        return [], 0
+    kept = _kept(top)
+    if kept and kept[0] == seen and 0 <= now - kept[1] < PATIENCE:
+        return list(_listed(top, kept[2])), kept[3]
+    folders = [entry.name for entry in _inside(str(top))]
+    found = list(_listed(top, folders))
+    if len(folders) > HOT and settled(seen):
+        newest = heapq.nlargest(HOT, found)
+        names = tuple({each.path.split("/")[-2] for each in newest})
+        spare.write(_file(top), marshal.dumps((_FORMAT, str(top), seen, now, names, len(found))))
+    return found, len(found)
+
+
+def _kept(top: Path) -> tuple[Stamp, float, tuple[str, ...], int] | None:
+    """Return what the last look into all folders left: the folder's stamp, when, the hot ones, how many files."""
+    body = spare.read(_file(top))
+    if body is None:
+        return None
+    try:
+        form, name, before, at, names, total = marshal.loads(body)
+    except (ValueError, EOFError, TypeError):
+        return None
+    return (before, at, names, total) if (form, name) == (_FORMAT, str(top)) else None
+
+
+def _listed(top: Path, folders: Iterable[str]) -> Iterator[_Listed]:
+    """Yield each state file in some folders; what cannot be looked at counts as changed first."""
+    for folder in folders:
+        for entry in _inside(f"{top}/{folder}"):
             if entry.name.startswith("state-") and entry.name.endswith(".json"):
-                changed = 0
+                moment = 0
                 with suppress(OSError):
-                    changed = entry.stat().st_mtime_ns
-                yield changed, entry.name, entry.path
+                    moment = entry.stat().st_mtime_ns
+                yield _Listed(moment, entry.name, entry.path)
 
 
 def _inside(folder: str) -> list[os.DirEntry[str]]:
@@ -56,3 +113,9 @@ def _inside(folder: str) -> list[os.DirEntry[str]]:
             return list(entries)
     except OSError:
         return []
+
+
+def _file(top: Path) -> Path:
+    import hashlib
+
+    return spare.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.near"
