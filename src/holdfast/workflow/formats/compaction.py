@@ -50,8 +50,8 @@ def find(project: Project) -> Found:
 
 def near(project: Project, keys: Iterable[str]) -> Found:
     """Return as `find` does the workflows whose files were changed last, and those the ledger calls by these keys."""
-    wanted = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
-    paths, left = compaction_near.places(project, wanted)
+    places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
+    paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])
     return replace(_found(*files.scan(project, paths)), left=left)
 
 

@@ -12,6 +12,7 @@ from holdfast.state import document
 from holdfast.state.lock import locked
 from holdfast.survival import history
 from holdfast.workflow import names, statefile, values
+from holdfast.workflow.formats import compaction_near
 from holdfast.workflow.formats.compaction_spot import NEUTRAL, Spot, spot
 from holdfast.workflow.model import Phase, Problem, PutBack, Status, Workflow
 from holdfast.workflow.statefile import StateFile
@@ -105,7 +106,7 @@ def rewrite(
         return data
 
     file, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
-    _told(project, path)
+    compaction_near.changed(path)
     workflow = view(project, file)
     history.observe(project, workflow, error=error, at=stamp() if changed else None)
     return Entry(file, workflow)
@@ -122,7 +123,7 @@ def write(
     if before is not None:
         history.observe(project, view(project, before))  # what a person moved by hand has its own time
     file = statefile.write(project, path, data, before, why=why)
-    _told(project, path)
+    compaction_near.changed(path)
     workflow = view(project, file)
     history.observe(project, workflow, error=error, at=stamp())
     return Entry(file, workflow)
@@ -156,7 +157,7 @@ def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: boo
                 )
             history.observe(project, there)  # what a person moved by hand has its own time
         aside = statefile.put_back(project, path, raw, before, why=why)
-        _told(project, path)
+        compaction_near.changed(path)
         workflow = entry(project, statefile.read(project, path)).workflow
         history.observe(project, workflow, at=stamp())
         return PutBack(workflow, changed=True, aside=aside)
@@ -242,13 +243,6 @@ def titled(data: dict[str, Any], number: int, title: str) -> dict[str, Any]:
 def title_of(workflow: Workflow, number: int) -> str:
     """Return the title of a phase by its number, `Phase N` where none is known."""
     return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
-
-
-def _told(project: Project, path: Path) -> None:
-    """Tell of a file that was written those who do not look at all files."""
-    from holdfast.workflow.formats import compaction_near
-
-    compaction_near.changed(project, path)
 
 
 def _named_at(entry: Entry) -> str:

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.state import spare
 from holdfast.state.unchanged import Stamp, settled, stamp
-from holdfast.workflow.formats import compaction_file as files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
-
-    from holdfast.project import Project
 
 MOST = 24  # files an event reads, the last changed; what nobody touched before so many others waits for a person
 HOT = 200  # folders an event always looks into, those with the last changed files
@@ -33,33 +30,32 @@ class _Listed(NamedTuple):
     path: str
 
 
-def places(project: Project, wanted: Collection[str] = (), folder: str = "") -> tuple[list[Path] | None, int]:
+def places(top: Path, wanted: Collection[Path] = (), folder: str = "") -> tuple[list[Path] | None, int]:
     """Return the last changed state files, and those that are wanted, with how many others there are.
 
     Among more folders than `HOT` a change in one that is not hot is noticed at once where a folder came or went or
     Holdfast wrote it, else within `PATIENCE`.
 
     Args:
-        project: where.
-        wanted: places, relative to the root, that count whenever they were changed.
+        top: the folder of all state files; it need not exist.
+        wanted: files that count whenever they were changed.
         folder: the name of a folder whose files count whenever they were changed.
 
     Returns:
         The files, in no order; None stands for all of them, where there are few.
     """
-    top = files.folder(project)
     found, total = _look(top)
     if total <= MOST:
         return None, 0
     near = {each.path for each in heapq.nlargest(MOST, found)}
-    near |= {path for place in wanted if os.path.lexists(path := f"{project.root}/{place}")}
+    near |= {str(path) for path in wanted if path.parent.parent == top and path.exists()}
     near |= {each.path for each in _listed(top, [folder])} if folder else set()
     return [Path(path) for path in near], max(total - len(near), 0)
 
 
-def changed(project: Project, path: Path) -> None:
+def changed(path: Path) -> None:
     """Have every folder looked into again at the next event, where a file was written in one that was not hot."""
-    top = files.folder(project)
+    top = path.parent.parent
     kept = _kept(top)
     if kept and path.parent.name not in kept[2]:
         with suppress(OSError):

@@ -85,8 +85,7 @@ def existing(project: Project, extract: Extract) -> Entry | None:
     """
     key, short = names.key(extract.name), names.slug(extract.name)
     place = _saved_to(project, extract)
-    wanted = [place.relative_to(project.root).as_posix()] if place and place.is_relative_to(project.root) else []
-    near, left = compaction_near.places(project, wanted, short)
+    near, left = compaction_near.places(files.folder(project), [place] if place else [], short)
     found = _among(files.scan(project, near)[0], extract, key, short, place)
     sure = not left or (found is not None and names.key(found.workflow.title) == key)
     return found if sure else _among(files.scan(project)[0], extract, key, short, place)
