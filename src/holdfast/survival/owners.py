@@ -37,7 +37,7 @@ CREATE INDEX IF NOT EXISTS ownings_workflow ON ownings (project, worktree, workf
 CREATE INDEX IF NOT EXISTS ownings_at ON ownings (project, at)
 """
 KEPT = 1_000  # changes per project; the oldest go
-NAMED = 24  # workflows of one sort that `lately` names
+NAMED = 16  # workflows of one sort that `lately` names
 
 
 def own(project: Project, workflow: Workflow, session: str) -> None:

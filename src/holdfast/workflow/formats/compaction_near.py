@@ -16,8 +16,8 @@ from holdfast.state.unchanged import Stamp, settled, stamp
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-MOST = 24  # files an event reads, the last changed; what nobody touched before so many others waits for a person
-HOT = 200  # folders an event always looks into, those with the last changed files
+MOST = 16  # files an event reads, the last changed; what nobody touched before so many others waits for a person
+HOT = 64  # folders an event always looks into, those with the last changed files
 PATIENCE = 600.0  # seconds after which it looks into all again, for what was changed there by hand meanwhile
 _FORMAT = 1
 
