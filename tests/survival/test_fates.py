@@ -26,6 +26,7 @@ def project(tmp_path: Path) -> Project:
 
 def fate(project: Project) -> str:
     (only,) = fates.of_session(project, ME)
+    assert fates.waiting(project, ME) == ([] if only.fate == "consumed" else [only])
     return only.fate
 
 
