@@ -139,12 +139,18 @@ def _race(
             if took > 5 and len(times[size]) > 1:
                 break
     medians = {size: statistics.median(each) for size, each in times.items() if each}
-    first = next(iter(medians.values()))
+    first, least = next(iter(medians.values())), {size: min(each) for size, each in times.items() if each}
     if not options.json:
-        told = "".join(f"{size:>11,}: {each:>8.2f} ms ×{each / first:<5.2f}" for size, each in medians.items())
+        told = "".join(
+            f"{size:>11,}: {each:>8.2f} ms ×{each / first:<4.2f} (least {least[size]:.1f})"
+            for size, each in medians.items()
+        )
         print(f"{name:<17}{way:<5} {event:<21}{told}", flush=True)
     return [
-        {"range": name, "event": event, "way": way, "size": size, "ms": round(each, 3), "ratio": round(each / first, 3)}
+        {
+            **{"range": name, "event": event, "way": way, "size": size, "ms": round(each, 3)},
+            **{"ratio": round(each / first, 3), "least_ms": round(least[size], 3)},
+        }
         for size, each in medians.items()
     ]
 
