@@ -148,8 +148,13 @@ def _race(
         print(f"{name:<17}{way:<5} {event:<21}{told}", flush=True)
     return [
         {
-            **{"range": name, "event": event, "way": way, "size": size, "ms": round(each, 3)},
-            **{"ratio": round(each / first, 3), "least_ms": round(least[size], 3)},
+            "range": name,
+            "event": event,
+            "way": way,
+            "size": size,
+            "ms": round(each, 3),
+            "ratio": round(each / first, 3),
+            "least_ms": round(least[size], 3),
         }
         for size, each in medians.items()
     ]
