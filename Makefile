@@ -33,8 +33,23 @@ simulate: $(READY)
 score: $(READY)
 	@$(BIN)/python bench/score.py
 
-bench: $(READY)
-	$(BIN)/python bench/dispatch.py
+# What events cost, beside floors, other frameworks and other ways of registration; on the real client if make clients
+# fetched it. Writes docs/benchmarks.md and its pictures.
+bench: $(READY) .bench/.ready
+	$(BIN)/python -m bench
+
+# What is compared and what draws, each of one version; what cannot be fetched is left out and named in the page.
+.bench/.ready: $(wildcard bench/jobs/*)
+	@rm -rf .bench && mkdir -p .bench/js
+	-$(PYTHON) -m venv .bench/venv
+	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check matplotlib==3.11.2
+	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check cchooks==0.1.5 claude-hook-utils==0.4.0
+	cp bench/jobs/*.mjs bench/jobs/*.ts .bench/js
+	-cd .bench/js && npm install --silent --no-audit --no-fund --ignore-scripts --omit=optional --omit=peer --prefix . \
+		cc-hooks-ts@2.1.251 @mizunashi_mana/claude-code-hook-sdk@6.0.0 reflect-metadata@0.2.2 \
+		@goodfoot/claude-code-hooks@1.9.0 @esbuild/$(PLATFORM)@0.24.2
+	-cd .bench/js && node node_modules/@goodfoot/claude-code-hooks/dist/cli.js -i 'claude-code-hooks.ts' -o built/hooks.json
+	@touch $@
 
 # What of the plugin is generated: its registration, and its packages locked for every platform (from the registry).
 plugin: $(READY)

@@ -1,0 +1,121 @@
+"""A home with Holdfast in it, projects with a workflow, and the sign by which a warm answer is told from a cold one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import race
+from holdfast import paths, recorded, registration
+
+SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
+JOBS = Path(__file__).parent / "jobs"
+COLD = {"HOLDFAST_SERVER": "off"}
+WAIT = 20.0  # seconds a server has to come up after the first event that was answered cold
+_WHERE = """\
+import os
+from holdfast import deny, hookimpl
+@hookimpl(match="Where")
+def on_pre_tool_use(event):
+    return deny(f"session {os.getsid(0)}.")
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A user's home, a project, and the environment that the client would give a hook there.
+
+    Attributes:
+        home: the user's home; Holdfast is installed for the user, with the trivial job as a handler.
+        project: a project with a workflow of two phases.
+    """
+
+    home: Path
+    project: Path
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Nothing of whoever runs this."""
+        values = {"HOME": str(self.home), "PATH": os.defpath, "LANG": "C.UTF-8", "CLAUDECODE": "1"}
+        return values | {"CLAUDE_PROJECT_DIR": str(self.project)}
+
+    @property
+    def launcher(self) -> Path:
+        """The entrypoint that the registered command names."""
+        return self.home / ".local" / "share" / "holdfast" / "run"
+
+    @property
+    def handlers(self) -> Path:
+        """The folder of the user's own handlers."""
+        return self.home / ".config" / "holdfast" / "handlers"
+
+    @property
+    def sockets(self) -> list[Path]:
+        """Where servers listen."""
+        return [path for path in (self.home / ".local/state/holdfast/server").glob("*") if path.is_socket()]
+
+    def holdfast(self, *arguments: str) -> None:
+        """Run the command line as the model does."""
+        extra = {"PYTHONPATH": str(paths.package_root()), "CLAUDE_CODE_SESSION_ID": SESSION} | COLD
+        command = [sys.executable, "-m", "holdfast", *arguments]
+        done = subprocess.run(
+            command, env=self.environ | extra, cwd=self.project, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"holdfast {' '.join(arguments)}: {done.stderr or done.stdout}")
+
+    def payload(self, name: str, **changes: Any) -> bytes:
+        """Return a recorded payload as if it came from this project."""
+        fields = {"session_id": SESSION, "cwd": str(self.project), "transcript_path": ""}
+        return json.dumps(recorded.load(name, **(fields | changes))).encode() + b"\n"
+
+
+def make(top: Path) -> Place:
+    """Install Holdfast into an empty home and give a project a workflow."""
+    place = Place(top / "home", top / "project")
+    (place.project / ".claude").mkdir(parents=True)
+    place.handlers.mkdir(parents=True)
+    shutil.copy(JOBS / "holdfast_handler.py", place.handlers / "refuse_secrets.py")
+    place.holdfast("install", "--scope", "user")
+    phases = ("look around @general-purpose", "Write it")
+    place.holdfast("start", "Bench", "--format", "hybrid", *(word for each in phases for word in ("--phase", each)))
+    return place
+
+
+def command(event: str) -> tuple[str, ...]:
+    """Return the registered command as the client starts it."""
+    return ("/bin/sh", "-c", registration.command(event))
+
+
+def is_warm(place: Place, environ: dict[str, str] | None = None) -> bool:
+    """Fire one event and tell whether another process than one of ours answered it.
+
+    A server lives in a session of its own; a handler that is there only now says in which session it runs.
+    """
+    file = place.handlers / "tell_where.py"
+    file.write_text(_WHERE)
+    try:
+        payload = place.payload("PreToolUse-Bash", tool_name="Where", tool_input={})
+        _, _, answer = race.once(command("PreToolUse"), payload, environ or place.environ)
+    finally:
+        file.unlink()
+    if b"session " not in answer:
+        raise race.WrongAnswerError(f"an event was answered with {answer[:400]!r}")
+    return f"session {os.getsid(0)}.".encode() not in answer
+
+
+def warm_up(place: Place, environ: dict[str, str] | None = None) -> bool:
+    """Fire events until the server answers; False where none comes up."""
+    until = time.monotonic() + WAIT
+    while not is_warm(place, environ):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.2)
+    return True

@@ -1,0 +1,111 @@
+"""What the warm server holds and does while nothing happens: its memory, its children's too, and its idle CPU."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.place import Place
+
+IDLE = 10.0  # seconds that are watched
+_SETTLING = 2.0  # seconds before that, in which what the last event left behind may end
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a server and all its children take.
+
+    Attributes:
+        processes: how many there are.
+        pss_mb: their memory, what is shared counted once.
+        rss_mb: their memory, what is shared counted for each.
+        idle_ticks: clock ticks of CPU they took in the watched seconds.
+        idle_ms: the same as the scheduler counts it, in milliseconds; None where it does not tell.
+        seconds: how long was watched.
+    """
+
+    processes: int
+    pss_mb: float
+    rss_mb: float
+    idle_ticks: int
+    idle_ms: float | None
+    seconds: float
+
+
+def measure(place: Place) -> Usage | None:
+    """Watch the server of a place for some seconds; None where none runs, or where /proc does not tell."""
+    time.sleep(_SETTLING)
+    before = tree(place)
+    if not before:
+        return None
+    ticks, nanoseconds = _cpu(before)
+    time.sleep(IDLE)
+    pids = tree(place)
+    later, later_ns = _cpu(pids)
+    spent = None if nanoseconds is None or later_ns is None else round((later_ns - nanoseconds) / 1e6, 2)
+    pss = sum(_kilobytes(pid, "smaps_rollup", "Pss:") for pid in pids) / 1024
+    rss = sum(_kilobytes(pid, "status", "VmRSS:") for pid in pids) / 1024
+    return Usage(len(pids), round(pss, 1), round(rss, 1), later - ticks, spent, IDLE)
+
+
+def tree(place: Place) -> list[int]:
+    """Return the ids of a place's servers and of all that descends from them; empty where there is no /proc."""
+    parents = {pid: int(fields[1]) for pid, fields in ((pid, _stat(pid)) for pid in _all()) if fields}
+    found = {pid for pid in parents if _serves(pid, os.fsencode(place.launcher))}
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in found} - found
+        found |= more
+        grown = bool(more)
+    return sorted(found)
+
+
+def stop(place: Place) -> None:
+    """End the servers of a place."""
+    for pid in tree(place):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGTERM)
+
+
+def _all() -> list[int]:
+    with suppress(OSError):
+        return [int(each.name) for each in _PROC.iterdir() if each.name.isdecimal()]
+    return []
+
+
+def _serves(pid: int, launcher: bytes) -> bool:
+    with suppress(OSError):
+        words = (_PROC / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        return launcher in words and words[-1] == b"--serve"
+    return False
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of a process's `stat` after its name: the state comes first."""
+    with suppress(OSError):
+        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return []
+
+
+def _cpu(pids: list[int]) -> tuple[int, int | None]:
+    """Return ticks and nanoseconds of CPU that processes took so far."""
+    ticks = sum(int(fields[11]) + int(fields[12]) for fields in map(_stat, pids) if fields)
+    try:
+        return ticks, sum(int((_PROC / str(pid) / "schedstat").read_text().split()[0]) for pid in pids)
+    except (OSError, ValueError, IndexError):
+        return ticks, None
+
+
+def _kilobytes(pid: int, file: str, name: str) -> int:
+    with suppress(OSError):
+        for line in (_PROC / str(pid) / file).read_text().splitlines():
+            if line.startswith(name):
+                return int(line.split()[1])
+    return 0
