@@ -1,10 +1,17 @@
-"""The trivial job as a program of its own, with nothing but `json`: what a person writes without any framework."""
+"""The trivial job with nothing but `json`: what a person writes without any framework."""
 
 import json
 import sys
 
-event = json.load(sys.stdin)
-given = event["tool_input"]
-if "printenv" in given.get("command", "") + given.get("file_path", ""):
+
+def verdict(event):  # type: ignore[no-untyped-def]
+    """Return what to print for an event, empty for nothing."""
+    given = event["tool_input"]
+    if "printenv" not in given.get("command", "") + given.get("file_path", ""):
+        return ""
     decision = {"permissionDecision": "deny", "permissionDecisionReason": "this would print secrets"}
-    print(json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}))
+    return json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}})
+
+
+if __name__ == "__main__":
+    sys.stdout.write(verdict(json.load(sys.stdin)))

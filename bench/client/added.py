@@ -1,0 +1,109 @@
+"""What each way of registration adds to a tool call of the real client: all clients at once, one call at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench import place as places
+from bench.client import ways
+from bench.client.driven import Configured, Driven, Step
+from bench.race import WrongAnswerError
+
+if TYPE_CHECKING:
+    from bench.client.ways import Way
+    from bench.place import Place
+
+CALLS = 50
+_FIRST = 5  # calls before them, in which the clients become as fast as they will be
+_REST = 0.02  # seconds between two calls, for what a client does after one
+_CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).parents[2] / ".clients"))
+
+
+def binary(version: str) -> Path | None:
+    """Return the program of a client that `make clients` fetched; None where it is not there."""
+    program = _CLIENTS / version / "package" / "claude"
+    return program if program.exists() else None
+
+
+def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
+    """Measure every way on one client.
+
+    Args:
+        program: the client.
+        top: an empty folder.
+        calls: how many calls of each way count.
+
+    Returns:
+        Under `ways` for each its name, note and figures in milliseconds; `warm` tells whether a server answered.
+
+    Raises:
+        WrongAnswerError: a way does not do the job.
+    """
+    place = places.make(top)
+    (place.project / "a.txt").write_text("one\n")
+    (place.project / "printenv.txt").write_text("two\n")
+    with ExitStack() as stack:
+        server = places.warm_up(place)
+        them = [*ways.floors(), *(ways.warm(place) if server else []), ways.cold()]
+        them += ways.alternatives(place, stack, server=server)
+        driven = {each.name: _drive(place, program, each, number, stack) for number, each in enumerate(them)}
+        steps = _race(driven, place, calls)
+        for each in them:
+            _check(each, driven[each.name], place)
+    base = steps[ways.NONE]
+    return {"calls": calls, "warm": server, "ways": [_row(each, steps[each.name], base) for each in them]}
+
+
+def _drive(place: Place, program: Path, way: Way, number: int, stack: ExitStack) -> Driven:
+    client = Configured(program, "", place.home, place.project, extra=way.environ, name=f".claude-{number}")
+    client.prepare()
+    (client.config / "settings.json").write_text(json.dumps(way.settings()))
+    state = client.config / ".claude.json"
+    state.write_text(json.dumps(json.loads(state.read_text()) | {"mcpServers": way.servers}))
+    driven = Driven(client)
+    stack.callback(driven.close)
+    return driven
+
+
+def _race(driven: dict[str, Driven], place: Place, calls: int) -> dict[str, list[Step]]:
+    steps: dict[str, list[Step]] = {name: [] for name in driven}
+    for number in range(_FIRST + calls):
+        order = list(driven)
+        random.Random(number).shuffle(order)
+        for name in order:
+            step = driven[name].step(ways.TOOL, file_path=str(place.project / "a.txt"))
+            if ways.REFUSED in step.result:
+                raise WrongAnswerError(f"{name} refused what it should not")
+            if number >= _FIRST:
+                steps[name].append(step)
+            time.sleep(_REST)
+    return steps
+
+
+def _check(way: Way, driven: Driven, place: Place) -> None:
+    result = driven.step(ways.TOOL, file_path=str(place.project / "printenv.txt")).result
+    if way.does != (ways.REFUSED in result):
+        raise WrongAnswerError(f"{way.name} on the client: {result[:300]!r}")
+
+
+def _row(way: Way, steps: list[Step], base: list[Step]) -> dict[str, Any]:
+    """Return one way's figures: medians of what a call took and of what it took longer than its neighbour without."""
+    added = [step.call_ms - bare.call_ms for step, bare in zip(steps, base, strict=True)]
+    requests = [step.request_ms - bare.request_ms for step, bare in zip(steps, base, strict=True)]
+    low, _, high = statistics.quantiles(added, n=4)
+    return {
+        "name": way.name,
+        "note": way.note,
+        "call_ms": round(statistics.median(step.call_ms for step in steps), 1),
+        "added_ms": round(statistics.median(step.call_ms for step in steps) - statistics.median(b.call_ms for b in base), 1),
+        "paired_ms": round(statistics.median(added), 1),
+        "quartiles_ms": [round(low, 1), round(high, 1)],
+        "request_ms": round(statistics.median(requests), 1),
+    }

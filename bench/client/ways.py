@@ -1,0 +1,151 @@
+"""The ways in which a hook can be registered: none, floors, Holdfast's, and those that Holdfast does not ship."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.place import COLD
+from holdfast import paths, registration
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from bench.place import Place
+
+EVENT = "PreToolUse"
+TOOL = "Read"
+NONE = "no hook"
+BARE = "python3 -I -S -c pass"
+WARM = "the registered command, warm"
+REFUSED = "would print secrets"
+_SOURCE = Path(__file__).parents[1] / "alternatives" / "client.c"
+_ROOT = Path(__file__).parents[2]
+_FIELDS = ("hook_event_name", "session_id", "cwd", "tool_name")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of registration.
+
+    Attributes:
+        name: what the table calls it.
+        hook: the hook as settings.json holds it; None for none.
+        does: whether it does the trivial job.
+        environ: what the client's environment has beside the usual.
+        servers: the MCP servers that the client is to start.
+        note: what a reader should know about it.
+    """
+
+    name: str
+    hook: dict[str, Any] | None
+    does: bool = True
+    environ: dict[str, str] = field(default_factory=dict)
+    servers: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the client's settings: this hook and no other."""
+        return {"hooks": {EVENT: [{"matcher": TOOL, "hooks": [self.hook]}]}} if self.hook else {}
+
+
+def floors() -> list[Way]:
+    """Return no hook, and hooks that do nothing."""
+    return [
+        Way(NONE, None, does=False),
+        Way("/bin/true", _shell(shutil.which("true") or "/bin/true"), does=False),
+        Way(BARE, _shell(f"{shlex.quote(sys.executable)} -I -S -c pass"), does=False),
+    ]
+
+
+def cold() -> Way:
+    """Return the registered command without a server."""
+    return Way("the registered command, cold", _shell(registration.command(EVENT)), environ=COLD)
+
+
+def warm(place: Place) -> list[Way]:
+    """Return what asks the warm server from a process of the client's: as registered, and without shell and launcher."""
+    direct = {"type": "command", "command": sys.executable, "args": ["-IS", str(place.launcher), EVENT]}
+    return [
+        Way(WARM, _shell(registration.command(EVENT))),
+        Way("without the launcher, warm", direct, note="exec form: interpreter and entrypoint, no shell"),
+    ]
+
+
+def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
+    """Return the ways that are not shipped; what they need runs until `stack` is closed.
+
+    Args:
+        place: the home that the server answers for.
+        stack: where processes are ended.
+        server: whether a warm server answers; else only those that need none are returned.
+    """
+    here = "verdict in the process itself"
+    found = [
+        Way("mcp_tool, by itself", _mcp_hook(), servers=_mcp_server(place), note=here),
+        Way("HTTP, by itself", _http_hook(place, stack), note=here),
+    ]
+    if not server:
+        return found
+    through = "relays to the warm server"
+    found += [
+        Way("mcp_tool, to the server", _mcp_hook(), servers=_mcp_server(place, place.launcher), note=through),
+        Way("HTTP, to the server", _http_hook(place, stack, place.launcher), note=through),
+    ]
+    program = compiled(place)
+    if program:
+        named = shlex.quote(str(program))
+        shell = f'p={named}; [ -x "$p" ] && "$p" {EVENT} 2>/dev/null; exit 0'
+        direct = {"type": "command", "command": str(program), "args": [EVENT]}
+        found += [
+            Way("C client, as registered", _shell(shell), note="the registered command with it in the launcher's place"),
+            Way("C client, exec form", direct, note="no shell"),
+        ]
+    return found
+
+
+def compiled(place: Place) -> Path | None:
+    """Compile the C client for a place's server; None where no compiler or not exactly one server is there."""
+    compiler, sockets = shutil.which("cc"), place.sockets
+    if not compiler or len(sockets) != 1:
+        return None
+    program = place.home / "client"
+    fixed = {"PLACE": sockets[0], "PYTHON": sys.executable, "ENTRY": place.launcher}
+    defined = [f'-D{name}="{value}"' for name, value in fixed.items()]
+    done = subprocess.run([compiler, "-O2", *defined, str(_SOURCE), "-o", str(program)], check=False)
+    return None if done.returncode else program
+
+
+def _shell(command: str) -> dict[str, Any]:
+    return {"type": "command", "command": command}
+
+
+def _mcp_hook() -> dict[str, Any]:
+    """Only what is named here reaches the tool: there is no way to ask for the whole event."""
+    event: dict[str, Any] = {name: "${" + name + "}" for name in _FIELDS}
+    event["tool_input"] = {"file_path": "${tool_input.file_path}"}
+    return {"type": "mcp_tool", "server": "bench", "tool": "event", "input": event}
+
+
+def _mcp_server(place: Place, *launcher: Path) -> dict[str, Any]:
+    command = ["-m", "bench.alternatives.over_mcp", *map(str, launcher)]
+    return {"bench": {"type": "stdio", "command": sys.executable, "args": command, "env": _environ(place)}}
+
+
+def _http_hook(place: Place, stack: ExitStack, *launcher: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "bench.alternatives.over_http", *map(str, launcher)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=_environ(place), cwd=place.project)
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+    assert process.stdout
+    return {"type": "http", "url": f"http://127.0.0.1:{int(process.stdout.readline())}/"}
+
+
+def _environ(place: Place) -> dict[str, str]:
+    return place.environ | {"PYTHONPATH": os.pathsep.join((str(_ROOT), str(paths.package_root())))}
