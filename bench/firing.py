@@ -71,7 +71,9 @@ def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
     """
     again = _Again(place, top / "again")
     cold = [_contestant(place, event, again) for event in EVENTS]
-    return cold + ([replace(each, kind="warm", environ={**each.environ, "HOLDFAST_SERVER": ""}) for each in cold] * warm)
+    return cold + (
+        [replace(each, kind="warm", environ={**each.environ, "HOLDFAST_SERVER": ""}) for each in cold] * warm
+    )
 
 
 def _contestant(place: Place, event: Event, again: _Again) -> Contestant:

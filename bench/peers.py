@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from dataclasses import dataclass
@@ -53,7 +54,11 @@ def contestants(place: Place, fetched: Path) -> tuple[list[Contestant], list[str
         if command is None:
             missing.append(peer.name)
         else:
-            found.append(Contestant(peer.name, "peer", command, data, "would print secrets", peer.code))
+            found.append(
+                Contestant(
+                    peer.name, "peer", ("/bin/sh", "-c", shlex.join(command)), data, "would print secrets", peer.code
+                )
+            )
     return found, missing
 
 

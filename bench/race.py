@@ -26,21 +26,23 @@ class Contestant:
 
     Attributes:
         name: what the table calls it.
-        kind: its part of the table: floor, cold, warm or peer.
-        command: its arguments.
+        kind: its part of the table: floor, cold, warm, way or peer.
+        command: its arguments; empty where `ask` is given.
         stdin: what it reads, or what sets the scene for one run and returns that.
         says: a text that its answer must hold; empty where it must say nothing, None where both are right.
         code: its exit code.
         environ: what its environment has beside the race's own.
+        ask: what asks a process that lives on, where no process is started.
     """
 
     name: str
     kind: str
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()
     stdin: Stdin = b""
     says: str | None = ""
     code: int = 0
     environ: Mapping[str, str] = field(default_factory=dict)
+    ask: Callable[[bytes], bytes] | None = None
 
 
 def run(contestants: Sequence[Contestant], environ: Mapping[str, str], rounds: int) -> dict[tuple[str, str], float]:
@@ -70,7 +72,12 @@ def run(contestants: Sequence[Contestant], environ: Mapping[str, str], rounds: i
 
 def _turn(each: Contestant, environ: Mapping[str, str]) -> float:
     data = each.stdin() if callable(each.stdin) else each.stdin
-    took, code, answer = once(each.command, data, {**environ, **each.environ})
+    if each.ask:
+        began = time.perf_counter()
+        answer, code = each.ask(data), each.code
+        took = (time.perf_counter() - began) * 1000
+    else:
+        took, code, answer = once(each.command, data, {**environ, **each.environ})
     text = answer.decode("utf-8", "replace")
     right = each.says is None or (each.says in text if each.says else not text)
     if code != each.code or not right:
@@ -114,7 +121,7 @@ def once(
 
 def _read(process: subprocess.Popen[bytes]) -> bytes:
     assert process.stdout is not None
-    parts = []
+    parts: list[bytes] = []
     with process.stdout as stdout:
         while True:
             if not select.select([stdout], [], [], PATIENCE)[0]:

@@ -19,4 +19,4 @@ class Answering:
         """Return what the hook is to say."""
         if self._relay:
             return self._relay.ask("PreToolUse", payload)
-        return str(verdict(json.loads(payload))).encode()
+        return verdict(json.loads(payload)).encode()

@@ -102,8 +102,7 @@ def _row(way: Way, steps: list[Step], base: list[Step]) -> dict[str, Any]:
         "name": way.name,
         "note": way.note,
         "call_ms": round(statistics.median(step.call_ms for step in steps), 1),
-        "added_ms": round(statistics.median(step.call_ms for step in steps) - statistics.median(b.call_ms for b in base), 1),
-        "paired_ms": round(statistics.median(added), 1),
+        "added_ms": round(statistics.median(added), 1),
         "quartiles_ms": [round(low, 1), round(high, 1)],
         "request_ms": round(statistics.median(requests), 1),
     }

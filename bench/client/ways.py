@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.alternatives import starting
 from bench.place import COLD
-from holdfast import paths, registration
+from holdfast import registration
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
+    from pathlib import Path
 
     from bench.place import Place
 
@@ -24,9 +23,8 @@ TOOL = "Read"
 NONE = "no hook"
 BARE = "python3 -I -S -c pass"
 WARM = "the registered command, warm"
+C = "C client, as registered"
 REFUSED = "would print secrets"
-_SOURCE = Path(__file__).parents[1] / "alternatives" / "client.c"
-_ROOT = Path(__file__).parents[2]
 _FIELDS = ("hook_event_name", "session_id", "cwd", "tool_name")
 
 
@@ -70,7 +68,7 @@ def cold() -> Way:
 
 
 def warm(place: Place) -> list[Way]:
-    """Return what asks the warm server from a process of the client's: as registered, and without shell and launcher."""
+    """Return what asks the warm server from a process of its own: as registered, and without shell and launcher."""
     direct = {"type": "command", "command": sys.executable, "args": ["-IS", str(place.launcher), EVENT]}
     return [
         Way(WARM, _shell(registration.command(EVENT))),
@@ -98,28 +96,21 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
         Way("mcp_tool, to the server", _mcp_hook(), servers=_mcp_server(place, place.launcher), note=through),
         Way("HTTP, to the server", _http_hook(place, stack, place.launcher), note=through),
     ]
-    program = compiled(place)
+    program = starting.compiled(place)
     if program:
-        named = shlex.quote(str(program))
-        shell = f'p={named}; [ -x "$p" ] && "$p" {EVENT} 2>/dev/null; exit 0'
         direct = {"type": "command", "command": str(program), "args": [EVENT]}
         found += [
-            Way("C client, as registered", _shell(shell), note="the registered command with it in the launcher's place"),
+            Way(
+                C, _shell(in_place_of_launcher(program)), note="the registered command with it in the launcher's place"
+            ),
             Way("C client, exec form", direct, note="no shell"),
         ]
     return found
 
 
-def compiled(place: Place) -> Path | None:
-    """Compile the C client for a place's server; None where no compiler or not exactly one server is there."""
-    compiler, sockets = shutil.which("cc"), place.sockets
-    if not compiler or len(sockets) != 1:
-        return None
-    program = place.home / "client"
-    fixed = {"PLACE": sockets[0], "PYTHON": sys.executable, "ENTRY": place.launcher}
-    defined = [f'-D{name}="{value}"' for name, value in fixed.items()]
-    done = subprocess.run([compiler, "-O2", *defined, str(_SOURCE), "-o", str(program)], check=False)
-    return None if done.returncode else program
+def in_place_of_launcher(program: Path) -> str:
+    """Return the registered command with another program than the launcher in it."""
+    return registration.command(EVENT).replace(f'"{registration.LAUNCHER}"', shlex.quote(str(program)))
 
 
 def _shell(command: str) -> dict[str, Any]:
@@ -127,25 +118,16 @@ def _shell(command: str) -> dict[str, Any]:
 
 
 def _mcp_hook() -> dict[str, Any]:
-    """Only what is named here reaches the tool: there is no way to ask for the whole event."""
+    """Only the fields that are named here reach the tool; an object would arrive as a text."""
     event: dict[str, Any] = {name: "${" + name + "}" for name in _FIELDS}
     event["tool_input"] = {"file_path": "${tool_input.file_path}"}
     return {"type": "mcp_tool", "server": "bench", "tool": "event", "input": event}
 
 
 def _mcp_server(place: Place, *launcher: Path) -> dict[str, Any]:
-    command = ["-m", "bench.alternatives.over_mcp", *map(str, launcher)]
-    return {"bench": {"type": "stdio", "command": sys.executable, "args": command, "env": _environ(place)}}
+    command, *arguments = starting.mcp(*launcher)
+    return {"bench": {"type": "stdio", "command": command, "args": arguments, "env": starting.environ(place)}}
 
 
 def _http_hook(place: Place, stack: ExitStack, *launcher: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "bench.alternatives.over_http", *map(str, launcher)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=_environ(place), cwd=place.project)
-    stack.callback(process.wait)
-    stack.callback(process.kill)
-    assert process.stdout
-    return {"type": "http", "url": f"http://127.0.0.1:{int(process.stdout.readline())}/"}
-
-
-def _environ(place: Place) -> dict[str, str]:
-    return place.environ | {"PYTHONPATH": os.pathsep.join((str(_ROOT), str(paths.package_root())))}
+    return {"type": "http", "url": f"http://127.0.0.1:{starting.http(place, stack, *launcher)}/"}

@@ -4,7 +4,7 @@ import json
 import sys
 
 
-def verdict(event):  # type: ignore[no-untyped-def]
+def verdict(event: dict[str, dict[str, str]]) -> str:
     """Return what to print for an event, empty for nothing."""
     given = event["tool_input"]
     if "printenv" not in given.get("command", "") + given.get("file_path", ""):

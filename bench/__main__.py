@@ -1,0 +1,66 @@
+"""Measuring what Holdfast costs, side by side with others, and writing it down.
+
+    python -m bench [PART…] [--rounds N] [--calls N] [--client VERSION | --no-client]
+
+Without a PART all are measured. With some, the others' figures stay as the last run left them in .bench/results.json;
+`page` alone only writes docs/benchmarks.md and its pictures again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench import machine, marks, page, parts
+
+PARTS = ("processes", "client", "growth")
+
+
+def main() -> int:
+    """Measure, write the page, and print the marks."""
+    options = _parser().parse_args()
+    file = parts.FETCHED / "results.json"
+    results: dict[str, Any] = {}
+    if options.parts and file.exists():
+        results = json.loads(file.read_text("utf-8"))
+    for part in options.parts or PARTS:
+        print(f"{part} …", file=sys.stderr, flush=True)
+        results |= _measured(part, options)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(results, indent=1), "utf-8")
+    options.out.mkdir(exist_ok=True)
+    (options.out / "benchmarks.md").write_text(page.text(results), "utf-8")
+    complaint = parts.draw(file, options.out)
+    if complaint:
+        print(complaint, file=sys.stderr)
+    for mark in marks.marks(results):
+        print(f"{ {True: '✓', False: '✗', None: '–'}[mark.met] } {mark.name}: {mark.figure} ({mark.goal})")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=(*PARTS, "page"), metavar="PART")
+    parser.add_argument("--rounds", type=int, default=25, help="rounds of the whole processes")
+    parser.add_argument("--calls", type=int, default=50, help="tool calls of each way on the real client")
+    parser.add_argument("--client", default="2.1.329", metavar="VERSION", help="the real client's version")
+    parser.add_argument("--no-client", action="store_true", help="leave the real client out")
+    parser.add_argument("--out", type=Path, default=parts.ROOT / "docs", help="where the page is written")
+    return parser
+
+
+def _measured(part: str, options: argparse.Namespace) -> dict[str, Any]:
+    if part == "processes":
+        return {"machine": machine.described(), **parts.processes(options.rounds)}
+    if part == "client" and options.no_client:
+        return {"client": {"why": "left out with --no-client"}}
+    if part == "client":
+        return parts.client(options.client, options.calls)
+    return parts.growth() if part == "growth" else {}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""Starting what the ways that are not shipped need: an HTTP server, an MCP server, a compiled client."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from bench.place import Place
+
+_SOURCE = Path(__file__).with_name("client.c")
+_ROOT = Path(__file__).parents[2]
+
+
+def environ(place: Place) -> dict[str, str]:
+    """Return the environment of a server of ours that answers for a place."""
+    return place.environ | {"PYTHONPATH": os.pathsep.join((str(_ROOT), str(paths.package_root())))}
+
+
+def http(place: Place, stack: ExitStack, *launcher: Path) -> int:
+    """Start an HTTP server and return its port; it ends when `stack` is closed.
+
+    Args:
+        place: the home and project it answers for.
+        stack: where it is ended.
+        launcher: the entrypoint whose server it relays to; without one it does the trivial job itself.
+    """
+    command = [sys.executable, "-m", "bench.alternatives.over_http", *map(str, launcher)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environ(place), cwd=place.project)
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+    assert process.stdout
+    return int(process.stdout.readline())
+
+
+def mcp(*launcher: Path) -> list[str]:
+    """Return the command of an MCP server on stdio, relaying as `http` does."""
+    return [sys.executable, "-m", "bench.alternatives.over_mcp", *map(str, launcher)]
+
+
+def compiled(place: Place) -> Path | None:
+    """Compile the C client for a place's server; None where no compiler or not exactly one server is there."""
+    compiler, sockets = shutil.which("cc"), place.sockets
+    if not compiler or len(sockets) != 1:
+        return None
+    program = place.home / "client"
+    fixed = {"PLACE": sockets[0], "PYTHON": sys.executable, "ENTRY": place.launcher}
+    defined = [f'-D{name}="{value}"' for name, value in fixed.items()]
+    done = subprocess.run([compiler, "-O2", *defined, str(_SOURCE), "-o", str(program)], check=False)
+    return None if done.returncode else program

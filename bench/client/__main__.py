@@ -1,0 +1,23 @@
+"""The part on the real client, for a network of its own: `tests/client/alone python -m bench.client PROGRAM CALLS`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.client import added, silence
+
+
+def main() -> None:
+    """Measure, and print the figures as JSON."""
+    program, calls = Path(sys.argv[1]), int(sys.argv[2])
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-", ignore_cleanup_errors=True) as folder:
+        top = Path(folder).resolve()
+        found = added.measure(program, top / "ways", calls) | {"hooks_run": silence.hooks_run(program, top / "silence")}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""The marks that Holdfast sets itself for speed, and whether a run met them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bench import firing, floors
+from bench.client import ways
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+WARM, ADDED, COLD, GROWTH = 1.4, 1.2, 1.15, 1.20
+MEGABYTES = 80.0
+
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One row of the marks' table.
+
+    Attributes:
+        name: what is measured.
+        goal: the mark.
+        figure: what came out, in words.
+        met: whether it is met; None where it was not measured.
+    """
+
+    name: str
+    goal: str
+    figure: str
+    met: bool | None
+
+
+def marks(results: Results) -> list[Mark]:
+    """Return all marks with what a run's results say of them."""
+    race, client, server = (results.get(part) or {} for part in ("race", "client", "server"))
+    return [
+        _warm(medians(race, "warm"), medians(race, "floor")),
+        _added(client),
+        _cold(medians(race, "cold"), medians(race, "floor")),
+        _unregistered(client),
+        _growth((results.get("growth") or {}).get("points", [])),
+        _memory(server),
+        _idle(server),
+    ]
+
+
+def medians(race: Results, kind: str) -> dict[str, float]:
+    """Return milliseconds by name for one kind of contestants."""
+    return {row["name"]: row["ms"] for row in race.get("rows", ()) if row["kind"] == kind}
+
+
+def growth(points: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], float]:
+    """Return, by range, event and mode, how many times as long the slowest size takes as the smallest."""
+    curves: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    for point in points:
+        curves.setdefault((point["range"], point["event"], point["mode"]), []).append((point["size"], point["ms"]))
+    return {name: max(ms for _, ms in curve) / min(curve)[1] for name, curve in curves.items()}
+
+
+def _unmeasured(name: str, goal: str) -> Mark:
+    return Mark(name, goal, "not measured", None)
+
+
+def _warm(warm: dict[str, float], floor: dict[str, float]) -> Mark:
+    name, goal = "Warm, matched, as a whole process", f"at most {WARM} × `{floors.BARE}`"
+    if firing.MATCHED not in warm or floors.BARE not in floor:
+        return _unmeasured(name, goal)
+    ratio = warm[firing.MATCHED] / floor[floors.BARE]
+    return Mark(name, goal, f"{ratio:.2f} × ({warm[firing.MATCHED]:.1f} ms)", ratio <= WARM)
+
+
+def _added(client: Results) -> Mark:
+    name, goal = "Warm, added to a tool call of the real client", f"at most {ADDED} × a bare `python3 -I -S`"
+    added = {way["name"]: way["added_ms"] for way in client.get("ways", ())}
+    if ways.WARM not in added or added.get(ways.BARE, 0) <= 0:
+        return _unmeasured(name, goal)
+    ratio = added[ways.WARM] / added[ways.BARE]
+    figure = f"{ratio:.2f} × ({added[ways.WARM]:.1f} ms beside {added[ways.BARE]:.1f} ms)"
+    return Mark(name, goal, figure, ratio <= ADDED)
+
+
+def _cold(cold: dict[str, float], floor: dict[str, float]) -> Mark:
+    name, goal = "Cold, the slowest of the five named events", f"at most {COLD} × the cold floor"
+    if floors.COLD not in floor or any(event not in cold for event in firing.NAMED):
+        return _unmeasured(name, goal)
+    ratios = {event: cold[event] / floor[floors.COLD] for event in firing.NAMED}
+    slowest = max(ratios, key=lambda event: ratios[event])
+    figure = f"{ratios[slowest]:.2f} × ({slowest}); matched {ratios[firing.MATCHED]:.2f} ×"
+    return Mark(name, goal, figure, ratios[slowest] <= COLD)
+
+
+def _unregistered(client: Results) -> Mark:
+    name, goal = "An event nobody registered, on the real client", "no process"
+    run = client.get("hooks_run")
+    if not run or not run["registered"]:  # without the second, the first would prove nothing
+        return _unmeasured(name, goal)
+    return Mark(name, goal, f"{run['unregistered']} hooks run", run["unregistered"] == 0)
+
+
+def _growth(points: Iterable[Mapping[str, Any]]) -> Mark:
+    name, goal = "Growth", f"flat within {GROWTH - 1:.0%} over each range"
+    found = growth(points)
+    if not found:
+        return _unmeasured(name, goal)
+    worst = max(found, key=lambda curve: found[curve])
+    above = sum(ratio > GROWTH for ratio in found.values())
+    figure = f"{found[worst]:.2f} × at worst ({', '.join(worst)}); {above} of {len(found)} curves above"
+    return Mark(name, goal, figure, above == 0)
+
+
+def _memory(server: Results) -> Mark:
+    name, goal = "The server's memory, its children's included", f"under {MEGABYTES:.0f} MB"
+    if not server.get("processes"):
+        return _unmeasured(name, goal)
+    figure = f"{server['pss_mb']:.1f} MB (PSS of {server['processes']} processes)"
+    return Mark(name, goal, figure, server["pss_mb"] < MEGABYTES)
+
+
+def _idle(server: Results) -> Mark:
+    name, goal = "The server's CPU while idle", "zero"
+    if not server.get("processes"):
+        return _unmeasured(name, goal)
+    exact = "" if server["idle_ms"] is None else f", {server['idle_ms']:.2f} ms"
+    figure = f"{server['idle_ticks']} clock ticks{exact} in {server['seconds']:.0f} s"
+    return Mark(name, goal, figure, server["idle_ticks"] == 0)

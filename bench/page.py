@@ -1,0 +1,159 @@
+"""The page `docs/benchmarks.md`: what a run's results say, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bench import firing, floors, mix
+from bench.marks import Mark, Results, growth, marks, medians
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_VERDICT = {True: "met", False: "**missed**", None: "–"}
+_HEAD = """# Benchmarks
+
+Written by `make bench`; run it again and this page is written anew. Milliseconds are medians. What is compared was
+measured side by side in one run: all take turns, in an order drawn anew for each round, so noise meets them alike.
+So the ratios are what counts; milliseconds of two runs or two machines say little about each other.
+"""
+_RACE = """## Whole processes
+
+From starting a process to its end, as the client would start it: payload on a pipe, a clean environment, `/bin/sh -c`
+around the registered command. *Cold* is `HOLDFAST_SERVER=off`, *warm* asks the server, which each event finds running.
+The trivial job refuses Bash commands that hold `printenv`; who does it is asked about one that does, and every answer
+is looked at. The cold floor is a program of the same environment that imports pydantic, pluggy, platformdirs, sqlite3,
+json and hashlib, defines one small model and validates one value. *One question* starts no process: it is what a server
+of that kind takes to answer, without the client around it.
+"""
+_CLIENT = """## On the real client
+
+One client per way, all in one home, driven against a scripted model on loopback in a network of their own; all take
+turns, one `Read` of a small file at a time, with a hook on PreToolUse(Read). *A call* is from the client's line with
+the call to its line with the result. *Added* is the median of what a call took longer than the call without a hook of
+the same round; beside it stands the middle half of these differences. *As the model sees it* is the same from the
+model's reply to the client's next request. That each way does the job is tried at the end, with a file it has to refuse.
+"""
+_LONG = """## Growth
+
+Each range from its smallest to its largest size; *growth* is the slowest size over the smallest.
+"""
+
+
+def text(results: Results) -> str:
+    """Return the whole page.
+
+    Args:
+        results: what was measured, by part: `machine`, `race`, `server`, `client`, `growth`; parts may be missing, and
+            a part that could not be measured says under `why`.
+    """
+    parts = [_HEAD, _marks(marks(results)), _session(results), _race(results), _client(results), _growth(results)]
+    return "\n".join([*parts, _machine(results)])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; the first column is text, the others are figures."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "".join(f"| {' | '.join(each.replace('|', chr(92) + '|') for each in line)} |\n" for line in lines)
+
+
+def _marks(found: Iterable[Mark]) -> str:
+    rows = [(each.name, each.goal, each.figure, _VERDICT[each.met]) for each in found]
+    lines = table(("mark", "goal", "figure", ""), rows)
+    return "## The marks\n\n" + lines.replace("| --- | ---: | ---: | ---: |", "| --- | --- | --- | --- |")
+
+
+def _session(results: Results) -> str:
+    race = results.get("race") or {}
+    rows = []
+    for name, each in (
+        ("the shipped handlers", mix.MIX),
+        ("and a handler on every Bash command", {**mix.MIX, **mix.BASH}),
+    ):
+        found = [mix.seconds(medians(race, kind), each) for kind in ("warm", "cold")]
+        rows.append((name, *("–" if one is None else f"{one:.1f} s" for one in found)))
+    return f"Hook time of a session: {mix.TOLD}.\n\n{table(('', 'warm', 'cold'), rows)}"
+
+
+def _race(results: Results) -> str:
+    race = results.get("race") or {}
+    if "rows" not in race:
+        return f"{_RACE}\n{_absent(race)}\n"
+    floor = medians(race, "floor")
+    warm, cold = medians(race, "warm"), medians(race, "cold")
+
+    def ratios(ms: float) -> tuple[str, ...]:
+        return f"{ms:.1f}", f"{ms / floor[floors.BARE]:.2f}", f"{ms / floor[floors.COLD]:.2f}"
+
+    head = ("ms", "× bare Python", "× cold floor")
+    plain = table(("floor", *head), [(f"`{name}`", *ratios(ms)) for name, ms in floor.items()])
+    events = [
+        (
+            event.name,
+            *(ratios(warm[event.name])[:2] if event.name in warm else ("–", "–")),
+            *ratios(cold[event.name])[::2],
+        )
+        for event in firing.EVENTS
+        if event.name in cold
+    ]
+    ours = table(("Holdfast", "warm, ms", "× bare Python", "cold, ms", "× cold floor"), events)
+    others = [(firing.MATCHED + ", Holdfast warm", *ratios(warm[firing.MATCHED]))] if warm else []
+    others.append((firing.MATCHED + ", Holdfast cold", *ratios(cold[firing.MATCHED])))
+    others += [(_versioned(name, race), *ratios(ms)) for name, ms in medians(race, "peer").items()]
+    others += [(name, "not installed", "", "") for name in race.get("missing", ())]
+    peers = table(("the trivial job", *head), others)
+    why = "" if warm else "No server came up, so nothing was measured warm.\n\n"
+    told = f"{race['rounds']} rounds, {_when(race)}."
+    unshipped = [(name, *ratios(ms)) for name, ms in medians(race, "way").items()]
+    ways = table(("the trivial job, in ways not shipped", *head), unshipped)
+    picture = "![Whole processes](benchmarks-processes.svg)\n\n"
+    return f"{_RACE}\n{told}\n\n{why}{picture}{plain}\n{ours}\n{peers}\n{ways}"
+
+
+def _client(results: Results) -> str:
+    client = results.get("client") or {}
+    if "ways" not in client:
+        return f"{_CLIENT}\n{_absent(client)}\n"
+    rows = []
+    for way in client["ways"]:
+        low, high = way["quartiles_ms"]
+        name = f"{way['name']} ({way['note']})" if way["note"] else way["name"]
+        figures = (f"{way['added_ms']:.1f}", f"{low:.1f} … {high:.1f}", f"{way['request_ms']:.1f}")
+        rows.append((name, f"{way['call_ms']:.1f}", *figures))
+    lines = table(("hook", "a call, ms", "added, ms", "middle half", "as the model sees it"), rows)
+    told = f"Claude Code {client['version']}, {client['calls']} calls of each way, {_when(client)}."
+    return f"{_CLIENT}\n{told}\n\n![On the real client](benchmarks-client.svg)\n\n{lines}"
+
+
+def _growth(results: Results) -> str:
+    part = results.get("growth") or {}
+    if not part.get("points"):
+        return f"{_LONG}\n{_absent(part)}\n"
+    sizes: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    for point in part["points"]:
+        sizes.setdefault((point["range"], point["event"], point["mode"]), []).append((point["size"], point["ms"]))
+    rows = []
+    for name, ratio in growth(part["points"]).items():
+        (low, first), (high, last) = min(sizes[name]), max(sizes[name])
+        rows.append((*name, f"{low:,} … {high:,}", f"{first:.1f} → {last:.1f}", f"{ratio:.2f} ×"))
+    lines = table(("range", "event", "mode", "sizes", "ms", "growth"), rows)
+    return f"{_LONG}\nMeasured {_when(part)}.\n\n![Growth](benchmarks-growth.svg)\n\n{lines}"
+
+
+def _machine(results: Results) -> str:
+    lines = [f"- {name}: {told}" for name, told in results.get("machine", {}).items()]
+    return "\n".join(["## The machine", "", *lines, "- Command: `make bench`", ""])
+
+
+def _versioned(name: str, race: dict[str, Any]) -> str:
+    known = race.get("peers", {})
+    package = name.split(" ")[0]
+    return name.replace(package, f"{package} {known[package]}", 1) if package in known else name
+
+
+def _when(part: Results) -> str:
+    return f"{part.get('at', '')}, commit {part.get('revision', '')}, load {part.get('load', '')}"
+
+
+def _absent(part: Results) -> str:
+    return f"Not measured: {part.get('why', 'this part was not run')}."

@@ -1,0 +1,95 @@
+"""The parts of a run: each measures one thing and returns it as JSON, or why it could not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from bench import firing, floors, machine, peers, place, race, server, unshipped
+from bench.client import added
+
+ROOT = Path(__file__).resolve().parents[1]
+FETCHED = ROOT / ".bench"
+
+
+def processes(rounds: int) -> dict[str, Any]:
+    """Return whole-process times under `race`, and under `server` what the warm server takes.
+
+    Args:
+        rounds: how many of each contestant's times count.
+
+    Raises:
+        WrongAnswerError: a contestant did not do its job, or the server was gone at the end.
+    """
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-", ignore_cleanup_errors=True) as folder:
+        top = Path(folder).resolve()
+        here = place.make(top)
+        try:
+            warm = place.warm_up(here)
+            others, missing = peers.contestants(here, FETCHED)
+            with ExitStack() as stack:
+                contestants = [*floors.contestants(), *firing.contestants(here, top, warm=warm), *others]
+                contestants += unshipped.contestants(here, stack, server=warm)
+                medians = race.run(contestants, here.environ, rounds)
+            if warm and not place.is_warm(here):
+                raise race.WrongAnswerError("the server did not last until the end, so not all that is called warm was")
+            usage = server.measure(here)
+        finally:
+            server.stop(here)
+    rows = [{"kind": kind, "name": name, "ms": round(ms, 2)} for (kind, name), ms in medians.items()]
+    about = {"rounds": rounds, "named": firing.NAMED, "missing": missing, "peers": machine.peers(FETCHED)}
+    watched = dataclasses.asdict(usage) if usage else {"why": "no server came up"}
+    return {"race": {"rows": rows, **about, **machine.now()}, "server": {**watched, **machine.now()}}
+
+
+def client(version: str, calls: int) -> dict[str, Any]:
+    """Return what each way of registration adds on the real client, under `client`.
+
+    Args:
+        version: the client's.
+        calls: how many calls of each way count.
+
+    Raises:
+        subprocess.CalledProcessError: it could not be measured.
+    """
+    program = added.binary(version)
+    if program is None:
+        return {"client": {"why": f"no client {version} is installed; `make clients` fetches it"}}
+    command = [str(ROOT / "tests/client/alone"), sys.executable, "-m", "bench.client", str(program), str(calls)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return {"client": {**json.loads(done.stdout), "version": version, **machine.now()}}
+
+
+def growth() -> dict[str, Any]:
+    """Return the points of the growth curves under `growth`.
+
+    Raises:
+        subprocess.CalledProcessError: they could not be measured.
+    """
+    if not (ROOT / "bench" / "growth.py").exists():
+        return {"growth": {"why": "there is no bench/growth.py"}}
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.growth", "--json"], cwd=ROOT, stdout=subprocess.PIPE, check=True
+    )
+    return {"growth": {"points": points(json.loads(done.stdout)), **machine.now()}}
+
+
+def points(found: Any) -> list[dict[str, Any]]:
+    """Return the points of `bench/growth.py --json` as the page wants them: range, size, event, mode, ms."""
+    listed = found["points"] if isinstance(found, dict) else found
+    return [{**each, "ms": next(each[key] for key in ("ms", "median_ms", "median") if key in each)} for each in listed]
+
+
+def draw(results: Path, folder: Path) -> str | None:
+    """Draw the pictures; return why that could not be."""
+    python = FETCHED / "venv" / "bin" / "python"
+    if not python.exists():
+        return "no matplotlib in .bench/venv; the pictures are as they were"
+    done = subprocess.run([python, ROOT / "bench" / "plots.py", results, folder], check=False)
+    return "the pictures could not be drawn" if done.returncode else None
