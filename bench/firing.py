@@ -11,6 +11,7 @@ from bench import place as places
 from bench.race import Contestant
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from bench.place import Place
@@ -71,9 +72,12 @@ def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
     """
     again = _Again(place, top / "again")
     cold = [_contestant(place, event, again) for event in EVENTS]
-    return cold + (
-        [replace(each, kind="warm", environ={**each.environ, "HOLDFAST_SERVER": ""}) for each in cold] * warm
-    )
+    return cold + [replace(each, kind="warm", environ=_asking(each.environ)) for each in cold if warm]
+
+
+def _asking(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which the server is asked."""
+    return {name: value for name, value in environ.items() if name not in places.COLD}
 
 
 def _contestant(place: Place, event: Event, again: _Again) -> Contestant:

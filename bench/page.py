@@ -32,7 +32,7 @@ One client per way, all in one home, driven against a scripted model on loopback
 turns, one `Read` of a small file at a time, with a hook on PreToolUse(Read). *A call* is from the client's line with
 the call to its line with the result. *Added* is the median of what a call took longer than the call without a hook of
 the same round; beside it stands the middle half of these differences. *As the model sees it* is the same from the
-model's reply to the client's next request. That each way does the job is tried at the end, with a file it has to refuse.
+model's reply to the client's next request. That each does the job is tried at the end, with a file to be refused.
 """
 _LONG = """## Growth
 

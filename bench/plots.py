@@ -56,14 +56,16 @@ def processes(race: dict[str, Any], file: Path) -> None:
     named = set(race["named"])
     kinds = {kind: [row for row in race["rows"] if row["kind"] == kind] for kind in CALLED}
     rows = [row for kind in CALLED for row in kinds[kind] if kind in ("floor", "peer", "way") or row["name"] in named]
+    rows = [row for row in rows if not row["name"].endswith("one question")]  # no process
     figure, axes = plt.subplots(figsize=(9, 0.27 * len(rows) + 1.2))
     for kind, called in CALLED.items():
-        places = [(len(rows) - place, row) for place, row in enumerate(rows) if row["kind"] == kind]
+        places = [(place, row) for place, row in enumerate(rows) if row["kind"] == kind]
         if places:
             axes.barh([p for p, _ in places], [row["ms"] for _, row in places], 0.72, color=COLOURS[kind], label=called)
     for place, row in enumerate(rows):
-        axes.text(row["ms"] * 1.04, len(rows) - place, f"{row['ms']:.1f}", va="center", fontsize=9)
-    axes.set_yticks([len(rows) - place for place in range(len(rows))], [row["name"] for row in rows])
+        axes.text(row["ms"] * 1.04, place, f"{row['ms']:.1f}", va="center", fontsize=9)
+    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xscale("log")
     axes.set_xticks([1, 2, 5, 10, 20, 50, 100, 200, 500], ["1", "2", "5", "10", "20", "50", "100", "200", "500"])
     axes.set_xticks([], minor=True)
@@ -78,39 +80,38 @@ def client(found: dict[str, Any], file: Path) -> None:
     rows = [way for way in found["ways"] if way["name"] != "no hook"]
     figure, axes = plt.subplots(figsize=(9, 0.32 * len(rows) + 1.0))
     for place, way in enumerate(rows):
-        kind = next((mode for mode in ("warm", "cold") if way["name"].endswith(mode)), "peer")
-        kind = "floor" if place < 2 else kind
-        at, (low, high) = len(rows) - place, way["quartiles_ms"]
-        axes.barh(at, way["added_ms"], 0.7, color=COLOURS[kind])
-        axes.plot([low, high], [at, at], color="#24292f", linewidth=1.2)
-        axes.text(max(way["added_ms"], high, 0), at, f"  {way['added_ms']:.1f}", va="center", fontsize=9)
-    axes.set_yticks([len(rows) - place for place in range(len(rows))], [way["name"] for way in rows])
+        low, high = way["quartiles_ms"]
+        axes.barh(place, way["added_ms"], 0.7, color=COLOURS[way["kind"]])
+        axes.plot([low, high], [place, place], color="#24292f", linewidth=1.2)
+        axes.text(max(way["added_ms"], high, 0), place, f"  {way['added_ms']:.1f}", va="center", fontsize=9)
+    axes.set_yticks(range(len(rows)), [way["name"] for way in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel("milliseconds added to a tool call of the real client, median; the line is the middle half")
     _save(figure, file)
 
 
 def growth(points: list[dict[str, Any]], file: Path) -> None:
-    """Draw a small picture for each range: one line per event and mode."""
+    """Draw a small picture for each range: a line per event and mode, each over what its smallest size took."""
     ranges = list(dict.fromkeys(point["range"] for point in points))
-    lines = list(dict.fromkeys((point["event"], point["mode"]) for point in points))
-    events = list(dict.fromkeys(event for event, _ in lines))
     columns = min(3, len(ranges))
     rows = -(-len(ranges) // columns)
-    figure, grid = plt.subplots(rows, columns, figsize=(3.3 * columns, 2.6 * rows + 0.5), squeeze=False)
+    figure, grid = plt.subplots(rows, columns, figsize=(3.3 * columns, 2.5 * rows + 0.7), squeeze=False, sharey=True)
+    events = list(dict.fromkeys(point["event"] for point in points))
     for axes, name in zip(grid.flat, ranges, strict=False):
-        for event, mode in lines:
-            those = (p for p in points if (p["range"], p["event"], p["mode"]) == (name, event, mode))
-            curve = sorted((p["size"], p["ms"]) for p in those)
-            if curve:
-                style = {"color": LINES[events.index(event) % len(LINES)], "linestyle": "-" if mode == "warm" else "--"}
-                sizes, times = zip(*curve, strict=True)
-                axes.plot(sizes, times, marker="o", markersize=3, label=f"{event}, {mode}", **style)
+        here = [point for point in points if point["range"] == name]
+        sizes = sorted({point["size"] for point in here})
+        for event, mode in dict.fromkeys((point["event"], point["mode"]) for point in here):
+            curve = sorted((p["size"], p["ms"]) for p in here if (p["event"], p["mode"]) == (event, mode))
+            style = {"color": LINES[events.index(event) % len(LINES)], "linestyle": "-" if mode == "warm" else "--"}
+            across, ratios = [sizes.index(size) for size, _ in curve], [ms / curve[0][1] for _, ms in curve]
+            axes.plot(across, ratios, marker="o", markersize=3, label=f"{event}, {mode}", **style)
+        axes.axhline(1.2, color="#8c959f", linewidth=0.8, linestyle=":")
         axes.set_title(name, fontsize=10)
-        axes.set_xscale("symlog")
-        axes.set_ylim(bottom=0)
+        axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+    grid.flat[0].set_ylim(bottom=0)
     for axes in list(grid.flat)[len(ranges) :]:
         axes.set_visible(False)
-    figure.supylabel("milliseconds, median", fontsize=10)
+    figure.supylabel("times what the smallest size takes; dotted: 1.2", fontsize=10)
     known = {label: line for axes in grid.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(known.values(), known.keys(), frameon=False, loc="outside lower center", ncols=3, fontsize=9)
     _save(figure, file)

@@ -68,10 +68,16 @@ def tree(place: Place) -> list[int]:
 
 
 def stop(place: Place) -> None:
-    """End the servers of a place."""
-    for pid in tree(place):
-        with suppress(OSError):
-            os.kill(pid, signal.SIGTERM)
+    """End the servers of a place, and wait until they are gone."""
+    until = time.monotonic() + _SETTLING
+    number = signal.SIGTERM
+    while pids := tree(place):
+        for pid in pids:
+            with suppress(OSError):
+                os.kill(pid, number)
+        if time.monotonic() > until:
+            number = signal.SIGKILL
+        time.sleep(0.1)
 
 
 def _all() -> list[int]:

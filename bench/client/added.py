@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import place as places
+from bench import server
 from bench.client import ways
 from bench.client.driven import Configured, Driven, Step
 from bench.race import WrongAnswerError
@@ -50,15 +51,18 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
     (place.project / "a.txt").write_text("one\n")
     (place.project / "printenv.txt").write_text("two\n")
     with ExitStack() as stack:
-        server = places.warm_up(place)
-        them = [*ways.floors(), *(ways.warm(place) if server else []), ways.cold()]
-        them += ways.alternatives(place, stack, server=server)
+        stack.callback(server.stop, place)
+        warm = places.warm_up(place)
+        them = [*ways.floors(), *(ways.warm(place) if warm else []), ways.cold()]
+        them += ways.alternatives(place, stack, server=warm)
         driven = {each.name: _drive(place, program, each, number, stack) for number, each in enumerate(them)}
         steps = _race(driven, place, calls)
         for each in them:
             _check(each, driven[each.name], place)
+        if warm and not places.is_warm(place):
+            raise WrongAnswerError("the server did not last until the end, so not all that is called warm was")
     base = steps[ways.NONE]
-    return {"calls": calls, "warm": server, "ways": [_row(each, steps[each.name], base) for each in them]}
+    return {"calls": calls, "warm": warm, "ways": [_row(each, steps[each.name], base) for each in them]}
 
 
 def _drive(place: Place, program: Path, way: Way, number: int, stack: ExitStack) -> Driven:
@@ -100,6 +104,7 @@ def _row(way: Way, steps: list[Step], base: list[Step]) -> dict[str, Any]:
     low, _, high = statistics.quantiles(added, n=4)
     return {
         "name": way.name,
+        "kind": way.kind,
         "note": way.note,
         "call_ms": round(statistics.median(step.call_ms for step in steps), 1),
         "added_ms": round(statistics.median(added), 1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench import place as places
+from bench import server
 from tests.client import model as scripted
 from tests.client.runner import Client
 
@@ -40,4 +41,5 @@ def hooks_run(program: Path, top: Path) -> dict[str, int]:
                 counts[name] = sum(str(event).endswith("ToolUse") for event in events)
         finally:
             client.close()
+            server.stop(place)
     return counts

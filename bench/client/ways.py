@@ -39,6 +39,7 @@ class Way:
         environ: what the client's environment has beside the usual.
         servers: the MCP servers that the client is to start.
         note: what a reader should know about it.
+        kind: what it belongs to: floor, warm, cold, or way for those that are not shipped.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Way:
     environ: dict[str, str] = field(default_factory=dict)
     servers: dict[str, Any] = field(default_factory=dict)
     note: str = ""
+    kind: str = "way"
 
     def settings(self) -> dict[str, Any]:
         """Return the client's settings: this hook and no other."""
@@ -56,23 +58,23 @@ class Way:
 def floors() -> list[Way]:
     """Return no hook, and hooks that do nothing."""
     return [
-        Way(NONE, None, does=False),
-        Way("/bin/true", _shell(shutil.which("true") or "/bin/true"), does=False),
-        Way(BARE, _shell(f"{shlex.quote(sys.executable)} -I -S -c pass"), does=False),
+        Way(NONE, None, does=False, kind="floor"),
+        Way("/bin/true", _shell(shutil.which("true") or "/bin/true"), does=False, kind="floor"),
+        Way(BARE, _shell(f"{shlex.quote(sys.executable)} -I -S -c pass"), does=False, kind="floor"),
     ]
 
 
 def cold() -> Way:
     """Return the registered command without a server."""
-    return Way("the registered command, cold", _shell(registration.command(EVENT)), environ=COLD)
+    return Way("the registered command, cold", _shell(registration.command(EVENT)), environ=COLD, kind="cold")
 
 
 def warm(place: Place) -> list[Way]:
     """Return what asks the warm server from a process of its own: as registered, and without shell and launcher."""
     direct = {"type": "command", "command": sys.executable, "args": ["-IS", str(place.launcher), EVENT]}
     return [
-        Way(WARM, _shell(registration.command(EVENT))),
-        Way("without the launcher, warm", direct, note="exec form: interpreter and entrypoint, no shell"),
+        Way(WARM, _shell(registration.command(EVENT)), kind="warm"),
+        Way("without the launcher, warm", direct, note="exec form: interpreter and entrypoint, no shell", kind="warm"),
     ]
 
 

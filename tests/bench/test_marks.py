@@ -1,0 +1,85 @@
+"""Each mark is met, missed or not measured by what a run's results say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench import firing, floors, marks
+from bench.client import ways
+
+KINDS = ("warm", "added", "cold", "unregistered", "growth", "memory", "idle")
+
+
+def results(**changes: Any) -> dict[str, Any]:
+    """Return the results of a run in which every mark is just met, with some values changed."""
+    values = {"warm": 14.0, "added": 12.0, "cold": 115.0, "unregistered": 0, "growth": 12.0, "memory": 79.9, "idle": 0}
+    values |= changes
+    rows = [("floor", floors.BARE, 10.0), ("floor", floors.COLD, 100.0), ("warm", firing.MATCHED, values["warm"])]
+    rows += [("cold", name, 100.0) for name in firing.NAMED[:-1]]
+    rows.append(("cold", firing.NAMED[-1], values["cold"]))
+    curve = {"range": "rows", "event": "PreCompact", "mode": "warm"}
+    return {
+        "race": {"rows": [{"kind": kind, "name": name, "ms": ms} for kind, name, ms in rows]},
+        "client": {
+            "ways": [{"name": ways.BARE, "added_ms": 10.0}, {"name": ways.WARM, "added_ms": values["added"]}],
+            "hooks_run": {"unregistered": values["unregistered"], "registered": 1},
+        },
+        "server": {
+            "processes": 2,
+            "pss_mb": values["memory"],
+            "idle_ticks": values["idle"],
+            "idle_ms": 0.1,
+            "seconds": 10.0,
+        },
+        "growth": {"points": [curve | {"size": 1, "ms": 10.0}, curve | {"size": 100, "ms": values["growth"]}]},
+    }
+
+
+def met(found: dict[str, Any]) -> dict[str, bool | None]:
+    """Return the verdicts by kind."""
+    return dict(zip(KINDS, (mark.met for mark in marks.marks(found)), strict=True))
+
+
+def test_all_are_met_at_the_mark_itself() -> None:
+    """Goals are reached, not exceeded."""
+    assert met(results()) == dict.fromkeys(KINDS, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("warm", 14.1),
+        ("added", 12.1),
+        ("cold", 115.1),
+        ("unregistered", 1),
+        ("growth", 12.1),
+        ("memory", 80),
+        ("idle", 1),
+    ],
+)
+def test_one_is_missed_beyond_it(kind: str, value: float) -> None:
+    """Only the one is."""
+    assert met(results(**{kind: value})) == {**dict.fromkeys(KINDS, True), kind: False}
+
+
+def test_what_was_not_measured_is_neither() -> None:
+    """A run without a server, a client and growth curves."""
+    assert met({"race": {"rows": []}, "client": {"why": "none"}, "server": {"why": "none"}}) == dict.fromkeys(KINDS)
+
+
+def test_no_process_is_only_believed_where_another_event_starts_one() -> None:
+    """Else a client that runs no hooks at all would meet the mark."""
+    found = results()
+    found["client"]["hooks_run"]["registered"] = 0
+
+    assert met(found)["unregistered"] is None
+
+
+def test_growth_is_over_the_smallest_size_and_at_its_worst() -> None:
+    """The order of the points does not matter, and neither does a size that is faster."""
+    curve = {"range": "rows", "event": "Stop", "mode": "cold"}
+    points = [curve | {"size": size, "ms": ms} for size, ms in ((100, 30.0), (1, 20.0), (10, 5.0))]
+
+    assert marks.growth(points) == {("rows", "Stop", "cold"): 1.5}
