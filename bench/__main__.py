@@ -1,6 +1,6 @@
 """Measuring what Holdfast costs, side by side with others, and writing it down.
 
-    python -m bench [PART…] [--rounds N] [--calls N] [--client VERSION | --no-client]
+    python -m bench [PART…] [--rounds N] [--growth-rounds N] [--quick] [--calls N] [--client VERSION | --no-client]
 
 Without a PART all are measured. With some, the others' figures stay as the last run left them in .bench/results.json;
 `page` alone only writes docs/benchmarks.md and its pictures again.
@@ -21,7 +21,11 @@ PARTS = ("processes", "client", "growth")
 
 def main() -> int:
     """Measure, write the page, and print the marks."""
-    options = _parser().parse_args()
+    parser = _parser()
+    options = parser.parse_args()
+    unknown = set(options.parts) - {*PARTS, "page"}
+    if unknown:
+        parser.error(f"there is no part {', '.join(sorted(unknown))}")
     file = parts.FETCHED / "results.json"
     results: dict[str, Any] = {}
     if options.parts and file.exists():
@@ -43,8 +47,10 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=(*PARTS, "page"), metavar="PART")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join((*PARTS, "page")))
     parser.add_argument("--rounds", type=int, default=25, help="rounds of the whole processes")
+    parser.add_argument("--growth-rounds", type=int, default=7, help="rounds of the growth curves")
+    parser.add_argument("--quick", action="store_true", help="growth curves with fewer sizes")
     parser.add_argument("--calls", type=int, default=50, help="tool calls of each way on the real client")
     parser.add_argument("--client", default="2.1.329", metavar="VERSION", help="the real client's version")
     parser.add_argument("--no-client", action="store_true", help="leave the real client out")
@@ -59,7 +65,9 @@ def _measured(part: str, options: argparse.Namespace) -> dict[str, Any]:
         return {"client": {"why": "left out with --no-client"}}
     if part == "client":
         return parts.client(options.client, options.calls)
-    return parts.growth() if part == "growth" else {}
+    if part == "growth":
+        return parts.growth("--rounds", str(options.growth_rounds), *(["--quick"] if options.quick else []))
+    return {}
 
 
 if __name__ == "__main__":

@@ -36,7 +36,9 @@ model's reply to the client's next request. That each does the job is tried at t
 """
 _LONG = """## Growth
 
-Each range from its smallest to its largest size; *growth* is the slowest size over the smallest.
+Each range from its smallest to its largest size, all sizes taking turns; *growth* is the slowest size over the smallest.
+*cold* is the registered command without a server, *fork* the engine in a process forked from one that has everything
+loaded, as the server's children are.
 """
 
 

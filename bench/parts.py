@@ -66,24 +66,26 @@ def client(version: str, calls: int) -> dict[str, Any]:
     return {"client": {**json.loads(done.stdout), "version": version, **machine.now()}}
 
 
-def growth() -> dict[str, Any]:
+def growth(*arguments: str) -> dict[str, Any]:
     """Return the points of the growth curves under `growth`.
+
+    Args:
+        arguments: what `bench/growth.py` is told beside `--json`.
 
     Raises:
         subprocess.CalledProcessError: they could not be measured.
     """
     if not (ROOT / "bench" / "growth.py").exists():
         return {"growth": {"why": "there is no bench/growth.py"}}
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.growth", "--json"], cwd=ROOT, stdout=subprocess.PIPE, check=True
-    )
+    command = [sys.executable, "-m", "bench.growth", "--json", *arguments]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     return {"growth": {"points": points(json.loads(done.stdout)), **machine.now()}}
 
 
-def points(found: Any) -> list[dict[str, Any]]:
-    """Return the points of `bench/growth.py --json` as the page wants them: range, size, event, mode, ms."""
-    listed = found["points"] if isinstance(found, dict) else found
-    return [{**each, "ms": next(each[key] for key in ("ms", "median_ms", "median") if key in each)} for each in listed]
+def points(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the points of `bench/growth.py --json` as the page wants them: range, size, event, mode and ms."""
+    named = ("range", "size", "event", "ms")
+    return [{name: each[name] for name in named} | {"mode": each["way"]} for each in found["points"]]
 
 
 def draw(results: Path, folder: Path) -> str | None:

@@ -102,7 +102,7 @@ def growth(points: list[dict[str, Any]], file: Path) -> None:
         sizes = sorted({point["size"] for point in here})
         for event, mode in dict.fromkeys((point["event"], point["mode"]) for point in here):
             curve = sorted((p["size"], p["ms"]) for p in here if (p["event"], p["mode"]) == (event, mode))
-            style = {"color": LINES[events.index(event) % len(LINES)], "linestyle": "-" if mode == "warm" else "--"}
+            style = {"color": LINES[events.index(event) % len(LINES)], "linestyle": "--" if mode == "cold" else "-"}
             across, ratios = [sizes.index(size) for size, _ in curve], [ms / curve[0][1] for _, ms in curve]
             axes.plot(across, ratios, marker="o", markersize=3, label=f"{event}, {mode}", **style)
         axes.axhline(1.2, color="#8c959f", linewidth=0.8, linestyle=":")

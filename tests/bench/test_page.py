@@ -11,8 +11,6 @@ from holdfast.matching import alternatives
 from tests.bench.test_marks import results
 from tests.processes import ROOT
 
-POINT = {"range": "rows", "size": 1, "event": "Stop", "mode": "warm"}
-
 
 def test_a_table_is_markdown() -> None:
     """A bar inside a cell does not end it."""
@@ -48,10 +46,11 @@ def test_a_full_run_makes_a_full_page() -> None:
     assert "Not measured" not in text
 
 
-def test_growth_points_may_call_their_time_by_what_it_is() -> None:
-    """The page wants one name."""
-    assert parts.points({"points": [POINT | {"median_ms": 3.0}]})[0]["ms"] == 3.0
-    assert parts.points([POINT | {"ms": 4.0}])[0]["ms"] == 4.0
+def test_growth_points_are_taken_over() -> None:
+    """With what the page and the picture need of them."""
+    point = {"range": "rows", "size": 1, "event": "Stop", "ms": 3.0}
+
+    assert parts.points({"points": [point | {"way": "fork", "ratio": 1.0}]}) == [point | {"mode": "fork"}]
 
 
 def test_a_session_costs_its_events_times_their_medians() -> None:
