@@ -36,7 +36,7 @@ model's reply to the client's next request. That each does the job is tried at t
 """
 _LONG = """## Growth
 
-Each range from its smallest to its largest size, all sizes taking turns; *growth* is the slowest size over the smallest.
+Each range from its smallest size to its largest, all sizes taking turns; *growth* is the slowest over the smallest.
 *cold* is the registered command without a server, *fork* the engine in a process forked from one that has everything
 loaded, as the server's children are.
 """
@@ -131,13 +131,14 @@ def _growth(results: Results) -> str:
     part = results.get("growth") or {}
     if not part.get("points"):
         return f"{_LONG}\n{_absent(part)}\n"
-    sizes: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    sizes: dict[tuple[str, str, str], list[tuple[float, float, str]]] = {}
     for point in part["points"]:
-        sizes.setdefault((point["range"], point["event"], point["mode"]), []).append((point["size"], point["ms"]))
+        curve = sizes.setdefault((point["range"], point["event"], point["mode"]), [])
+        curve.append((point["size"], point["ms"], point["label"]))
     rows = []
     for name, ratio in growth(part["points"]).items():
-        (low, first), (high, last) = min(sizes[name]), max(sizes[name])
-        rows.append((*name, f"{low:,} … {high:,}", f"{first:.1f} → {last:.1f}", f"{ratio:.2f} ×"))
+        (_, first, low), (_, last, high) = min(sizes[name]), max(sizes[name])
+        rows.append((*name, f"{low} … {high}", f"{first:.1f} → {last:.1f}", f"{ratio:.2f} ×"))
     lines = table(("range", "event", "mode", "sizes", "ms", "growth"), rows)
     return f"{_LONG}\nMeasured {_when(part)}.\n\n![Growth](benchmarks-growth.svg)\n\n{lines}"
 

@@ -83,9 +83,20 @@ def growth(*arguments: str) -> dict[str, Any]:
 
 
 def points(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the points of `bench/growth.py --json` as the page wants them: range, size, event, mode and ms."""
+    """Return the points of `bench/growth.py --json` as the page wants them: range, size, its label, event, mode and ms."""
     named = ("range", "size", "event", "ms")
-    return [{name: each[name] for name in named} | {"mode": each["way"]} for each in found["points"]]
+    return [
+        {name: each[name] for name in named} | {"mode": each["way"], "label": label(each["size"])}
+        for each in found["points"]
+    ]
+
+
+def label(size: int) -> str:
+    """Return a size as a reader says it: bytes, of which there are whole kilobytes, with their unit."""
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+        if size and size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size:,}"
 
 
 def draw(results: Path, folder: Path) -> str | None:

@@ -37,7 +37,7 @@ CALLED = {
     "peer": "others",
     "way": "ways not shipped",
 }
-LINES = ("#0969da", "#bf8700", "#1a7f37", "#8250df", "#cf222e", "#57606a")
+LINES = ("#0969da", "#bf8700", "#1a7f37", "#8250df", "#cf222e", "#57606a", "#1b9e9e", "#bf3989", "#7a5c3e", "#9a9a00")
 
 
 def main() -> None:
@@ -99,19 +99,20 @@ def growth(points: list[dict[str, Any]], file: Path) -> None:
     events = list(dict.fromkeys(point["event"] for point in points))
     for axes, name in zip(grid.flat, ranges, strict=False):
         here = [point for point in points if point["range"] == name]
-        sizes = sorted({point["size"] for point in here})
+        labels = {point["size"]: point["label"] for point in here}
+        sizes = sorted(labels)
         for event, mode in dict.fromkeys((point["event"], point["mode"]) for point in here):
             curve = sorted((p["size"], p["ms"]) for p in here if (p["event"], p["mode"]) == (event, mode))
             style = {"color": LINES[events.index(event) % len(LINES)], "linestyle": "--" if mode == "cold" else "-"}
             across, ratios = [sizes.index(size) for size, _ in curve], [ms / curve[0][1] for _, ms in curve]
-            axes.plot(across, ratios, marker="o", markersize=3, label=f"{event}, {mode}", **style)
+            axes.plot(across, ratios, marker="o", markersize=3, label=event, **style)
         axes.axhline(1.2, color="#8c959f", linewidth=0.8, linestyle=":")
         axes.set_title(name, fontsize=10)
-        axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+        axes.set_xticks(range(len(sizes)), [labels[size] for size in sizes])
     grid.flat[0].set_ylim(bottom=0)
     for axes in list(grid.flat)[len(ranges) :]:
         axes.set_visible(False)
-    figure.supylabel("times what the smallest size takes; dotted: 1.2", fontsize=10)
+    figure.supylabel("times what the smallest size takes (dashed: cold; dotted: 1.2 times)", fontsize=10)
     known = {label: line for axes in grid.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(known.values(), known.keys(), frameon=False, loc="outside lower center", ncols=3, fontsize=9)
     _save(figure, file)

@@ -19,7 +19,7 @@ def results(**changes: Any) -> dict[str, Any]:
     rows = [("floor", floors.BARE, 10.0), ("floor", floors.COLD, 100.0), ("warm", firing.MATCHED, values["warm"])]
     rows += [("cold", name, 100.0) for name in firing.NAMED[:-1]]
     rows.append(("cold", firing.NAMED[-1], values["cold"]))
-    curve = {"range": "rows", "event": "PreCompact", "mode": "warm"}
+    curve = {"range": "rows", "event": "PreCompact", "mode": "warm", "label": "n"}
     return {
         "race": {"rows": [{"kind": kind, "name": name, "ms": ms} for kind, name, ms in rows]},
         "client": {

@@ -41,7 +41,7 @@ def test_a_full_run_makes_a_full_page() -> None:
     assert "| by 1.0 hand | 25.0 | 2.50 | 0.25 |" in text
     assert "| cchooks (Python) | not installed |" in text
     assert f"| {ways.WARM} | 20.0 | 12.0 | 1.0 … 2.0 | 3.0 |" in text
-    assert "| rows | PreCompact | warm | 1 … 100 | 10.0 → 12.0 | 1.20 × |" in text
+    assert "| rows | PreCompact | warm | n … n | 10.0 → 12.0 | 1.20 × |" in text
     assert "- Python: 3.11" in text
     assert "Not measured" not in text
 
@@ -50,7 +50,10 @@ def test_growth_points_are_taken_over() -> None:
     """With what the page and the picture need of them."""
     point = {"range": "rows", "size": 1, "event": "Stop", "ms": 3.0}
 
-    assert parts.points({"points": [point | {"way": "fork", "ratio": 1.0}]}) == [point | {"mode": "fork"}]
+    assert parts.points({"points": [point | {"way": "fork", "ratio": 1.0}]}) == [point | {"mode": "fork", "label": "1"}]
+    assert [parts.label(size) for size in (10, 1_000_000, 1 << 10, 200 << 10, 1 << 24, 1 << 30)] == [
+        *("10", "1,000,000", "1 KB", "200 KB", "16 MB", "1 GB")
+    ]
 
 
 def test_a_session_costs_its_events_times_their_medians() -> None:
