@@ -34,6 +34,9 @@ the call to its line with the result. *Added* is the median of what a call took 
 the same round; beside it stands the middle half of these differences. *As the model sees it* is the same from the
 model's reply to the client's next request. That each does the job is tried at the end, with a file to be refused.
 """
+_KILLED = """A hook that refuses is lost where nobody answers in its server's place. A call that has
+to be refused, after the server was killed in the middle of a session:
+"""
 _LONG = """## Growth
 
 Each range from its smallest size to its largest, all sizes taking turns; *growth* is the slowest over the smallest.
@@ -124,7 +127,13 @@ def _client(results: Results) -> str:
         rows.append((name, f"{way['call_ms']:.1f}", *figures))
     lines = table(("hook", "a call, ms", "added, ms", "middle half", "as the model sees it"), rows)
     told = f"Claude Code {client['version']}, {client['calls']} calls of each way, {_when(client)}."
-    return f"{_CLIENT}\n{told}\n\n![On the real client](benchmarks-client.svg)\n\n{lines}"
+    killed = [(each["name"], *map(_guarded, each["refused"])) for each in client.get("killed", ())]
+    dead = table(("whose server was killed", "next call", "the one after", "the third"), killed)
+    return f"{_CLIENT}\n{told}\n\n![On the real client](benchmarks-client.svg)\n\n{lines}\n{_KILLED}\n{dead}"
+
+
+def _guarded(refused: bool) -> str:
+    return "refused" if refused else "**let through**"
 
 
 def _growth(results: Results) -> str:

@@ -83,7 +83,7 @@ def growth(*arguments: str) -> dict[str, Any]:
 
 
 def points(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the points of `bench/growth.py --json` as the page wants them: range, size, its label, event, mode and ms."""
+    """Return the points of `bench/growth.py --json` as the page wants them, each size with its label."""
     named = ("range", "size", "event", "ms")
     return [
         {name: each[name] for name in named} | {"mode": each["way"], "label": label(each["size"])}

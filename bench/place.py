@@ -18,7 +18,7 @@ from holdfast import paths, recorded, registration
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"
 COLD = {"HOLDFAST_SERVER": "off"}
-WAIT = 20.0  # seconds a server has to come up after the first event that was answered cold
+WAIT = 30.0  # seconds a server has to come up after the first event that was answered cold
 _WHERE = """\
 import os
 from holdfast import deny, hookimpl

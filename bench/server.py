@@ -57,8 +57,12 @@ def measure(place: Place) -> Usage | None:
 
 def tree(place: Place) -> list[int]:
     """Return the ids of a place's servers and of all that descends from them; empty where there is no /proc."""
+    return family({pid for pid in _all() if _serves(pid, os.fsencode(place.launcher))})
+
+
+def family(found: set[int]) -> list[int]:
+    """Return the ids of processes and of all that descends from them."""
     parents = {pid: int(fields[1]) for pid, fields in ((pid, _stat(pid)) for pid in _all()) if fields}
-    found = {pid for pid in parents if _serves(pid, os.fsencode(place.launcher))}
     grown = True
     while grown:
         more = {pid for pid, parent in parents.items() if parent in found} - found
@@ -87,10 +91,15 @@ def _all() -> list[int]:
 
 
 def _serves(pid: int, launcher: bytes) -> bool:
+    words = command(pid)
+    return launcher in words and words[-1] == b"--serve"
+
+
+def command(pid: int) -> list[bytes]:
+    """Return a process's command line; empty where it has ended."""
     with suppress(OSError):
-        words = (_PROC / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-        return launcher in words and words[-1] == b"--serve"
-    return False
+        return (_PROC / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    return []
 
 
 def _stat(pid: int) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.client import added, silence
+from bench.client import added, dying, silence
 
 
 def main() -> None:
@@ -15,7 +15,10 @@ def main() -> None:
     program, calls = Path(sys.argv[1]), int(sys.argv[2])
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-", ignore_cleanup_errors=True) as folder:
         top = Path(folder).resolve()
-        found = added.measure(program, top / "ways", calls) | {"hooks_run": silence.hooks_run(program, top / "silence")}
+        found = added.measure(program, top / "ways", calls) | {
+            "hooks_run": silence.hooks_run(program, top / "silence"),
+            "killed": dying.measure(program, top / "killed"),
+        }
     print(json.dumps(found))
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import statistics
+import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -55,7 +56,7 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
         warm = places.warm_up(place)
         them = [*ways.floors(), *(ways.warm(place) if warm else []), ways.cold()]
         them += ways.alternatives(place, stack, server=warm)
-        driven = {each.name: _drive(place, program, each, number, stack) for number, each in enumerate(them)}
+        driven = {each.name: drive(place, program, each, stack) for each in them}
         steps = _race(driven, place, calls)
         for each in them:
             _check(each, driven[each.name], place)
@@ -65,8 +66,10 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
     return {"calls": calls, "warm": warm, "ways": [_row(each, steps[each.name], base) for each in them]}
 
 
-def _drive(place: Place, program: Path, way: Way, number: int, stack: ExitStack) -> Driven:
-    client = Configured(program, "", place.home, place.project, extra=way.environ, name=f".claude-{number}")
+def drive(place: Place, program: Path, way: Way, stack: ExitStack) -> Driven:
+    """Start a client whose hook is registered in one way; it ends when `stack` is closed."""
+    name = Path(tempfile.mkdtemp(prefix=".claude-", dir=place.home)).name
+    client = Configured(program, "", place.home, place.project, extra=way.environ, name=name)
     client.prepare()
     (client.config / "settings.json").write_text(json.dumps(way.settings()))
     state = client.config / ".claude.json"

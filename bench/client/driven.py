@@ -67,6 +67,11 @@ class Driven:
         threading.Thread(target=self._read, daemon=True).start()
         self._asked.get(timeout=PATIENCE)
 
+    @property
+    def pid(self) -> int:
+        """The client's process."""
+        return self._process.pid
+
     def step(self, tool: str, **arguments: Any) -> Step:
         """Let the client make one tool call, and wait until it is at rest again."""
         self._replies.put(scripted.call(tool, **arguments))

@@ -88,15 +88,15 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
     """
     here = "verdict in the process itself"
     found = [
-        Way("mcp_tool, by itself", _mcp_hook(), servers=_mcp_server(place), note=here),
-        Way("HTTP, by itself", _http_hook(place, stack), note=here),
+        Way("mcp_tool, by itself", mcp_hook(), servers=mcp_server(place), note=here),
+        Way("HTTP, by itself", http_hook(place, stack), note=here),
     ]
     if not server:
         return found
     through = "relays to the warm server"
     found += [
-        Way("mcp_tool, to the server", _mcp_hook(), servers=_mcp_server(place, place.launcher), note=through),
-        Way("HTTP, to the server", _http_hook(place, stack, place.launcher), note=through),
+        Way("mcp_tool, to the server", mcp_hook(), servers=mcp_server(place, place.launcher), note=through),
+        Way("HTTP, to the server", http_hook(place, stack, place.launcher), note=through),
     ]
     program = starting.compiled(place)
     if program:
@@ -119,17 +119,22 @@ def _shell(command: str) -> dict[str, Any]:
     return {"type": "command", "command": command}
 
 
-def _mcp_hook() -> dict[str, Any]:
-    """Only the fields that are named here reach the tool; an object would arrive as a text."""
+def mcp_hook() -> dict[str, Any]:
+    """Return a hook that calls an MCP server's tool.
+
+    Only the fields that are named here reach the tool; an object would arrive as a text.
+    """
     event: dict[str, Any] = {name: "${" + name + "}" for name in _FIELDS}
     event["tool_input"] = {"file_path": "${tool_input.file_path}"}
     return {"type": "mcp_tool", "server": "bench", "tool": "event", "input": event}
 
 
-def _mcp_server(place: Place, *launcher: Path) -> dict[str, Any]:
+def mcp_server(place: Place, *launcher: Path) -> dict[str, Any]:
+    """Return the MCP servers that such a client is to start, as its configuration holds them."""
     command, *arguments = starting.mcp(*launcher)
     return {"bench": {"type": "stdio", "command": command, "args": arguments, "env": starting.environ(place)}}
 
 
-def _http_hook(place: Place, stack: ExitStack, *launcher: Path) -> dict[str, Any]:
+def http_hook(place: Place, stack: ExitStack, *launcher: Path) -> dict[str, Any]:
+    """Return a hook that asks an HTTP server, which runs until `stack` is closed."""
     return {"type": "http", "url": f"http://127.0.0.1:{starting.http(place, stack, *launcher)}/"}
