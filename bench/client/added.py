@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CALLS = 50
 _FIRST = 5  # calls before them, in which the clients become as fast as they will be
-_REST = 0.02  # seconds between two calls, for what a client does after one
+_REST = 0.04  # seconds between two calls, for what a client does after one
 _CLIENTS = Path(os.environ.get("HOLDFAST_CLIENTS", Path(__file__).parents[2] / ".clients"))
 
 
