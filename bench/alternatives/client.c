@@ -3,7 +3,7 @@
    cc -O2 -DPLACE='"…"' -DPYTHON='"…"' -DENTRY='"…"' client.c
 
    PLACE is the server's socket, ENTRY the installed entrypoint, PYTHON its interpreter: an install would fill them in.
-   The protocol, all of it in `ask`, is that of `warm` in hooks/dispatch.py. */
+   The protocol, all of it in `ask`, is that of src/holdfast/relay.py. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define HEAD 8 /* digits of a request's length */
+
 extern char **environ;
 
 static void wait_at_most(int server, int milliseconds) {
@@ -23,24 +25,29 @@ static void wait_at_most(int server, int milliseconds) {
     setsockopt(server, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
-/* Whether the socket lies where only we can have put it, and who listens there is us. */
-static int trusted(int server) {
+/* Whether the socket lies where only we can have put it. */
+static int private(void) {
     char folder[sizeof PLACE] = PLACE;
     struct stat found;
     *strrchr(folder, '/') = 0;
-    if (stat(folder, &found) || found.st_uid != getuid() || found.st_mode & 077) return 0;
+    return !stat(folder, &found) && found.st_uid == getuid() && !(found.st_mode & 077);
+}
+
+/* Whether who is at the other end is this user. */
+static int ours(int server) {
 #ifdef SO_PEERCRED
     struct ucred peer;
     socklen_t size = sizeof peer;
-    if (getsockopt(server, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.uid != getuid()) return 0;
+    return !getsockopt(server, SOL_SOCKET, SO_PEERCRED, &peer, &size) && peer.uid == getuid();
+#else
+    return server >= 0; /* nobody else can open what lies in a folder that is ours alone */
 #endif
-    return 1;
 }
 
 static size_t add(char *request, size_t used, size_t room, const char *word) {
     size_t length = strlen(word);
     if (used + length + 1 > room) return room + 1;
-    if (used) request[used++] = 0;
+    if (used > HEAD) request[used++] = 0;
     memcpy(request + used, word, length);
     return used + length;
 }
@@ -57,7 +64,7 @@ static int everything(int server, const char *data, size_t length) {
 /* The exit code of whoever answered the event, or -1 where it is certain that nobody has and nobody will. */
 static int ask(const char *event) {
     static char request[1 << 20];
-    char said, folder[4096], mask[16], head[9];
+    char said, folder[4096], mask[16], head[24];
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *off = getenv("HOLDFAST_SERVER");
     if (off && (!strcasecmp(off, "off") || !strcmp(off, "0") || !strcasecmp(off, "no") || !strcasecmp(off, "false"))) return -1;
@@ -65,34 +72,35 @@ static int ask(const char *event) {
     strcpy(address.sun_path, PLACE);
     int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     wait_at_most(server, 50);
-    if (connect(server, (struct sockaddr *)&address, sizeof address)) return -1;
-    if (recv(server, &said, 1, 0) != 1 || said != '!' || !trusted(server)) goto cold;
+    if (!private() || connect(server, (struct sockaddr *)&address, sizeof address) || !ours(server)) goto cold;
 
     mode_t umasked = umask(077);
     umask(umasked);
     snprintf(mask, sizeof mask, "%d", (int)umasked);
     const char *words[] = {"event", event, folder, mask};
-    size_t used = 0;
+    size_t used = HEAD;
     for (int each = 0; each < 4; each++) used = add(request, used, sizeof request, words[each]);
     for (char **each = environ; *each && used <= sizeof request; each++) used = add(request, used, sizeof request, *each);
     if (used > sizeof request) goto cold;
+    snprintf(head, sizeof head, "%*zu", HEAD, used - HEAD);
+    memcpy(request, head, HEAD);
+    if (!everything(server, request, used) || recv(server, &said, 1, 0) != 1 || said != '!') goto cold;
 
-    snprintf(head, sizeof head, "%8zu", used);
-    int descriptors[3] = {0, 1, 2};
-    char control[CMSG_SPACE(sizeof descriptors)];
-    struct iovec part = {head, 8};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET, rights->cmsg_type = SCM_RIGHTS, rights->cmsg_len = CMSG_LEN(sizeof descriptors);
-    memcpy(CMSG_DATA(rights), descriptors, sizeof descriptors);
     wait_at_most(server, 1000);
-    if (sendmsg(server, &message, MSG_NOSIGNAL) != 8 || !everything(server, request, used)) goto cold;
     do
         if (recv(server, &said, 1, 0) != 1) goto cold;
     while (said == '.');
     if (said != 'r') goto cold;
 
-    send(server, "g", 1, MSG_NOSIGNAL); /* from here on the event is answered once or, should the child die, not at all */
+    /* From here on the event is answered once or, should the child die, not at all. */
+    int descriptors[3] = {0, 1, 2};
+    char control[CMSG_SPACE(sizeof descriptors)] = {0};
+    struct iovec part = {"g", 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET, rights->cmsg_type = SCM_RIGHTS, rights->cmsg_len = CMSG_LEN(sizeof descriptors);
+    memcpy(CMSG_DATA(rights), descriptors, sizeof descriptors);
+    if (sendmsg(server, &message, MSG_NOSIGNAL) != 1) return 0;
     wait_at_most(server, 0);
     return recv(server, &said, 1, 0) == 1 ? (unsigned char)said : 0;
 cold:
