@@ -60,8 +60,8 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
         steps = _race(driven, place, calls)
         for each in them:
             _check(each, driven[each.name], place)
-        if warm and not places.is_warm(place):
-            raise WrongAnswerError("the server did not last until the end, so not all that is called warm was")
+        if warm:
+            places.still_warm(place)
     base = steps[ways.NONE]
     return {"calls": calls, "warm": warm, "ways": [_row(each, steps[each.name], base) for each in them]}
 
