@@ -72,7 +72,7 @@ def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
     """
     again = _Again(place, top / "again")
     cold = [_contestant(place, event, again) for event in EVENTS]
-    return cold + [replace(each, kind="warm", environ=_asking(each.environ)) for each in cold if warm]
+    return cold + [replace(each, kind="warm", asks=True, environ=_asking(each.environ)) for each in cold if warm]
 
 
 def _asking(environ: Mapping[str, str]) -> dict[str, str]:

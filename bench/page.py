@@ -108,7 +108,7 @@ def _race(results: Results) -> str:
     others += [(name, "not installed", "", "") for name in race.get("missing", ())]
     peers = table(("the trivial job", *head), others)
     why = "" if warm else "No server came up, so nothing was measured warm.\n\n"
-    told = f"{race['rounds']} rounds, {_when(race)}."
+    told = f"{race['rounds']} rounds, {_when(race)}.{_counted(race)}"
     unshipped = [(name, *ratios(ms)) for name, ms in medians(race, "way").items()]
     ways = table(("the trivial job, in ways not shipped", *head), unshipped)
     picture = "![Whole processes](benchmarks-processes.svg)\n\n"
@@ -126,7 +126,7 @@ def _client(results: Results) -> str:
         figures = (f"{way['added_ms']:.1f}", f"{low:.1f} … {high:.1f}", f"{way['request_ms']:.1f}")
         rows.append((name, f"{way['call_ms']:.1f}", *figures))
     lines = table(("hook", "a call, ms", "added, ms", "middle half", "as the model sees it"), rows)
-    told = f"Claude Code {client['version']}, {client['calls']} calls of each way, {_when(client)}."
+    told = f"Claude Code {client['version']}, {client['calls']} calls of each way, {_when(client)}.{_counted(client)}"
     killed = [(each["name"], *map(_guarded, each["refused"])) for each in client.get("killed", ())]
     dead = table(("whose server was killed", "next call", "the one after", "the third"), killed)
     return f"{_CLIENT}\n{told}\n\n![On the real client](benchmarks-client.svg)\n\n{lines}\n{_KILLED}\n{dead}"
@@ -165,6 +165,11 @@ def _versioned(name: str, race: dict[str, Any]) -> str:
 
 def _when(part: Results) -> str:
     return f"{part.get('at', '')}, commit {part.get('revision', '')}, load {part.get('load', '')}"
+
+
+def _counted(part: Results) -> str:
+    """Return how many of the events that asked the server it has answered: the others went cold."""
+    return f" The server answered {part['answered']} of {part['asked']} that asked it." if part.get("asked") else ""
 
 
 def _absent(part: Results) -> str:

@@ -36,14 +36,17 @@ def processes(rounds: int) -> dict[str, Any]:
             with ExitStack() as stack:
                 contestants = [*floors.contestants(), *firing.contestants(here, top, warm=warm), *others]
                 contestants += unshipped.contestants(here, stack, server=warm)
+                before = place.answered(here)
                 medians = race.run(contestants, here.environ, rounds)
+                asked = (rounds + 1) * sum(each.asks for each in contestants)
+                counted = {"asked": asked, "answered": place.answered(here) - before}
             if warm:
                 place.still_warm(here)
             usage = server.measure(here)
         finally:
             server.stop(here)
     rows = [{"kind": kind, "name": name, "ms": round(ms, 2)} for (kind, name), ms in medians.items()]
-    about = {"rounds": rounds, "named": firing.NAMED, "missing": missing, "peers": machine.peers(FETCHED)}
+    about = {"rounds": rounds, "named": firing.NAMED, "missing": missing, **counted, "peers": machine.peers(FETCHED)}
     watched = dataclasses.asdict(usage) if usage else {"why": "no server came up"}
     return {"race": {"rows": rows, **about, **machine.now()}, "server": {**watched, **machine.now()}}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import race
-from holdfast import paths, recorded, registration
+from holdfast import paths, recorded, registration, servers
 
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"
@@ -120,6 +120,12 @@ def still_warm(place: Place) -> None:
     """
     if not any(is_warm(place) for _ in range(_TRIES)):
         raise race.WrongAnswerError("the server did not last until the end, so not all that is called warm was")
+
+
+def answered(place: Place) -> int:
+    """Return how many events the servers of a place have answered so far."""
+    said = [servers.ask(socket) for socket in place.sockets]
+    return sum(int(each["answered"]) for each in said if each)
 
 
 def warm_up(place: Place, environ: dict[str, str] | None = None) -> bool:

@@ -33,6 +33,7 @@ class Contestant:
         code: its exit code.
         environ: what its environment has beside the race's own.
         ask: what asks a process that lives on, where no process is started.
+        asks: whether the warm server is to answer it.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Contestant:
     code: int = 0
     environ: Mapping[str, str] = field(default_factory=dict)
     ask: Callable[[bytes], bytes] | None = None
+    asks: bool = False
 
 
 def run(contestants: Sequence[Contestant], environ: Mapping[str, str], rounds: int) -> dict[tuple[str, str], float]:

@@ -52,11 +52,11 @@ def contestants(place: Place, stack: ExitStack, *, server: bool) -> list[Contest
 
 
 def _process(name: str, command: tuple[str, ...], data: bytes) -> Contestant:
-    return Contestant(name, "way", command, data, ways.REFUSED)
+    return Contestant(name, "way", command, data, ways.REFUSED, asks=True)
 
 
 def _asking(name: str, ask: partial[bytes], data: bytes) -> Contestant:
-    return Contestant(name, "way", stdin=data, says=ways.REFUSED, ask=ask)
+    return Contestant(name, "way", stdin=data, says=ways.REFUSED, ask=ask, asks="to the server" in name)
 
 
 def _http(place: Place, stack: ExitStack, *launcher: Path) -> partial[bytes]:

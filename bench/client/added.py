@@ -57,13 +57,16 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
         them = [*ways.floors(), *(ways.warm(place) if warm else []), ways.cold()]
         them += ways.alternatives(place, stack, server=warm)
         driven = {each.name: drive(place, program, each, stack) for each in them}
+        before = places.answered(place)
         steps = _race(driven, place, calls)
+        asked = (_FIRST + calls) * sum(each.asks for each in them)
+        counted = {"asked": asked, "answered": places.answered(place) - before}
         for each in them:
             _check(each, driven[each.name], place)
         if warm:
             places.still_warm(place)
     base = steps[ways.NONE]
-    return {"calls": calls, "warm": warm, "ways": [_row(each, steps[each.name], base) for each in them]}
+    return {"calls": calls, "warm": warm, **counted, "ways": [_row(each, steps[each.name], base) for each in them]}
 
 
 def drive(place: Place, program: Path, way: Way, stack: ExitStack) -> Driven:

@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bench.place import COLD
 from tests.client import model as scripted
 from tests.client.runner import Client
 
@@ -33,6 +34,12 @@ class Configured(Client):
     def config(self) -> Any:
         """The client's configuration folder."""
         return self.home / self.name
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment; only what a way itself says decides whether the server is asked."""
+        values = {name: value for name, value in super().environ.items() if name not in COLD}
+        return values | self.extra
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class Way:
         environ: what the client's environment has beside the usual.
         servers: the MCP servers that the client is to start.
         note: what a reader should know about it.
+        asks: whether the warm server is to answer it.
         kind: what it belongs to: floor, warm, cold, or way for those that are not shipped.
     """
 
@@ -49,6 +50,7 @@ class Way:
     servers: dict[str, Any] = field(default_factory=dict)
     note: str = ""
     kind: str = "way"
+    asks: bool = False
 
     def settings(self) -> dict[str, Any]:
         """Return the client's settings: this hook and no other."""
@@ -73,8 +75,14 @@ def warm(place: Place) -> list[Way]:
     """Return what asks the warm server from a process of its own: as registered, and without shell and launcher."""
     direct = {"type": "command", "command": sys.executable, "args": ["-IS", str(place.launcher), EVENT]}
     return [
-        Way(WARM, _shell(registration.command(EVENT)), kind="warm"),
-        Way("without the launcher, warm", direct, note="exec form: interpreter and entrypoint, no shell", kind="warm"),
+        Way(WARM, _shell(registration.command(EVENT)), kind="warm", asks=True),
+        Way(
+            "without the launcher, warm",
+            direct,
+            note="exec form: interpreter and entrypoint, no shell",
+            kind="warm",
+            asks=True,
+        ),
     ]
 
 
@@ -95,8 +103,8 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
         return found
     through = "relays to the warm server"
     found += [
-        Way("mcp_tool, to the server", mcp_hook(), servers=mcp_server(place, place.launcher), note=through),
-        Way("HTTP, to the server", http_hook(place, stack, place.launcher), note=through),
+        Way("mcp_tool, to the server", mcp_hook(), servers=mcp_server(place, place.launcher), note=through, asks=True),
+        Way("HTTP, to the server", http_hook(place, stack, place.launcher), note=through, asks=True),
     ]
     program = starting.compiled(place)
     if program:
@@ -105,7 +113,7 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
             Way(
                 C, _shell(in_place_of_launcher(program)), note="the registered command with it in the launcher's place"
             ),
-            Way("C client, exec form", direct, note="no shell"),
+            Way("C client, exec form", direct, note="no shell", asks=True),
         ]
     return found
 
