@@ -35,6 +35,7 @@ def processes(rounds: int) -> dict[str, Any]:
             others, missing = peers.contestants(here, FETCHED)
             with ExitStack() as stack:
                 contestants = [*floors.contestants(), *firing.contestants(here, top, warm=warm), *others]
+                warm = warm and place.warm_up(here)  # setting the scenes may have taken its server away
                 contestants += unshipped.contestants(here, stack, server=warm)
                 before = place.answered(here)
                 medians = race.run(contestants, here.environ, rounds)
@@ -45,6 +46,8 @@ def processes(rounds: int) -> dict[str, Any]:
             usage = server.measure(here)
         finally:
             server.stop(here)
+            for line in place.endings(here):
+                print(line, file=sys.stderr)
     rows = [{"kind": kind, "name": name, "ms": round(ms, 2)} for (kind, name), ms in medians.items()]
     about = {"rounds": rounds, "named": firing.NAMED, "missing": missing, **counted, "peers": machine.peers(FETCHED)}
     watched = dataclasses.asdict(usage) if usage else {"why": "no server came up"}

@@ -122,6 +122,13 @@ def still_warm(place: Place) -> None:
         raise race.WrongAnswerError("the server did not last until the end, so not all that is called warm was")
 
 
+def endings(place: Place) -> list[str]:
+    """Return what a place's servers logged of their end before their time."""
+    file = place.home / ".local/state/holdfast/log/holdfast.log"
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    return [line for line in lines if "the server ends" in line]
+
+
 def answered(place: Place) -> int:
     """Return how many events the servers of a place have answered so far."""
     said = [servers.ask(socket) for socket in place.sockets]

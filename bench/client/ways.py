@@ -110,9 +110,7 @@ def alternatives(place: Place, stack: ExitStack, *, server: bool) -> list[Way]:
     if program:
         direct = {"type": "command", "command": str(program), "args": [EVENT]}
         found += [
-            Way(
-                C, _shell(in_place_of_launcher(program)), note="the registered command with it in the launcher's place"
-            ),
+            Way(C, _shell(in_place_of_launcher(program)), note="in the launcher's place", asks=True),
             Way("C client, exec form", direct, note="no shell", asks=True),
         ]
     return found
