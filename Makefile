@@ -39,7 +39,7 @@ bench: $(READY) .bench/.ready
 	$(BIN)/python -m bench
 
 # What is compared and what draws, each of one version; what cannot be fetched is left out and named in the page.
-.bench/.ready: $(wildcard bench/jobs/*)
+.bench/.ready: $(wildcard bench/jobs/*.*)
 	@rm -rf .bench && mkdir -p .bench/js
 	-$(PYTHON) -m venv .bench/venv
 	-.bench/venv/bin/python -m pip install --quiet --disable-pip-version-check matplotlib==3.11.2
