@@ -1,0 +1,104 @@
+"""`holdfast profile`: where the time goes that the client waits for."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from holdfast import events, servers
+from holdfast.commands import options
+from holdfast.errors import HoldfastError
+from holdfast.profile import choosing, double, findings, replay, wording
+from holdfast.survival import recordings
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.profile.choosing import Chosen
+    from holdfast.profile.findings import Findings
+    from holdfast.project import Project
+
+
+@click.command(name="profile")
+@click.option(
+    "--rounds", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="How often each is replayed."
+)
+@click.option("--event", type=click.Choice(tuple(events.EVENTS)), metavar="NAME", help="Only events of this name.")
+@click.option("--cold", is_flag=True, help="Without the warm server: every event is a cold start.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="Only the newest N events."
+)
+@options.json_option
+@options.project_option
+def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: bool, project_dir: str | None) -> None:
+    """Replay the project's recorded events and say where the time went.
+
+    Each goes through the registered command, a process of its own, in a
+    throw-away copy of your configuration, your handlers, the project's .claude,
+    plans and memory files, and the ledger. Your own files are only read. Where
+    none were recorded, payloads of the package stand in.
+
+    Your handlers really run: one that has an effect outside the project, such as
+    a message it sends, has it again, for each event and round.
+
+    A percentile is always a time that was measured: the smallest that so many per
+    cent of all do not exceed. With fewer than 100 of them p99 is the longest.
+    """
+    project = options.open_project(project_dir)
+    asked = choosing.wanted(project)
+    lines = [line for each in recordings.read(project).values() for line in each]
+    chosen, source = choosing.of_recordings(lines, asked, event, limit), "recorded"
+    if not chosen.payloads and not chosen.unwanted:
+        chosen, source = choosing.samples(project, asked, event, limit), "samples"
+    if not chosen.payloads:
+        raise HoldfastError(
+            f"no handler asks for {event or 'any event'} here, so nothing is started and nothing takes time"
+        )
+    off = "" if cold else servers.off()
+    found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))
+    said = wording.about(chosen, rounds, source, off, left_out)
+    if as_json:
+        counts = {"source": source, "rounds": rounds, "replayed": len(chosen.payloads), "notes": said}
+        options.print_json(counts | found.as_json())
+    else:
+        _print(found, said)
+
+
+def _replayed(project: Project, chosen: Chosen, rounds: int, *, cold: bool) -> tuple[Findings, int]:
+    """Replay with a bar on the terminal, if there is one; also return how many files could not be taken along."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # the server is ended on the way out
+    console = Console(stderr=True)
+    with (
+        double.opened(project) as place,
+        Progress(
+            BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            console=console, transient=True, disable=not console.is_terminal,
+        ) as bar,
+    ):  # fmt: skip
+        task = bar.add_task("", total=len(chosen.payloads) * rounds)
+        firings = replay.replay(place, chosen.payloads, rounds, cold=cold, told=lambda: bar.advance(task))
+        return findings.Findings(firings, cold), len(place.left_out)
+
+
+def _print(found: Findings, said: Sequence[str]) -> None:
+    console = Console(highlight=False)
+    for line in said[:1]:
+        console.print(Text(clean(line)))
+    for heading, (columns, rows) in wording.tables(found).items():
+        table = Table(title=heading, title_justify="left", title_style="bold")
+        for name in columns:
+            table.add_column(name, justify="left" if name in wording.NAMES else "right")
+        for row in rows:
+            table.add_row(*(Text(clean(cell)) for cell in row))
+        console.print(table)
+    for line in (*wording.verdict(found), *said[1:]):
+        console.print(Text(clean(line)))
