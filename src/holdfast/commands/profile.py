@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from holdfast.profile.choosing import Chosen
     from holdfast.profile.findings import Findings
     from holdfast.project import Project
+
+_NARROW: dict[str, Any] = {
+    "box": SIMPLE_HEAD,
+    "show_edge": False,
+    "padding": 0,
+}  # a handler's name fits into 80 columns
 
 
 @click.command(name="profile")
@@ -55,18 +62,18 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
     project = options.open_project(project_dir)
     asked = choosing.wanted(project)
     lines = [line for each in recordings.read(project).values() for line in each]
-    chosen, source = choosing.of_recordings(lines, asked, event, limit), "recorded"
+    chosen = choosing.of_recordings(lines, asked, event, limit)
     if not chosen.payloads and not chosen.unwanted:
-        chosen, source = choosing.samples(project, asked, event, limit), "samples"
+        chosen = choosing.samples(project, asked, event, limit)
     if not chosen.payloads:
         raise HoldfastError(
             f"no handler asks for {event or 'any event'} here, so nothing is started and nothing takes time"
         )
     off = "" if cold else servers.off()
     found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))
-    said = wording.about(chosen, rounds, source, off, left_out)
+    said = wording.about(chosen, rounds, event or "", off, left_out)
     if as_json:
-        counts = {"source": source, "rounds": rounds, "replayed": len(chosen.payloads), "notes": said}
+        counts = {"recorded": not chosen.samples, "rounds": rounds, "replayed": len(chosen.payloads), "notes": said}
         options.print_json(counts | found.as_json())
     else:
         _print(found, said)
@@ -94,11 +101,13 @@ def _print(found: Findings, said: Sequence[str]) -> None:
     for line in said[:1]:
         console.print(Text(clean(line)))
     for heading, (columns, rows) in wording.tables(found).items():
-        table = Table(title=heading, title_justify="left", title_style="bold")
+        console.print()
+        table = Table(title=heading, title_justify="left", title_style="bold", **_NARROW)
         for name in columns:
-            table.add_column(name, justify="left" if name in wording.NAMES else "right")
+            table.add_column(name, justify="left" if name in wording.NAMES else "right", overflow="fold")
         for row in rows:
             table.add_row(*(Text(clean(cell)) for cell in row))
         console.print(table)
+    console.print()
     for line in (*wording.verdict(found), *said[1:]):
         console.print(Text(clean(line)))

@@ -26,12 +26,14 @@ class Chosen:
         older: how many there were beyond the limit.
         unwanted: how many no handler asks for any more: the client starts no process for them.
         unread: how many lines could not be read.
+        samples: whether they are the package's, since none were recorded.
     """
 
     payloads: tuple[dict[str, Any], ...] = ()
     older: int = 0
     unwanted: int = 0
     unread: int = 0
+    samples: bool = False
 
 
 def wanted(project: Project) -> dict[str, str | None]:
@@ -69,7 +71,7 @@ def samples(project: Project, asked: Mapping[str, str | None], event: str | None
     fields = {"session_id": SESSION, "cwd": str(project.root), "transcript_path": ""}
     names = [name for name in recorded.names() if event in (None, name.partition("-")[0])]
     found = [payload for name in names if _fires(payload := recorded.load(name, **fields), asked)]
-    return Chosen(tuple(found[:limit]), max(len(found) - limit, 0))
+    return Chosen(tuple(found[:limit]), max(len(found) - limit, 0), samples=True)
 
 
 def _fires(payload: Mapping[str, Any], asked: Mapping[str, str | None]) -> bool:

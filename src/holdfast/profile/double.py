@@ -33,8 +33,8 @@ LARGEST = 4 << 20
 MOST = 5_000
 """Files that are copied of a project; the others are left out."""
 LIMITS = (
-    "It ran in a copy of .claude, the plans and memory files, the files that the events name and the ledger; a handler "
-    "that looks at other files of the project, at its git repository or at your home found nothing there."
+    "All ran in a copy of .claude, the plans and memory files, the files that the events name and the ledger: a "
+    "handler that looks for other files of the project, its git repository or your home finds nothing."
 )
 """What one has to know to judge the figures."""
 

@@ -21,6 +21,8 @@ LONGEST = 60.0
 """Seconds a command is waited for, where the client would wait longer."""
 PATIENCE = 3.0
 """Seconds after its end in which the process that answered may still be at work."""
+REST = 0.02
+"""Seconds between two events: a session leaves the server the time to fork the next child, and so do we."""
 
 _GIVEN_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})  # client fact §4.5
 
@@ -59,6 +61,7 @@ def replay(
         for _ in range(rounds):
             double.reset()
             for payload in taken:
+                time.sleep(REST)
                 found.append(fire(double, payload, given))
                 told()
     return found
