@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,17 +22,13 @@ from holdfast.survival import recordings
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from holdfast.profile.choosing import Chosen
     from holdfast.profile.findings import Findings
     from holdfast.project import Project
 
-_NARROW: dict[str, Any] = {
-    "box": SIMPLE_HEAD,
-    "show_edge": False,
-    "padding": 0,
-}  # a handler's name fits into 80 columns
+_NARROW: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "padding": 0}  # so that names fit into 80 columns
 
 
 @click.command(name="profile")
@@ -81,10 +78,9 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
 
 def _replayed(project: Project, chosen: Chosen, rounds: int, *, cold: bool) -> tuple[Findings, int]:
     """Replay with a bar on the terminal, if there is one; also return how many files could not be taken along."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # the server is ended on the way out
     console = Console(stderr=True)
     with (
+        _orderly_end(),
         double.opened(project) as place,
         Progress(
             BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -94,6 +90,21 @@ def _replayed(project: Project, chosen: Chosen, rounds: int, *, cold: bool) -> t
         task = bar.add_task("", total=len(chosen.payloads) * rounds)
         firings = replay.replay(place, chosen.payloads, rounds, cold=cold, told=lambda: bar.advance(task))
         return findings.Findings(firings, cold), len(place.left_out)
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Let a signal that ends us end the server too, and remove the copy; Ctrl-C does so by itself."""
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _print(found: Findings, said: Sequence[str]) -> None:

@@ -9,19 +9,18 @@ repository, and whatever else lies in the user's home.
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import sqlite3
 import tempfile
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import launcher, paths, scopes
+from holdfast.profile import moving
+from holdfast.profile.moving import Move
 from holdfast.project import Project
 from holdfast.simulate import belongings
-from holdfast.state import connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +48,7 @@ class Double:
     Attributes:
         top: the folder of all of it.
         of: the project that it is the double of; only read.
-        left_out: files that were too large, or too many, to be copied.
+        left_out: files that were not copied: too large, too many, or not readable.
     """
 
     top: Path
@@ -111,17 +110,20 @@ class Double:
         if self.of.branch:
             (self.root / ".git").mkdir()
             (self.root / ".git" / "HEAD").write_text(f"ref: refs/heads/{self.of.branch}\n", "utf-8")
-        self._copy_ledger()
+        self.ledger.parent.mkdir(parents=True)
+        if self.of.ledger_file.is_file():
+            moving.ledger(self.of.ledger_file, self.top / "ledger", self._move)
+            shutil.copyfile(self.top / "ledger", self.ledger)
 
     def take(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return a payload as if it came from here, and copy the files of the project that it names."""
-        for text in _texts(payload):
+        for text in moving.texts(payload):
             path = Path(text)
             if text.startswith(f"{self.of.root}/") and ".." not in path.parts:
                 with suppress(OSError, ValueError):  # a text that no path can be
                     if path.is_file() and not (self.root / path.relative_to(self.of.root)).exists():
                         self._copy(path)
-        moved: dict[str, Any] = self._moved(dict(payload))
+        moved: dict[str, Any] = self._move.value(dict(payload))
         folder = Path(str(moved.get("cwd", "")))
         if self.root not in (folder, *folder.parents) or ".." in folder.parts:
             folder = self.root
@@ -147,38 +149,19 @@ class Double:
         """Where its ledger lies."""
         return self.top / "s" / "holdfast" / "projects" / f"{Project(self.root, self.of.config).key}.db"
 
+    @property
+    def _move(self) -> Move:
+        return Move(self.of.root, self.root)
+
     def _copy(self, path: Path) -> None:
         target = self.root / path.relative_to(self.of.root)
-        if self._copied >= MOST or path.stat().st_size > LARGEST:
-            self.left_out.append(path)
-            return
-        self._copied += 1
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, target)  # with the time of its change, by which the newest workflow is found
-
-    def _copy_ledger(self) -> None:
-        """Copy the ledger, with the paths in it moved here."""
-        self.ledger.parent.mkdir(parents=True)
-        if not self.of.ledger_file.is_file():
-            return
-        with closing(connection.memory(self.of.ledger_file)) as held:
-            held.create_function("moved", 1, self._moved, deterministic=True)
-            for table in [row["name"] for row in held.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]:
-                for column in [row["name"] for row in held.execute(f'PRAGMA table_info("{table}")')]:
-                    named = f'typeof("{column}") = \'text\' AND instr("{column}", ?)'
-                    change = f'UPDATE OR IGNORE "{table}" SET "{column}" = moved("{column}") WHERE {named}'
-                    held.execute(change, (str(self.of.root),))
-            with closing(sqlite3.connect(self.top / "ledger")) as target:
-                held.backup(target)
-        shutil.copyfile(self.top / "ledger", self.ledger)
-
-    def _moved(self, value: Any) -> Any:
-        """Return a value with the project's folder replaced by the double's, wherever it is named."""
-        if isinstance(value, str):
-            return re.sub(rf"{re.escape(str(self.of.root))}(?![\w.-])", lambda _: str(self.root), value)
-        if isinstance(value, dict):
-            return {self._moved(name): self._moved(each) for name, each in value.items()}
-        return [self._moved(each) for each in value] if isinstance(value, list) else value
+        with suppress(OSError):  # it is gone by now, or not ours to read
+            if self._copied < MOST and path.stat().st_size <= LARGEST:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, target)  # with the time of its change, by which the newest workflow is found
+                self._copied += 1
+                return
+        self.left_out.append(path)
 
 
 @contextmanager
@@ -203,11 +186,3 @@ def _files(path: Path) -> Iterator[Path]:
         for each in sorted(path.iterdir()):
             if each.name not in _UNWANTED:
                 yield from _files(each)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import events, registration, tracing, trial
+from holdfast.errors import HoldfastError
 from holdfast.profile import firing, warm
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def replay(
         told: called after each event.
 
     Raises:
-        HoldfastError: no server starts.
+        HoldfastError: no server starts, or the command does not reach Holdfast.
         OSError: the double cannot be written.
     """
     taken = [double.take(payload) for payload in payloads]
@@ -57,7 +58,7 @@ def replay(
     with nullcontext() if cold else warm.server(double):
         given = {"HOLDFAST_SERVER": "off"} if cold else {}
         for payload in taken[:1]:
-            fire(double, payload, given)
+            _assure(fire(double, payload, given))
         for _ in range(rounds):
             double.reset()
             for payload in taken:
@@ -65,6 +66,12 @@ def replay(
                 found.append(fire(double, payload, given))
                 told()
     return found
+
+
+def _assure(first: Firing) -> None:
+    if not first.traced and first.exit_code is not None:
+        text = f"the registered command for {first.event} does not reach Holdfast (it ended with {first.exit_code})"
+        raise HoldfastError(f"{text}; holdfast doctor --fire says why")
 
 
 def fire(double: Double, payload: Mapping[str, Any], given: Mapping[str, str]) -> Firing:

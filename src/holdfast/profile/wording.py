@@ -42,9 +42,7 @@ def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int) -> l
     each = "" if count == 1 else "each "
     said = [f"{_many(count, f'{what} event')}, {each}replayed {times}; all times in milliseconds."]
     if chosen.samples:
-        said.append(
-            f"No {event or 'event'} of this project is recorded, so the package's samples stood in. {RECORDING}."
-        )
+        said.append(f"No {event or 'event'} of this project is recorded; samples of the package stood in. {RECORDING}.")
     if chosen.older:
         said.append(f"{_many(chosen.older, 'older event')} stayed out; --limit takes more.")
     if chosen.unwanted:
@@ -54,7 +52,7 @@ def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int) -> l
     if off:
         said.append(f"The warm server is off ({off}), so all were answered without it.")
     if left_out:
-        said.append(f"{_many(left_out, 'file')} of the project stayed out: too large, or too many.")
+        said.append(f"{_many(left_out, 'file')} of the project stayed out: too large, too many, or not readable.")
     return [*said, double.LIMITS]
 
 
