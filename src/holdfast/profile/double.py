@@ -127,7 +127,10 @@ class Double:
         folder = Path(str(moved.get("cwd", "")))
         if self.root not in (folder, *folder.parents) or ".." in folder.parts:
             folder = self.root
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError):  # no name that a folder can have, or a file's
+            folder = self.root
         return moved | {"cwd": str(folder)}
 
     def keep(self) -> None:
