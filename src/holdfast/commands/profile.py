@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import contextmanager
@@ -68,7 +69,7 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
         )
     off = "" if cold else servers.off()
     found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))
-    said = wording.about(chosen, rounds, event or "", off, left_out)
+    said = wording.about(chosen, rounds, event or "", off, left_out, os.getloadavg()[0])
     if as_json:
         counts = {"recorded": not chosen.samples, "rounds": rounds, "replayed": len(chosen.payloads), "notes": said}
         options.print_json(counts | found.as_json())

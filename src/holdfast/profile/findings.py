@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 Each = TypeVar("Each")
 
 SLOW = 50.0
-"""Milliseconds of its p95 above which a handler is named as slow."""
+"""Milliseconds above which a handler is named as slow."""
+ENOUGH = 20
+"""Calls from which on a p95 is more than the longest of them, which a busy machine alone can make long."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,11 @@ class OfHandler:
         return Spread.of(call.loading for call in self.calls)
 
     @property
+    def slow(self) -> bool:
+        """Whether it takes more than `SLOW` half of the time, or one time in twenty where it was called often."""
+        return (self.whole.p95 if len(self.calls) >= ENOUGH else self.whole.p50) > SLOW
+
+    @property
     def faults(self) -> list[str]:
         """What went wrong in its calls."""
         return [call.fault for call in self.calls if call.fault]
@@ -138,8 +145,8 @@ class Findings:
 
     @property
     def slow(self) -> list[OfHandler]:
-        """The handlers whose p95 is above `SLOW`, the slowest first."""
-        return sorted((each for each in self.handlers if each.whole.p95 > SLOW), key=lambda each: -each.whole.p95)
+        """The slow handlers, the slowest first."""
+        return sorted((each for each in self.handlers if each.slow), key=lambda each: -each.whole.p95)
 
     @property
     def untraced(self) -> int:

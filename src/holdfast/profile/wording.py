@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from holdfast.profile import double
@@ -26,7 +27,7 @@ Rows = tuple[tuple[str, ...], list[tuple[str, ...]]]
 RECORDING = 'To record: on = ["record_events"] under [handlers] in your holdfast.toml, then holdfast install'
 
 
-def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int) -> list[str]:
+def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int, load: float) -> list[str]:
     """Return what was replayed, in a sentence, and what else one has to know of it, a sentence each.
 
     Args:
@@ -35,6 +36,7 @@ def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int) -> l
         event: the one that was asked for, or nothing.
         off: what switches the server off here, or nothing.
         left_out: how many files of the project were not copied.
+        load: how many processes wanted to run at a time, of late.
     """
     count = len(chosen.payloads)
     times = "once" if rounds == 1 else f"{rounds} times"
@@ -53,6 +55,9 @@ def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int) -> l
         said.append(f"The warm server is off ({off}), so all were answered without it.")
     if left_out:
         said.append(f"{_many(left_out, 'file')} of the project stayed out: too large, too many, or not readable.")
+    processors = os.cpu_count() or 1
+    if load > processors:
+        said.append(f"The machine was busy (load {load:.1f}, {_many(processors, 'processor')}), so all took longer.")
     return [*said, double.LIMITS]
 
 
@@ -89,10 +94,12 @@ def _slow(found: Findings) -> Iterator[str]:
     p95 = _ms(slowest.whole.p95)
     yield f"{slowest.file} takes {_percent(slowest.share)} of the time of {slowest.event}; its p95 is {p95} ms."
     if found.slow:
-        listed = ", ".join(f"{_named(each)} ({_ms(each.whole.p95)} ms)" for each in found.slow)
-        yield f"Slow, with a p95 above {SLOW:g} ms: {listed}."
+        listed = ", ".join(
+            f"{_named(each)} (p50 {_ms(each.whole.p50)}, p95 {_ms(each.whole.p95)})" for each in found.slow
+        )
+        yield f"Slow, above {SLOW:g} ms: {listed}."
     else:
-        yield f"No handler is slow: none has a p95 above {SLOW:g} ms."
+        yield f"No handler is slow, above {SLOW:g} ms."
 
 
 def _means(found: Findings) -> Iterator[str]:
@@ -113,7 +120,7 @@ def _failed(found: Findings) -> Iterator[str]:
 
 def _missing(found: Findings) -> Iterator[str]:
     if found.gone_cold:
-        yield f"{_many(found.gone_cold, 'event')} the server did not answer; they were cold starts."
+        yield f"Not the server but a cold start answered {_many(found.gone_cold, 'event')}."
     if found.untraced:
         yield f"{_many(found.untraced, 'event')} did not say what took the time; only the whole is known."
 
