@@ -94,10 +94,8 @@ def _slow(found: Findings) -> Iterator[str]:
     p95 = _ms(slowest.whole.p95)
     yield f"{slowest.file} takes {_percent(slowest.share)} of the time of {slowest.event}; its p95 is {p95} ms."
     if found.slow:
-        listed = ", ".join(
-            f"{_named(each)} (p50 {_ms(each.whole.p50)}, p95 {_ms(each.whole.p95)})" for each in found.slow
-        )
-        yield f"Slow, above {SLOW:g} ms: {listed}."
+        listed = [f"{_named(each)} (p50 {_ms(each.whole.p50)}, p95 {_ms(each.whole.p95)})" for each in found.slow]
+        yield f"Slow, above {SLOW:g} ms: {', '.join(listed)}."
     else:
         yield f"No handler is slow, above {SLOW:g} ms."
 
