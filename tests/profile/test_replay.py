@@ -96,6 +96,10 @@ def test_one_that_an_event_started_is_ended_too(double: Double) -> None:
         lock.with_suffix(".tried").unlink(missing_ok=True)
         fired = replay.fire(double, double.take(payloads(double)[0]), {})
         assert (fired.traced, fired.warm) == (True, False)
+        until = time.monotonic() + 60
+        while not servers.holder(lock.with_suffix("")) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert servers.holder(lock.with_suffix(""))
     assert ours(double.top) == []
 
 
