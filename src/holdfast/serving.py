@@ -100,7 +100,9 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
         spare.tell(request.place, request.argument, started)
         request.place.take()
         connection.sendall(relay.READY_NOW)
+        engine.passed("ready")
         seen = _look(request)
+        engine.passed("seen")
         if not _take_descriptors(connection):
             return
     except (OSError, ValueError):

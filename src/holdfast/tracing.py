@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 VARIABLE = "HOLDFAST_TRACE"
 """Names the file that a line is appended to for each event. It must be there: nobody's variable makes files."""
 
-POINTS = ("accepted", "begun", "read", "found", "answered", "written", "delivered", "let_go", "over")
+POINTS = ("accepted", "ready", "seen", "begun", "read", "found", "answered", "written", "delivered", "let_go", "over")
 """The points, in their order.
 
-accepted: the server took the connection (only where it answers). begun: whoever answers was told to. read: the payload
-was. found: the handlers were, and the event was typed. answered: all handlers were called. written: the reply was.
-delivered: the handlers know that it was. let_go: the client was told to go on (only by the server). over: all is done.
+accepted: the server took the connection. ready: its child was, and said so. seen: it knows what needs no payload (these
+three only where the server answers). begun: whoever answers was told to. read: the payload was. found: the handlers
+were, and the event was typed. answered: all handlers were called. written: the reply was. delivered: the handlers know
+that it was. let_go: the client was told to go on (only by the server). over: all is done. Handlers may be called as
+soon as the payload was read, by a process beside the one that notes this.
 """
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # nothing is made, nobody waited for

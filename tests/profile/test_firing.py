@@ -50,6 +50,19 @@ def test_a_cold_event_begins_when_holdfast_is_loaded_and_ends_when_all_is_done()
     assert dict(fired.stages)["closing"] == pytest.approx(8)
 
 
+def test_what_is_done_beside_a_handler_is_the_handlers_time() -> None:
+    """A server's child calls handlers while its parent finds them too: no moment counts twice."""
+    call = CALL | {"moments": [5.0135, 5.0145, 5.0145, 5.0255]}
+    points = WARM | {"ready": 5.0105, "seen": 5.0115, "answered": 5.0265, "written": 5.027}
+    points |= {"delivered": 5.027, "let_go": 5.027}
+    fired = split("Stop", 20.0, 0, line(points, call))
+
+    assert dict(fired.stages) == pytest.approx(
+        {"hand-over": 1, "finding": 1.5, "reading": 1, "calling": 1, "replying": 0.5, "delivering": 0, "closing": 0}
+    )
+    assert (fired.server, fired.handlers, fired.client) == pytest.approx((5, 12, 3))
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", line({"read": 1.0})])
 def test_of_one_without_a_trace_only_the_whole_is_known(text: str) -> None:
     """Nothing is made up."""

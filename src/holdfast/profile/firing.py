@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from holdfast import tracing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STAGES = {
+    "ready": "hand-over",
+    "seen": "finding",
     "begun": "hand-over",
     "read": "reading",
     "found": "finding",
@@ -51,7 +58,7 @@ class Firing:
         whole: what the client waits for, from starting the registered command to its end.
         server: Holdfast's own part: from when the server takes the connection until it lets the client go, without the
             handlers; without a server from when Holdfast is loaded until all is done.
-        stages: the parts of that by name (`STAGES`).
+        stages: the parts of that by name (`STAGES`); what is done beside a handler counts as the handler's time.
         calls: what handlers took, in their order.
         warm: whether the server answered it.
         traced: whether it is known how it splits; else nothing but `whole` is.
@@ -93,22 +100,27 @@ def split(event: str, whole: float, exit_code: int | None, line: str) -> Firing:
         return Firing(event, whole, exit_code=exit_code)
     warm = "accepted" in points and "let_go" in points
     unseen = {"over"} if warm else {"accepted", "let_go"}  # what the client does not wait for
-    ways = sorted((moment, name) for name, moment in points.items() if name not in unseen)
-    calls = tuple(_called(each) for each in noted.get("calls", ()))
-    taken = sum(call.whole for call in calls)
+    ways = [(points[name], name) for name in tracing.POINTS if name in points and name not in unseen]
+    noted_calls = noted.get("calls", ())
+    spans = [span for each in noted_calls for span in _spans(each["moments"])]
     stages: dict[str, float] = {}
     for (before, _), (moment, name) in pairwise(ways):
+        beside = sum(max(min(moment, end) - max(before, begin), 0.0) for begin, end in spans)
         stage = STAGES[name]
-        spent = (moment - before) * 1000 - (taken if stage == "calling" else 0.0)
-        stages[stage] = stages.get(stage, 0.0) + spent
+        stages[stage] = stages.get(stage, 0.0) + (moment - before - beside) * 1000
+    calls = tuple(_called(each) for each in noted_calls)
     return Firing(event, whole, sum(stages.values()), tuple(stages.items()), calls, warm, True, exit_code)
 
 
 def _called(noted: dict[str, Any]) -> Called:
-    moments = noted["moments"]
-    spans = [(end - begin) * 1000 for begin, end in zip(moments[::2], moments[1::2], strict=True)]
+    spans = [(end - begin) * 1000 for begin, end in _spans(noted["moments"])]
     loading = spans.pop(0) if len(spans) > 1 else 0.0
     return Called(noted["label"], loading, sum(spans), noted["fault"])
+
+
+def _spans(moments: Sequence[float]) -> list[tuple[float, float]]:
+    """Return the begin and the end of each of the two things that are done with a handler, as far as they were."""
+    return list(zip(moments[::2], moments[1::2], strict=True))
 
 
 def _read(line: str) -> dict[str, Any]:
