@@ -56,7 +56,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
     """A folder whose path is short enough for a socket to lie in it."""
-    with tempfile.TemporaryDirectory(prefix="hf-") as folder:
+    with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
         yield Path(folder).resolve()
 
 

@@ -23,7 +23,7 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 ROOMS: dict[str, tuple[str, ...]] = {
     "ground": (
         *("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
-        *("access", "capture", "spent", "caller", "relay", "servers"),
+        *("access", "capture", "spent", "caller", "relay", "servers", "tracing"),
     ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
@@ -36,7 +36,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),
         *("demo", "registered", "accepted", "trial", "plugins"),
-        *("simulate", "simulate.*"),
+        *("simulate", "simulate.*", "profile", "profile.*"),
     ),
     "report": ("report", "report.*"),
     "checks": ("checks", "checks.*"),

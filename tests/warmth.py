@@ -111,11 +111,11 @@ class Warm(Place):
 
 
 def end(home: Path) -> None:
-    """End every server of a home, one that is just starting too, and the children that wait for events."""
+    """End every process of a home: its servers, the children that wait for events, one that is just starting."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             given = (process / "environ").read_bytes().split(b"\0")
-            if f"HOME={home}".encode() in given and b"--serve" in (process / "cmdline").read_bytes():
+            if f"HOME={home}".encode() in given:  # one that is about to be a server does not look like one yet
                 os.kill(int(process.name), signal.SIGKILL)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +35,15 @@ class Overtime(BaseException):
 class Answer:
     """What became of one call: the outcomes it returned, or the fault that kept it from answering.
 
-    `ran` is false when it was never its turn.
+    `ran` is false when it was never its turn. `moments` are those of `time.monotonic()` at the begin and the end of
+    loading its file and of calling it, as far as it came; two of one that ended or outlasted its process.
     """
 
     label: str
     outcomes: tuple[Outcome, ...] = ()
     fault: str = ""
     ran: bool = True
+    moments: tuple[float, ...] = field(default=(), compare=False)
 
 
 @dataclass
@@ -73,15 +76,20 @@ class Caller:
             return
         manager = _manager(plan[0])
         modules: dict[str, Call] = {}
+        loading: dict[str, tuple[float, float]] = {}
         for call in _registration(plan):
+            began = time.monotonic()
             fault = self._register(manager, call, modules)
+            loading[call.label] = (began, time.monotonic())
             if fault:
-                yield Answer(call.label, fault=fault)
+                yield Answer(call.label, fault=fault, moments=loading[call.label])
         if not modules:
             return
         caller = getattr(manager.hook, plan[0].route.function)
         for implementation in reversed(caller.get_hookimpls()):
-            yield self._answer(modules[implementation.plugin_name], implementation)
+            began = time.monotonic()
+            given = self._answer(modules[implementation.plugin_name], implementation)
+            yield replace(given, moments=(*loading[given.label], began, time.monotonic()))
 
     def loads(self, plan: Sequence[Call]) -> Iterator[Answer]:
         """Load and register the planned functions without calling any; never raises."""

@@ -27,6 +27,7 @@ COMMANDS = {
     "show": "Show one workflow.",
     "watch": "Show the current workflow and follow it live.",
     "log": "Say what happened, and show, compare or put back what was kept.",
+    "profile": "Replay recorded events and say where the time went.",
     "cost": "Say what was put into the model's context.",
     "report": "Write what happened as one page for a browser.",
     "forget": "Forget a session, a workflow, a span of time or everything.",

@@ -44,6 +44,7 @@ def main(argument: str | None = None, entry: str = "") -> int:
         The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
     """
     code = dispatch(argument, replying.Streams, time.monotonic() - min(_age(), LONGEST_START))
+    finished()
     if entry:
         from holdfast import standby
 
@@ -69,9 +70,11 @@ def dispatch(
         The exit code.
     """
     try:
+        passed("begun")
         streams = take()
         signal.signal(signal.SIGTERM, _end)
         payload = _read(argument, streams)
+        passed("read")
         if not payload:
             return 0
         try:
@@ -110,6 +113,7 @@ def answer(
         spare.tell(payload)  # it finds by itself what to call; we do so meanwhile, to judge what comes of it
     project = open_project(environ)
     plan, event = prepare(payload, project)
+    passed("found")
     if not plan or event is None:
         return 0
     from holdfast.context import Context
@@ -124,10 +128,13 @@ def answer(
     try:
         answers = isolated.run(plan)
         answers += judge_again(isolated.judge, plan, answers)
+        passed("answered", answers)
         reply, said = conclude(event, plan, answers)
         replying.write_environment(reply, environ)
         streams.write(reply)
+        passed("written")
         isolated.deliver([said[position] for position in reply.delivered])
+        passed("delivered")
         faults.note_printed(event, plan, isolated.printed, project)
         faults.note_answers(event, plan, answers, project)
         costs.note_after(project, event, costs.of(reply, labels(event, plan, answers)), streams, reply.exit_code)
@@ -136,6 +143,28 @@ def answer(
         isolated.abandon()
         raise
     return reply.exit_code
+
+
+def traced() -> bool:
+    """Tell whether somebody wants to know when this event came where (`tracing`, for `holdfast profile`)."""
+    return "HOLDFAST_TRACE" in os.environ
+
+
+def passed(point: str, answers: Sequence[Answer] = ()) -> None:
+    """Note that the event came to a point, and what its handlers took, where that is asked for."""
+    if traced():
+        from holdfast import tracing
+
+        tracing.note(point)
+        tracing.note_calls((given.label, given.moments, given.fault) for given in answers)
+
+
+def finished() -> None:
+    """Let whoever asked have what was noted: nothing more is done for this event."""
+    if traced():
+        from holdfast import tracing
+
+        tracing.write()
 
 
 def open_project(environ: Mapping[str, str], *, tell: bool = True) -> Project:

@@ -121,11 +121,12 @@ class Isolated:
         self._children.append(child)
         limits = {call.label: self._limit(call) + GRACE for call in rest}
         running = rest[0].label
-        stop_at = time.monotonic() + limits[running]
+        since = time.monotonic()
+        stop_at = since + limits[running]
         while (message := child.receive(min(stop_at, self.deadline), self._heard_from(running))) is not None:
             if "begin" in message:
-                begun, running = True, message["begin"]
-                stop_at = time.monotonic() + limits.get(running, self.timeout)
+                begun, running, since = True, message["begin"], time.monotonic()
+                stop_at = since + limits.get(running, self.timeout)
             elif "answer" in message:
                 answer = from_wire(message)
                 answers[answer.label] = answer
@@ -139,7 +140,7 @@ class Isolated:
                 break
         fault = child.end()
         if begun:  # else it died before any handler's turn, and the next one calls them all
-            answers[running] = Answer(running, fault=fault)
+            answers[running] = Answer(running, fault=fault, moments=(since, time.monotonic()))
 
     def _child(self, plan: Sequence[Call]) -> Child:
         """Return a child that calls what is planned: one that is at it already, or a new one."""
@@ -204,13 +205,14 @@ def note_delivery(outcome: Outcome) -> None:
 def to_wire(answer: Answer) -> dict[str, Any]:
     """Return an answer as a message of JSON's types."""
     said = [outcomes.to_wire(outcome) for outcome in answer.outcomes]
-    return {"answer": answer.label, "outcomes": said, "fault": answer.fault, "ran": answer.ran}
+    named = {"answer": answer.label, "fault": answer.fault, "ran": answer.ran, "moments": answer.moments}
+    return {**named, "outcomes": said}
 
 
 def from_wire(message: dict[str, Any]) -> Answer:
     """Return the answer that a message (`to_wire`) holds. Raises KeyError, TypeError for any other."""
     said = tuple(outcomes.from_wire(values) for values in message["outcomes"])
-    return Answer(message["answer"], said, message["fault"], message["ran"])
+    return Answer(message["answer"], said, message["fault"], message["ran"], tuple(message["moments"]))
 
 
 def _heard(descriptor: int) -> list[dict[str, Any]]:

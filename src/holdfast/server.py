@@ -270,6 +270,7 @@ class Server:
 
     def _hand_over(self) -> None:
         connection = self._waiting.pop(0)
+        taken = time.monotonic()
         if self._changed():
             connection.close()
             return
@@ -280,7 +281,7 @@ class Server:
             return
         child.connection = connection
         try:
-            socket.send_fds(child.control, [self._status()], [connection.fileno()])
+            socket.send_fds(child.control, [self._status(taken)], [connection.fileno()])
         except OSError:
             child.forget()  # the child is dead: who asks goes cold
 
@@ -294,7 +295,7 @@ class Server:
             self._ended = True
         return bool(changed)
 
-    def _status(self) -> bytes:
+    def _status(self, taken: float) -> bytes:
         said = {
             "pid": os.getpid(),
             "started": round(self._started),
@@ -302,6 +303,7 @@ class Server:
             "answered": self.answered,
             "answering": len(self._busy()) - 1,
             "waiting": len(self._waiting),
+            "taken": taken,
         }
         return json.dumps(said).encode()
 

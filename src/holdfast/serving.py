@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -43,6 +44,7 @@ class Relayed(Streams):
         """Tell it once; what comes later is too late."""
         if self._waits:
             self._waits = False
+            engine.passed("let_go")
             self.close()
             with suppress(OSError):  # it has gone already
                 self._control.send(ANSWERED)
@@ -96,11 +98,16 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
         spare.tell(request.place, request.argument, started)
         connection.sendall(relay.READY_NOW)
         request.place.take()
+        engine.passed("ready")
         if not _take_descriptors(connection):
             return
     except (OSError, ValueError):
         return  # who asks answers for itself: it has not said `GO`
     connection.settimeout(None)
+    if engine.traced():
+        from holdfast import tracing
+
+        tracing.note("accepted", json.loads(said)["taken"])
     streams: list[Relayed] = []
 
     def take() -> Relayed:
@@ -110,6 +117,7 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
     code = engine.dispatch(request.argument, take, started, spare)
     for each in streams:
         each.let_go(code)
+    engine.finished()
 
 
 def receive(connection: socket.socket) -> Request:

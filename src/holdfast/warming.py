@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ENGINE = (
     *("engine", "serving", "spare", "isolation", "calls", "context", "merging", "outcomes", "budget", "costs", "spent"),
-    *("trust", "project", "state.ledger", "state.connection", "events.event"),
+    *("trust", "project", "state.ledger", "state.connection", "events.event", "tracing"),
 )
 _PACKAGES = (
     *("pluggy", "pydantic", "platformdirs", "sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal"),

@@ -1,0 +1,125 @@
+"""`holdfast profile`: where the time goes that the client waits for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from holdfast import events, servers
+from holdfast.commands import options
+from holdfast.errors import HoldfastError
+from holdfast.profile import choosing, double, findings, replay, wording
+from holdfast.survival import recordings
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.profile.choosing import Chosen
+    from holdfast.profile.findings import Findings
+    from holdfast.project import Project
+
+_NARROW: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "padding": 0}  # so that names fit into 80 columns
+
+
+@click.command(name="profile")
+@click.option(
+    "--rounds", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="How often each is replayed."
+)
+@click.option("--event", type=click.Choice(tuple(events.EVENTS)), metavar="NAME", help="Only events of this name.")
+@click.option("--cold", is_flag=True, help="Without the warm server: every event is a cold start.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="Only the newest N events."
+)
+@options.json_option
+@options.project_option
+def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: bool, project_dir: str | None) -> None:
+    """Replay the project's recorded events and say where the time went.
+
+    Each goes through the registered command, a process of its own, in a
+    throw-away copy of your configuration, your handlers, the project's .claude,
+    plans and memory files, and the ledger. Your own files are only read. Where
+    none were recorded, payloads of the package stand in.
+
+    Your handlers really run: one that has an effect outside the project, such as
+    a message it sends, has it again, for each event and round.
+
+    A percentile is always a time that was measured: the smallest that so many per
+    cent of all do not exceed. With fewer than 100 of them p99 is the longest.
+    """
+    project = options.open_project(project_dir)
+    asked = choosing.wanted(project)
+    lines = [line for each in recordings.read(project).values() for line in each]
+    chosen = choosing.of_recordings(lines, asked, event, limit)
+    if not chosen.payloads and not chosen.unwanted:
+        chosen = choosing.samples(project, asked, event, limit)
+    if not chosen.payloads:
+        raise HoldfastError(
+            f"no handler asks for {event or 'any event'} here, so nothing is started and nothing takes time"
+        )
+    off = "" if cold else servers.off()
+    found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))
+    said = wording.about(chosen, rounds, event or "", off, left_out, os.getloadavg()[0])
+    if as_json:
+        counts = {"recorded": not chosen.samples, "rounds": rounds, "replayed": len(chosen.payloads), "notes": said}
+        options.print_json(counts | found.as_json())
+    else:
+        _print(found, said)
+
+
+def _replayed(project: Project, chosen: Chosen, rounds: int, *, cold: bool) -> tuple[Findings, int]:
+    """Replay with a bar on the terminal, if there is one; also return how many files could not be taken along."""
+    console = Console(stderr=True)
+    with (
+        _orderly_end(),
+        double.opened(project) as place,
+        Progress(
+            BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            console=console, transient=True, disable=not console.is_terminal,
+        ) as bar,
+    ):  # fmt: skip
+        task = bar.add_task("", total=len(chosen.payloads) * rounds)
+        firings = replay.replay(place, chosen.payloads, rounds, cold=cold, told=lambda: bar.advance(task))
+        return findings.Findings(firings, cold), len(place.left_out)
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Let a signal that ends us end the server too, and remove the copy; Ctrl-C does so by itself."""
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print(found: Findings, said: Sequence[str]) -> None:
+    console = Console(highlight=False)
+    for line in said[:1]:
+        console.print(Text(clean(line)))
+    for heading, (columns, rows) in wording.tables(found).items():
+        console.print()
+        table = Table(title=heading, title_justify="left", title_style="bold", **_NARROW)
+        for name in columns:
+            table.add_column(name, justify="left" if name in wording.NAMES else "right", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(clean(cell)) for cell in row))
+        console.print(table)
+    console.print()
+    for line in (*wording.verdict(found), *said[1:]):
+        console.print(Text(clean(line)))

@@ -1,0 +1,1 @@
+"""Replaying events in a throw-away double of a project, and saying where the time went."""

@@ -1,0 +1,94 @@
+"""Which events are replayed: the recorded ones that a process is started for, or else those that the package has."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from holdfast import events, loader, matching, recorded, registration
+from holdfast.events.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from holdfast.project import Project
+
+SESSION = "0d3f0d5e-0000-4000-8000-0000000093f1"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Events that are to be replayed.
+
+    Attributes:
+        payloads: in the order in which they came.
+        older: how many there were beyond the limit.
+        unwanted: how many no handler asks for any more: the client starts no process for them.
+        unread: how many lines could not be read.
+        samples: whether they are the package's, since none were recorded.
+    """
+
+    payloads: tuple[dict[str, Any], ...] = ()
+    older: int = 0
+    unwanted: int = 0
+    unread: int = 0
+    samples: bool = False
+
+
+def wanted(project: Project) -> dict[str, str | None]:
+    """Return event -> matcher for what the handlers of a project ask for, as an install registers it."""
+    return registration.wanted(loader.find(project), frozenset(events.EVENTS))
+
+
+def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
+    """Choose among recorded events the newest.
+
+    Args:
+        lines: as `survival.recordings` keeps them, of all sessions.
+        asked: see `wanted`.
+        event: only this one; None for all.
+        limit: how many at most.
+    """
+    found: list[tuple[str, dict[str, Any]]] = []
+    unwanted = unread = 0
+    for line in lines:
+        at, payload = _read(line)
+        if not payload:
+            unread += 1
+        elif event in (None, payload["hook_event_name"]):
+            if _fires(payload, asked):
+                found.append((at, payload))
+            else:
+                unwanted += 1
+    found.sort(key=lambda each: each[0])
+    chosen = tuple(payload for _, payload in found[-limit:])
+    return Chosen(chosen, len(found) - len(chosen), unwanted, unread)
+
+
+def samples(project: Project, asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
+    """Choose among the payloads of the package those that a process is started for, as if they came from a project."""
+    fields = {"session_id": SESSION, "cwd": str(project.root), "transcript_path": ""}
+    names = [name for name in recorded.names() if event in (None, name.partition("-")[0])]
+    found = [payload for name in names if _fires(payload := recorded.load(name, **fields), asked)]
+    return Chosen(tuple(found[:limit]), max(len(found) - limit, 0), samples=True)
+
+
+def _fires(payload: Mapping[str, Any], asked: Mapping[str, str | None]) -> bool:
+    """Tell whether the client starts a process for an event."""
+    name = payload["hook_event_name"]
+    try:
+        return name in asked and matching.matches(asked[name], events.parse(payload).matcher_value, name)
+    except EventError:
+        return False
+
+
+def _read(line: str) -> tuple[str, dict[str, Any]]:
+    """Return when an event was recorded, and its payload; an empty one where the line is none of ours."""
+    try:
+        noted = json.loads(line)
+        at, payload = str(noted["at"]), noted["payload"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "", {}
+    known = isinstance(payload, dict) and isinstance(payload.get("hook_event_name"), str)
+    return at, payload if known else {}

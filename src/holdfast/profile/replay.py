@@ -1,0 +1,103 @@
+"""Sending events through the registered command, in a double, and measuring what each takes."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import events, registration, tracing, trial
+from holdfast.errors import HoldfastError
+from holdfast.profile import firing, warm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from holdfast.profile.double import Double
+    from holdfast.profile.firing import Firing
+
+LONGEST = 60.0
+"""Seconds a command is waited for, where the client would wait longer."""
+PATIENCE = 3.0
+"""Seconds after its end in which the process that answered may still be at work."""
+REST = 0.03
+"""Seconds between two events: a session leaves the server the time to make the next child ready, and so do we."""
+
+_GIVEN_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})  # client fact §4.5
+
+
+def replay(
+    double: Double,
+    payloads: Sequence[Mapping[str, Any]],
+    rounds: int,
+    *,
+    cold: bool,
+    told: Callable[[], object] = lambda: None,
+) -> list[Firing]:
+    """Send payloads one after another, as often as is asked, and return what came of each.
+
+    Each round begins with the double as it was. Before the first one payload of each event is sent without being
+    counted, so that neither a disk is measured nor what Holdfast keeps of handlers that it has read once.
+
+    Args:
+        double: where; its project is the one that is thrown away.
+        payloads: of the events, in their order, as they were recorded.
+        rounds: how often.
+        cold: without a warm server.
+        told: called after each event.
+
+    Raises:
+        HoldfastError: no server starts, or the command does not reach Holdfast.
+        OSError: the double cannot be written.
+    """
+    taken = [double.take(payload) for payload in payloads]
+    double.keep()
+    found: list[Firing] = []
+    with nullcontext() if cold else warm.server(double):
+        given = {"HOLDFAST_SERVER": "off"} if cold else {}
+        for payload in {each["hook_event_name"]: each for each in reversed(taken)}.values():
+            _assure(fire(double, payload, given))
+        for _ in range(rounds):
+            double.reset()
+            for payload in taken:
+                time.sleep(REST)
+                found.append(fire(double, payload, given))
+                told()
+    return found
+
+
+def _assure(first: Firing) -> None:
+    if not first.traced and first.exit_code is not None:
+        text = f"the registered command for {first.event} does not reach Holdfast (it ended with {first.exit_code})"
+        raise HoldfastError(f"{text}; holdfast doctor --fire says why")
+
+
+def fire(double: Double, payload: Mapping[str, Any], given: Mapping[str, str]) -> Firing:
+    """Send one payload and wait until all that it set going in Holdfast is done.
+
+    Args:
+        double: where.
+        payload: what goes to stdin.
+        given: more variables for the environment.
+    """
+    event = str(payload["hook_event_name"])
+    noted = double.top / "trace"
+    noted.write_bytes(b"")
+    named = {tracing.VARIABLE: str(noted), "CLAUDE_CODE_SESSION_ID": str(payload.get("session_id", ""))}
+    if event in _GIVEN_ENV_FILE:
+        named["CLAUDE_ENV_FILE"] = str(double.top / "env.sh")
+    limit = min(events.model(event).deadline, LONGEST)
+    words = ["/bin/sh", "-c", registration.command(event)]
+    data = json.dumps(payload).encode() + b"\n"
+    ended = trial.run(words, data, double.environ(**given, **named), Path(payload["cwd"]), limit)
+    return firing.split(event, ended.seconds * 1000, ended.exit_code, _line(noted))
+
+
+def _line(noted: Path) -> str:
+    """Return what was noted of an event; the client may go on before it is."""
+    until = time.monotonic() + PATIENCE
+    while not (text := noted.read_text("utf-8")).endswith("\n") and time.monotonic() < until:
+        time.sleep(0.002)
+    return text

@@ -1,0 +1,75 @@
+"""The warm server of a double, from its first sign of life until it has ended for certain."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from holdfast import paths, servers
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from holdfast.profile.double import Double
+
+STARTS = 20.0
+"""Seconds it has to say something of itself."""
+SETTLES = 1.0
+"""Seconds in which one that an event had started has come up."""
+
+
+@contextmanager
+def server(double: Double) -> Iterator[None]:
+    """Have a server for the double's launcher while the block runs; whatever ends the block, it has ended afterwards.
+
+    Raises:
+        HoldfastError: it did not start.
+    """
+    program = [str(double.launcher), "--serve"]
+    process = subprocess.Popen(
+        program,
+        env=double.environ(),
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for us, and we end it
+    )
+    try:
+        _wait(double, process)
+        yield
+    finally:
+        double.launcher.unlink(missing_ok=True)  # from now on no event starts another
+        process.terminate()
+        ours = _process_of(double) == process.pid
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(servers.OBEYS)
+        process.kill()
+        process.wait()
+        if not ours:  # it ended before its time, and an event may have started another
+            time.sleep(SETTLES)
+        for place in _places(double):
+            servers.stop(place)
+
+
+def _wait(double: Double, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + STARTS
+    while process.poll() is None and time.monotonic() < until:
+        if any(servers.ask(place) for place in _places(double)):
+            return
+        time.sleep(0.02)
+    raise HoldfastError(f"no warm server started for the replay; --cold does without it (see {paths.log_file()})")
+
+
+def _process_of(double: Double) -> int:
+    return next(filter(None, map(servers.holder, _places(double))), 0)
+
+
+def _places(double: Double) -> list[Path]:
+    with suppress(OSError):
+        return [lock.with_suffix("") for lock in double.servers.glob("*.lock")]
+    return []

@@ -1,0 +1,147 @@
+"""What a replay found, in tables and sentences for people."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.profile import double
+from holdfast.profile.findings import SLOW, OfEvent, stages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.profile.choosing import Chosen
+    from holdfast.profile.figures import Spread
+    from holdfast.profile.findings import Findings, OfHandler
+
+LEAST = 0.05
+"""Milliseconds below which a part of the server's time is not worth a word."""
+NAMES = ("event", "handler")
+"""The columns that hold a name; all others hold figures."""
+MOST = 20
+"""Handlers that are shown; the others took less time."""
+
+Rows = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+RECORDING = 'To record: on = ["record_events"] under [handlers] in your holdfast.toml, then holdfast install'
+
+
+def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int, load: float) -> list[str]:
+    """Return what was replayed, in a sentence, and what else one has to know of it, a sentence each.
+
+    Args:
+        chosen: the events.
+        rounds: how often each.
+        event: the one that was asked for, or nothing.
+        off: what switches the server off here, or nothing.
+        left_out: how many files of the project were not copied.
+        load: how many processes wanted to run at a time, of late.
+    """
+    count = len(chosen.payloads)
+    times = "once" if rounds == 1 else f"{rounds} times"
+    what = "sample" if chosen.samples else "recorded"
+    each = "" if count == 1 else "each "
+    said = [f"{_many(count, f'{what} event')}, {each}replayed {times}; all times in milliseconds."]
+    if chosen.samples:
+        said.append(f"No {event or 'event'} of this project is recorded; samples of the package stood in. {RECORDING}.")
+    if chosen.older:
+        said.append(f"{_many(chosen.older, 'older event')} stayed out; --limit takes more.")
+    if chosen.unwanted:
+        said.append(f"{_many(chosen.unwanted, 'recorded event')} no handler asks for any more stayed out.")
+    if chosen.unread:
+        said.append(f"{_many(chosen.unread, 'line')} of the recordings could not be read.")
+    if off:
+        said.append(f"The warm server is off ({off}), so all were answered without it.")
+    if left_out:
+        said.append(f"{_many(left_out, 'file')} of the project stayed out: too large, too many, or not readable.")
+    processors = os.cpu_count() or 1
+    if load > processors:
+        said.append(f"The machine was busy (load {load:.1f}, {_many(processors, 'processor')}), so all took longer.")
+    return [*said, double.LIMITS]
+
+
+def tables(found: Findings) -> dict[str, Rows]:
+    """Return what is to be shown as tables by their headings: the names of the columns, and the rows."""
+    whole = [OfEvent("all", found.firings)] if len(found.events) > 1 else []
+    events = [
+        (each.name, str(len(each.firings)), *_three(each.parts["whole"]), _ms(each.parts["whole"].max), *_parts(each))
+        for each in (*found.events, *whole)
+    ]
+    handlers = [
+        (each.event, each.file, str(len(each.calls)), *_three(each.whole), _ms(each.loading.p50), _percent(each.share))
+        for each in found.handlers[:MOST]
+    ]
+    own = "server" if not found.cold else "Holdfast"
+    shown: dict[str, Rows] = {
+        "By event": (("event", "n", "p50", "p95", "p99", "max", "client", own, "handlers"), events)
+    }
+    if handlers:
+        shown["By handler"] = (("event", "handler", "n", "p50", "p95", "p99", "loading", "share"), handlers)
+    return shown
+
+
+def verdict(found: Findings) -> list[str]:
+    """Return the sentences that say where the time went, and which handler is slow."""
+    return [*_slow(found), *_means(found), *_failed(found), *_missing(found)]
+
+
+def _slow(found: Findings) -> Iterator[str]:
+    slowest = found.slowest
+    if slowest is None:
+        yield "No handler was called."
+        return
+    p95 = _ms(slowest.whole.p95)
+    yield f"{slowest.file} takes {_percent(slowest.share)} of the time of {slowest.event}; its p95 is {p95} ms."
+    if found.slow:
+        listed = [f"{_named(each)} (p50 {_ms(each.whole.p50)}, p95 {_ms(each.whole.p95)})" for each in found.slow]
+        yield f"Slow, above {SLOW:g} ms: {', '.join(listed)}."
+    else:
+        yield f"No handler is slow, above {SLOW:g} ms."
+
+
+def _means(found: Findings) -> Iterator[str]:
+    own = [f"{name} {_ms(spread.mean)}" for name, spread in stages(found.firings).items() if spread.mean >= LEAST]
+    if own:
+        whose = "Holdfast's" if found.cold else "the server's"
+        yield f"The last three columns of events are means; {whose} is made of {', '.join(own)}."
+    if len(found.handlers) > MOST:
+        yield f"{_many(len(found.handlers) - MOST, 'handler')} with less time in all are not shown; --json has them."
+
+
+def _failed(found: Findings) -> Iterator[str]:
+    for each in found.handlers:
+        if each.faults:
+            often = f"{len(each.faults)} of {_many(len(each.calls), 'call')}"
+            yield f"{_named(each)} failed in {often} here, so its time may be another one: {each.faults[-1]}."
+
+
+def _missing(found: Findings) -> Iterator[str]:
+    if found.gone_cold:
+        yield f"Not the server but a cold start answered {_many(found.gone_cold, 'event')}."
+    if found.untraced:
+        yield f"{_many(found.untraced, 'event')} did not say what took the time; only the whole is known."
+
+
+def _named(handler: OfHandler) -> str:
+    return f"{handler.file} on {handler.event}"
+
+
+def _parts(event: OfEvent) -> list[str]:
+    return [_ms(event.parts[name].mean) for name in ("client", "server", "handlers")]
+
+
+def _three(spread: Spread) -> list[str]:
+    return [_ms(each) for each in (spread.p50, spread.p95, spread.p99)]
+
+
+def _ms(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
