@@ -37,7 +37,20 @@ CALLED = {
     "peer": "others",
     "way": "ways not shipped",
 }
-LINES = ("#0969da", "#bf8700", "#1a7f37", "#8250df", "#cf222e", "#57606a", "#1b9e9e", "#bf3989", "#7a5c3e", "#9a9a00")
+LINES = (
+    "#0969da",
+    "#bf8700",
+    "#1a7f37",
+    "#8250df",
+    "#cf222e",
+    "#57606a",
+    "#1b9e9e",
+    "#bf3989",
+    "#7a5c3e",
+    "#9a9a00",
+    "#000000",
+    "#f0883e",
+)
 
 
 def main() -> None:
