@@ -7,9 +7,10 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.state import redact as redaction
 from holdfast.state.redact import redact, redact_value, secret_name
 
 _LETTERS = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7d"
@@ -215,3 +216,68 @@ def test_secret_names(name: str) -> None:
 def test_ordinary_names(name: str) -> None:
     """Names that only contain such a word are not."""
     assert not secret_name(name)
+
+
+ODD = {"s": "ſ", "k": "\u212a", "i": "ı"}
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *(
+                    "PASSWORD",
+                    "passwd",
+                    "Api",
+                    "_",
+                    "-",
+                    "key",
+                    "token",
+                    "=",
+                    ": ",
+                    '"',
+                    "'",
+                    " ",
+                    "\n",
+                    "--",
+                    "x1y2z3w4",
+                ),
+                *(
+                    "authorization",
+                    "Bearer ",
+                    "basic ",
+                    "curl -u ",
+                    "u:p",
+                    "https://",
+                    "a:b@c",
+                    "-----BEGIN ",
+                    "sk-ant-",
+                ),
+                *(
+                    "PRIVATE KEY-----",
+                    "secret",
+                    "credentials",
+                    "cookie",
+                    "pwd",
+                    "ghp_",
+                    "a" * 40,
+                    "A1" * 20,
+                    "eyJ",
+                    ".",
+                ),
+                *("hooks.slack.com/services/", "ssh", "client", "passphrase", "AKIA", "xoxb-", *ODD.values()),
+            ]
+        ),
+        max_size=14,
+    ),
+    st.sampled_from([None, *ODD]),
+)
+@settings(derandomize=True, database=None, deadline=None, max_examples=1_500)
+def test_looking_for_words_first_changes_nothing(pieces: list[str], swapped: str | None) -> None:
+    """Every rule is skipped only where it would find nothing."""
+    text = "".join(pieces)
+    text = text.replace(swapped, ODD[swapped]) if swapped else text
+    plain = text
+    for pattern, replacement in redaction._rules():
+        plain = pattern.sub(replacement, plain)
+    assert redact(text) == plain
