@@ -112,11 +112,21 @@ class Warm(Place):
 
 def end(home: Path) -> None:
     """End every process of a home: its servers, the children that wait for events, one that is just starting."""
+    while _of(home):
+        for pid in _of(home):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)  # what they had forked in that moment shows itself
+
+
+def _of(home: Path) -> list[int]:
+    """Return the processes of a home that have not ended."""
+    found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            given = (process / "environ").read_bytes().split(b"\0")
-            if f"HOME={home}".encode() in given:  # one that is about to be a server does not look like one yet
-                os.kill(int(process.name), signal.SIGKILL)
+            if f"HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+    return [pid for pid in found if not gone(pid)]
 
 
 @contextmanager
