@@ -202,8 +202,8 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
     Raises:
         EventError: the payload lacks what its event cannot be without.
     """
-    name = payload["hook_event_name"]
-    found = loader.find(project, name)
+    name, tool = payload["hook_event_name"], payload.get("tool_name")
+    found = loader.find(project, name, tool if isinstance(tool, str) else None)
     faults.note_unusable(name, found, project)
     return choose(payload, found)
 
