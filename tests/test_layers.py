@@ -35,7 +35,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "installing": (
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),
-        *("demo", "registered", "accepted", "trial", "plugins"),
+        *("demo", "startup", "registered", "accepted", "trial", "plugins"),
         *("simulate", "simulate.*", "profile", "profile.*"),
     ),
     "report": ("report", "report.*"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import demand, install
+from holdfast import demand, install, startup
 from holdfast.commands.targets import named, target_options
 
 if TYPE_CHECKING:
@@ -35,3 +35,4 @@ def command(
         click.echo(install.preview(target, allow_cli=allow_cli), nl=False)
     else:
         click.echo("\n".join(install.install(target, allow_cli=allow_cli)))
+        click.echo(startup.line())
