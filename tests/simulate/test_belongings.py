@@ -61,7 +61,7 @@ def test_without_it_the_stage_is_clean(here: Path) -> None:
         environ = place.environ(place.root)
     assert environ["HOME"] == str(place.home)
     assert not place.top.exists()
-    assert set(environ) == {"HOME", "PATH", "LANG", "CLAUDE_PROJECT_DIR", "HOLDFAST_NOW"}
+    assert set(environ) == {"HOME", "PATH", "LANG", "CLAUDE_PROJECT_DIR", "HOLDFAST_NOW", "HOLDFAST_SERVER"}
 
 
 def test_a_user_without_anything_takes_nothing_along(tmp_path: Path) -> None:
