@@ -35,8 +35,8 @@ GRACE = 1.0
 """Seconds a child has to obey once nobody waits for its answer any more."""
 SPARES = 2
 """Children that are forked ahead: one tool call's end and the next one's beginning are moments apart."""
-QUIET = 0.005
-"""Seconds without anything new after which another one is, though others are still at work."""
+QUIET = 0.02
+"""Seconds without anything new after which another one is: it must not take the processor from an event."""
 _BACKLOG = 1024
 _GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
@@ -192,7 +192,7 @@ class Server:
                 if self._turns() and not self._ended:
                     self._hand_over()  # one at a time: who has just come must hear of us before the next fork
                 self._beat()
-                if self._lacks() and not self._waiting and (not ready or not self._busy()):
+                if self._lacks() and not self._waiting and not ready:
                     self._spares += filter(None, [self._fork()])
                 if self._waiting or self._busy():
                     last = time.monotonic()
@@ -274,7 +274,7 @@ class Server:
         if self._changed():
             connection.close()
             return
-        pid = self._spares.pop(0) if self._spares else self._fork()
+        pid = self._spares.pop(0) if self._spares else self._fork(early=False)
         child = self._children.get(pid)
         if child is None:
             connection.close()
@@ -307,8 +307,8 @@ class Server:
         }
         return json.dumps(said).encode()
 
-    def _fork(self) -> int:
-        """Fork a child that waits for a connection; return its process id, or 0 where none can be forked."""
+    def _fork(self, *, early: bool = True) -> int:
+        """Fork a child for a connection that is there, or ahead of it; return its process id, 0 where none can be."""
         try:
             loader.preload()
             ours, its = socket.socketpair()
@@ -319,7 +319,7 @@ class Server:
         if pid == 0:
             try:
                 self._become_child(ours)
-                serving.wait(its)
+                serving.wait(its, early=early)
             finally:
                 os._exit(0)
         its.close()

@@ -67,16 +67,23 @@ class Request:
     place: Place
 
 
-def wait(control: socket.socket) -> None:
-    """Be a child of the server: answer the one connection that comes over `control`, or end with the server."""
+def wait(control: socket.socket, *, early: bool) -> None:
+    """Be a child of the server: answer the one connection that comes over `control`, or end with the server.
+
+    Args:
+        control: to the server.
+        early: whether there is time to rehearse before it comes.
+    """
 
     def handle(told: Told, report: int, captured: int, heard: int) -> None:
         control.close()
-        rehearsal.of_handlers()
+        if early:
+            rehearsal.of_handlers()
         ahead.handle(told, report, captured, heard)
 
     spare = Spare.fork(handle)
-    rehearsal.of_engine()
+    if early:
+        rehearsal.of_engine()
     said, descriptors, _, _ = socket.recv_fds(control, _SAID, 1)
     if descriptors:  # else the server has ended
         with socket.socket(fileno=descriptors[0]) as connection:
