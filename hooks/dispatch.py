@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The single entrypoint Claude Code runs for every registered event: `dispatch.py [EVENT]`.
 
-It parses on any Python 3, imports nothing but `sys` until it must, and never touches stdin itself: whoever
-answers the event reads it. So the warm server is asked first (`warm`), and only when it is certain that no one else
-will answer does `cold` load Holdfast into this process, and have a server started for the events to come. It exits 0
-whatever happens; the only other code is 2, on the two events that know no JSON decision (TeammateIdle, TaskCompleted).
+It parses on any Python 3, imports nothing but `sys`, and never touches stdin itself: whoever answers the event reads
+it. What it does is in `holdfast/relay.py`, which it runs from its bytecode: this text is compiled at every start, so
+it is short. It exits 0 whatever happens; the only other code is 2, on the two events that know no JSON decision
+(TeammateIdle, TaskCompleted).
 
 `holdfast install` writes a copy of this file, with the right interpreter in its first line and `ROOT` filled in,
 to the place the registered command names.
@@ -17,51 +17,33 @@ ROOT = ""
 
 def main():
     # type: () -> int
-    """Answer the event named on the command line, or in the payload; or be the server that is asked here."""
+    """Have the event answered that is named on the command line, or in the payload."""
     argument = sys.argv[1] if len(sys.argv) > 1 else None
-    if argument == "--serve":
-        return cold(argument, "holdfast.server")
-    code = warm(argument)
-    return cold(argument, "holdfast.engine") if code is None else code
-
-
-def warm(argument):
-    # type: (str | None) -> int | None
-    """Let the warm server answer; None where it does not, and stdin is unread then."""
     try:
-        # Compiling its text would take longer than all it does, and so would importing the package to get at it.
         root = ROOT or __file__.rpartition("/hooks/")[0] + "/src"
-        relay = sys.modules["_frozen_importlib_external"].SourceFileLoader("relay", root + "/holdfast/relay.py")
-        names = {"__name__": "relay"}  # type: dict[str, object]
-        exec(relay.get_code("relay"), names)
-    except Exception:
-        return None
-    try:
-        return names["ask"](__file__, argument)  # type: ignore
-    except names["Died"] as error:  # type: ignore
-        note("%s is lost: the warm server did not answer it: %s" % (argument or "an event", error))
-        return 0
-
-
-def cold(argument, name):
-    # type: (str | None, str) -> int
-    """Load Holdfast into this process and let a module's `main` answer; an import failure is a log entry and exit 0."""
-    try:
-        if sys.flags.no_site:
-            import site
-
-            site.main()  # restores a virtual environment's packages, which -S leaves out
-        root = ROOT or beside(__file__)
-        if root not in sys.path:  # site-packages must not come before the standard library
-            sys.path.insert(0, root)
-        answer = __import__(name, fromlist=["main"]).main
-    except BaseException as error:
+        try:
+            relay = load(root)
+        except OSError:
+            if ROOT:
+                raise
+            root = beside(__file__)
+            relay = load(root)
+        return relay["main"](__file__, root, argument, note)  # type: ignore
+    except Exception as error:
         note(
             "%s could not be dispatched: Holdfast does not load with %s: %s: %s"
             % (argument or "an event", sys.executable, type(error).__name__, error)
         )
         return 0
-    return int(answer(argument, __file__))
+
+
+def load(root):
+    # type: (str) -> dict[str, object]
+    """Run the package's relay without importing the package: that would take longer than all it does."""
+    relay = sys.modules["_frozen_importlib_external"].SourceFileLoader("relay", root + "/holdfast/relay.py")
+    names = {"__name__": "relay"}  # type: dict[str, object]
+    exec(relay.get_code("relay"), names)
+    return names
 
 
 def beside(path):

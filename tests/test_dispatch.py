@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -16,7 +17,7 @@ import pytest
 
 from holdfast import recorded
 from tests import contract, processes
-from tests.processes import ENTRYPOINT, INTERPRETER, ROOT
+from tests.processes import ENTRYPOINT, INTERPRETER, ROOT, SOURCE
 
 if TYPE_CHECKING:
     from tests.processes import Ended, Place
@@ -50,6 +51,7 @@ def fake_package(folder: Path) -> None:
     """Write a package whose engine only says where it lies and what it was asked."""
     (folder / "holdfast").mkdir(parents=True)
     (folder / "holdfast" / "__init__.py").touch()
+    shutil.copy(SOURCE / "holdfast" / "relay.py", folder / "holdfast")
     text = "def main(argument, entry):\n    print(__file__, argument, flush=True)\n    return 0\n"
     (folder / "holdfast" / "engine.py").write_text(text)
 
@@ -171,6 +173,7 @@ def test_a_missing_or_broken_package_is_exit_0_and_stdin_untouched(
     if root in ("broken", "old"):
         (tmp_path / root / "holdfast").mkdir()
         (tmp_path / root / "holdfast" / "__init__.py").touch()
+        shutil.copy(SOURCE / "holdfast" / "relay.py", tmp_path / root / "holdfast")
         text = "raise SystemExit(2)" if root == "broken" else "nothing_called_main = 1"
         (tmp_path / root / "holdfast" / "engine.py").write_text(text)
     copy = processes.copy_of_entrypoint(tmp_path / "run", str(tmp_path / root))
@@ -213,6 +216,7 @@ def test_an_error_with_several_lines_is_one_line_in_the_log(place: Place, tmp_pa
     package = tmp_path / "odd" / "holdfast"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('one\\ntwo\\u00e9\\ud800')")
+    shutil.copy(SOURCE / "holdfast" / "relay.py", package)
     copy = processes.copy_of_entrypoint(tmp_path / "run", str(package.parent))
 
     ended = processes.run([bare_python, "-IS", str(copy)], b"", place.environ(), place.root)
@@ -322,10 +326,11 @@ def test_nothing_but_a_socket_is_loaded_before_it_goes_cold(short_folder: Path, 
         "import sys; before = set(sys.modules); "
         "code = compile(open(sys.argv[1]).read(), 'dispatch', 'exec'); names = {'__name__': 'seen'}; "
         "before |= set(sys.modules); exec(code, names); "
-        "names['cold'] = lambda argument, name: 0; names['__file__'] = sys.argv[1]; "
+        "load, names['__file__'] = names['load'], sys.argv[1]; "
+        "relay = load(sys.argv[2]); relay['cold'] = lambda *_: 0; names['load'] = lambda root: relay; "
         "sys.argv = ['dispatch', 'Stop']; assert names['main']() == 0; print(*(set(sys.modules) - before))"
     )
-    command = [sys.executable, "-IS", "-c", script, str(ENTRYPOINT)]
+    command = [sys.executable, "-IS", "-c", script, str(ENTRYPOINT), str(SOURCE)]
     done = processes.run(command, b"", place.environ(HOLDFAST_SERVER=server), place.root)
     assert (done.stdout, done.stderr) == (f"{loaded}\n", "")
 

@@ -1,10 +1,12 @@
-"""Handing an event that came by another way to the warm server, with the installed entrypoint's own `warm`."""
+"""Handing an event that came by another way to the warm server, as the installed entrypoint does."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from holdfast import relay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,9 +17,6 @@ class Relay:
 
     def __init__(self, launcher: Path) -> None:
         self._launcher = launcher
-        self._entry: dict[str, Any] = {"__name__": "entrypoint", "__file__": str(launcher)}
-        # Not imported: bytecode beside the launcher would be a change that the server ends for.
-        exec(compile(launcher.read_bytes(), launcher, "exec"), self._entry)
 
     def ask(self, event: str, payload: bytes) -> bytes:
         """Return what the server's child prints for an event; a process of its own where the server does not answer."""
@@ -28,7 +27,7 @@ class Relay:
         try:
             for number, descriptor in enumerate((data, said)):
                 os.dup2(descriptor, number)
-            code = self._entry["warm"](event)
+            code = relay.ask(str(self._launcher), event)
         finally:
             for number, descriptor in enumerate(kept):
                 os.dup2(descriptor, number)

@@ -1,10 +1,15 @@
-"""Asking the warm server to answer an event in this process's place.
+"""Having an event answered: by the warm server, else by Holdfast loaded into this process.
 
-The entrypoint runs this file alone, from its bytecode and without its package: it may import `posix` and `_socket`
-and nothing else, for each further module costs every event (`tests/test_import_budget.py`).
+The entrypoint runs this file alone, from its bytecode and without its package: until it goes cold it may import `posix`
+and `_socket` and nothing else, for each further module costs every event.
 """
 
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from _socket import socket
 
 LIFE = 0.05
 """Seconds the server has for its sign of life, one byte; else it hangs."""
@@ -27,8 +32,47 @@ class Died(Exception):
     """The server's process for this event ended before it had answered, after the event was handed over."""
 
 
-def ask(entry, argument):
-    # type: (str, str | None) -> int | None
+def main(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
+    """Answer the event; or, with `--serve` in its place, be the server that is asked here.
+
+    Args:
+        entry: the entrypoint's path.
+        root: the folder that holds the package.
+        argument: the event's name on the command line, if any.
+        note: notes an error where Holdfast itself cannot.
+
+    Returns:
+        The exit code.
+    """
+    if argument == "--serve":
+        return cold(entry, root, argument, note)
+    try:
+        code = ask(entry, argument)
+    except Died as error:
+        note(f"{argument or 'an event'} is lost: the warm server did not answer it: {error}")
+        return 0
+    return cold(entry, root, argument, note) if code is None else code
+
+
+def cold(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
+    """Load Holdfast into this process and let it answer; an import failure is a log entry and exit 0. See `main`."""
+    try:
+        if sys.flags.no_site:
+            import site
+
+            site.main()  # restores a virtual environment's packages, which -S leaves out
+        if root not in sys.path:  # site-packages must not come before the standard library
+            sys.path.insert(0, root)
+        name = "holdfast.server" if argument == "--serve" else "holdfast.engine"
+        answer = __import__(name, fromlist=["main"]).main
+    except BaseException as error:  # noqa: BLE001 - nothing that is wrong with Holdfast may refuse a tool call
+        what = f"{argument or 'an event'} could not be dispatched"
+        note(f"{what}: Holdfast does not load with {sys.executable}: {type(error).__name__}: {error}")
+        return 0
+    return int(answer(argument, entry))
+
+
+def ask(entry: str, argument: str | None) -> int | None:
     """Let the warm server answer with our descriptors, environment and directory.
 
     Nobody has read stdin when it cannot, for its child waits for our word, `GO`: before that any doubt means None,
@@ -87,8 +131,7 @@ def ask(entry, argument):
     return ord(code)
 
 
-def address(entry, environ):
-    # type: (str, dict[bytes, bytes]) -> bytes
+def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
     """Return where the server of this user, entrypoint, interpreter, sandbox and set of folders listens.
 
     Args:
@@ -109,15 +152,13 @@ def address(entry, environ):
         seen = []
     folders = [environ.get(name) for name in FOLDERS]
     identity = (posix.getuid(), entry, sys.executable, sys.getfilesystemencoding(), folders, seen)
-    key = 0xCBF29CE484222325  # FNV-1a: hashlib takes longer to load than this to run
-    for byte in repr(identity).encode("utf-8", "replace"):
-        key = (key ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    # A remainder is digest enough for names that nobody chooses: hashlib takes longer to load than all this.
+    key = int.from_bytes(repr(identity).encode("utf-8", "replace"), "big") % 18446744073709551557
     place = base + b"/holdfast/server/%016x" % key
     return place if base[:1] == b"/" and len(place) < 100 else b""  # a socket's name holds 104 bytes, on some 108
 
 
-def private(place):
-    # type: (bytes) -> bool
+def private(place: bytes) -> bool:
     """Tell whether a socket lies where only we can have put it. Raises OSError where there is none."""
     import posix
 
@@ -125,13 +166,12 @@ def private(place):
     return folder.st_uid == posix.getuid() and not folder.st_mode & 0o077
 
 
-def ours(peer):
-    # type: (object) -> bool
+def ours(peer: "socket") -> bool:
     """Tell whether who is at the other end of a connection is this user. Raises OSError."""
     import _socket
     import posix
 
     if not hasattr(_socket, "SO_PEERCRED"):
         return True  # nobody else can open what lies in a folder that is ours alone
-    said = peer.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)  # type: ignore[attr-defined]
+    said = peer.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     return int.from_bytes(said[4:8], sys.byteorder) == posix.getuid()
