@@ -267,7 +267,7 @@ def test_an_update_that_needs_the_same_packages_is_ready_at_once(plugin: Plugin,
     plugin.build()
     plugin.root = pluginhome.copy_of_plugin(tmp_path / "new version")
     (plugin.root / "src" / "holdfast" / "engine.py").write_text(
-        "def main(argument):\n    print(__file__, flush=True)\n    return 0\n"
+        "def main(argument, entry):\n    print(__file__, flush=True)\n    return 0\n"
     )
     assert plugin.fire("Stop").stdout == f"{plugin.root}/src/holdfast/engine.py\n"
     assert len(plugin.calls) == 2

@@ -8,8 +8,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from _socket import socket
+    from collections.abc import Callable, Mapping
 
 LIFE = 0.05
 """Seconds the server has for its sign of life, one byte; else it hangs."""
@@ -34,6 +34,8 @@ class Died(Exception):
 
 def main(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
     """Answer the event; or, with `--serve` in its place, be the server that is asked here.
+
+    The launcher, a copy of `hooks/dispatch.py` that outlives an upgrade, calls this: what it takes stays as it is.
 
     Args:
         entry: the entrypoint's path.

@@ -26,9 +26,7 @@ def look(project: Project) -> Iterator[Finding]:
         text = f"the server at {each.place} (process {each.pid}) does not answer, which costs each event 50 ms"
         yield problem(text, "holdfast server stop", _stopping(each.place))
     if off:
-        yield notice(
-            f"the server is off ({off}), so every event is a cold start", "holdfast profile shows what that costs"
-        )
+        yield ok(f"the server is off ({off}), so every event is a cold start")
     elif not relay.address(str(paths.launcher()), dict(os.environb)):
         text = f"{servers.folder()} is too long a path for a socket, so every event is a cold start"
         yield notice(text, "set XDG_STATE_HOME to a shorter folder")
