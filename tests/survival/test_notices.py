@@ -155,7 +155,7 @@ def test_a_notice_may_say_little(
     """Only the run or only the call, no moment that can be read, and one line in place of a result."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:30:00Z")
     path = tmp_path / "transcript.jsonl"
-    path.write_text(json.dumps({"type": "x"} | ({"timestamp": moment} if moment else {})) + "\n")
+    path.write_text(json.dumps({"type": "task-notification"} | ({"timestamp": moment} if moment else {})) + "\n")
     begin(project)
     begin(project, "toolu_2", "another")
 

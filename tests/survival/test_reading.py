@@ -13,7 +13,7 @@ import pytest
 from holdfast.config import Config
 from holdfast.errors import LedgerError
 from holdfast.project import Project
-from holdfast.survival import owners, readfiles, reading, reads, readtexts, sessions
+from holdfast.survival import owners, readfiles, reading, reads, readtexts, sessions, transcripts
 from tests import permissions
 from tests.handmade import ME, OTHER, together, workflow
 
@@ -460,6 +460,54 @@ def test_a_boundary_farther_back_than_is_read_is_no_lack(project: Project) -> No
     path.write_bytes(b"".join([path.read_bytes(), boundary, *filler, shown(project, "one\ntwo\nthree\n")]))
     assert readtexts.settle(project, ME, ())
     assert states(project) == [("unchanged", True)]
+
+
+def test_what_was_searched_is_not_searched_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session has many prompts and a long transcript; for another file, or another content, it is searched anew."""
+    searched: list[int] = []
+    divided = transcripts.divided
+
+    def noting(path: str, at: int, *, since: int = 0, **more: Any) -> transcripts.Divided:
+        searched.append(since)
+        return divided(path, at, since=since, **more)
+
+    monkeypatch.setattr(transcripts, "divided", noting)
+    filler = [said(type="user", message={"content": "x" * 50_000}) for _ in range(4)]
+    path = transcribed(project, [shown(project, "one\ntwo\nthree\n"), *filler])
+    put(project, "docs/b.md", "other\n")
+    assert states(project) == [("unchanged", True)]
+    assert states(project) == [("unchanged", True)]
+    size = path.stat().st_size
+    assert searched == [0, size - readtexts._OVERLAP]
+    path.write_bytes(path.read_bytes() + shown(project, "other\n", "docs/b.md"))
+    assert states(project, "@docs/a.md", "@docs/b.md") == [("unchanged", True), ("unchanged", True)]
+    put(project, "docs/a.md", "one\n")
+    assert states(project) == [("changed", True)]
+    assert searched[2:] == [0, 0]
+
+
+def test_a_read_that_fails_after_its_call_was_searched_is_noted(project: Project) -> None:
+    """A person is asked about a Read; meanwhile another event looks."""
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(project.root / "docs/a.md")}}
+    path = transcribed(project, [said(type="assistant", message={"content": [call]})])
+    entry = "@docs/a.md"
+    assert not reading.states(project, ME, flow(project, entry))[entry].refused
+    result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "no"}
+    path.write_bytes(path.read_bytes() + said(type="user", message={"content": [result]}))
+    assert reading.states(project, ME, flow(project, entry))[entry].refused
+
+
+def test_a_boundary_that_never_comes_is_not_waited_for(project: Project) -> None:
+    """After megabytes without it all counts as of the present context; one that comes then is a further compaction."""
+    path = transcribed(project, [said(type="user")])
+    reads.compacted(project, ME)
+    filler = [said(type="user", message={"content": "x" * 500_000}) for _ in range(10)]
+    path.write_bytes(b"".join([path.read_bytes(), *filler]))
+    assert readtexts.settle(project, ME, ())
+    assert reads.reader(project, ME).compactions == 1
+    path.write_bytes(path.read_bytes() + said(type="system", subtype="compact_boundary"))
+    states(project)
+    assert reads.reader(project, ME).compactions == 2
 
 
 def test_an_old_line_of_the_transcript_does_not_undo_what_the_event_told(project: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast import clock
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.survival.fates import Agent
     from holdfast.survival.runs import State
 
+_NOTICE = re.compile(b"task-notification")  # stands in every entry that notes one (client fact §3.4)
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
 
 
@@ -84,7 +86,7 @@ def catch_up(
         most: how many bytes of its end are looked at.
     """
     waiting = fates.waiting(project, session)
-    for entry in transcripts.tail(transcript, most=most) if waiting else ():
+    for entry in transcripts.tail(transcript, most=most, only=_NOTICE) if waiting else ():
         if notice := noted(entry):
             for each in waiting:
                 if _about(notice, each) and _follows(entry.get("timestamp"), each.since):

@@ -23,7 +23,8 @@ CREATE INDEX IF NOT EXISTS reads_read_at ON reads (project, read_at);
 CREATE TABLE IF NOT EXISTS readers (
     project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL,
     compactions INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, boundary TEXT DEFAULT '',
-    reminded INTEGER NOT NULL DEFAULT -1, PRIMARY KEY (project, session))
+    reminded INTEGER NOT NULL DEFAULT -1, searched INTEGER NOT NULL DEFAULT 0, sought TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (project, session))
 """
 
 
@@ -35,12 +36,16 @@ class Reader(NamedTuple):
         size: its transcript's size at the last one.
         boundary: the id of the last one's boundary in the transcript; None while it is still to be written.
         reminded: the compaction after which the model was last reminded.
+        searched: up to which byte its transcript has been searched for what it shows of files.
+        sought: a digest of what it was searched for.
     """
 
     compactions: int = 0
     size: int = 0
     boundary: str | None = ""
     reminded: int = -1
+    searched: int = 0
+    sought: str = ""
 
 
 def note(project: Project, session: str, path: str, content_hash: str, how: How = "read") -> None:
@@ -80,8 +85,10 @@ def rows(project: Project, session: str) -> dict[str, dict[str, Any]]:
 def reader(project: Project, session: str) -> Reader:
     """Return what is known of a session as one that reads."""
     project.ledger.ensure(TABLES)
-    row = project.ledger.one("SELECT * FROM readers WHERE project = ? AND session = ?", project.key, session)
-    return Reader(row["compactions"], row["size"], row["boundary"], row["reminded"]) if row else Reader()
+    row = project.ledger.one(
+        f"SELECT {', '.join(Reader._fields)} FROM readers WHERE project = ? AND session = ?", project.key, session
+    )
+    return Reader(**row) if row else Reader()
 
 
 def compacted(project: Project, session: str) -> None:
@@ -97,6 +104,11 @@ def compacted(project: Project, session: str) -> None:
 def bounded(project: Project, session: str, compactions: int, boundary: str) -> None:
     """Note which boundary the transcript has of a session's last compaction."""
     _set(project, session, compactions=compactions, boundary=boundary)
+
+
+def searched(project: Project, session: str, end: int, sought: str) -> None:
+    """Note up to which byte a session's transcript was searched, and for what; it is not searched again for that."""
+    _set(project, session, searched=end, sought=sought)
 
 
 def reminded(project: Project, session: str) -> None:

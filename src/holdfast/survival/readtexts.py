@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.survival import readfiles, reads, sessions, transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from re import Pattern
 
     from holdfast.project import Project
     from holdfast.survival.readfiles import Look
     from holdfast.survival.reads import How
 
 _TEXT = "text"
+_BOUNDARY = re.compile(transcripts.BOUNDARY)
+_ALL = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
+_OVERLAP = 1 << 16  # bytes before its end that a search sees again: the failure of a Read stands behind its call
 
 
 class _Shown(NamedTuple):
@@ -65,14 +70,28 @@ def settle(project: Project, session: str, looks: Iterable[Look]) -> bool:
         Whether the transcript shows the present context already, or there is none to wait for.
     """
     path = sessions.transcript(project, session)
-    if not path or not transcripts.size(path):
+    size = transcripts.size(path)
+    if not size:
         return True
-    gone, present, shown = _divided(project, session, path)
     wanted = {look.path: look for look in looks if look.data is not None}
+    reader = reads.reader(project, session)
+    if not wanted and reader.boundary is not None:
+        return True
+    sought = _sought(path, wanted.values())
+    known = reader.searched if wanted and sought == reader.sought and reader.searched <= size else 0
+    gone, present, end = _divided(project, session, path, max(known - _OVERLAP, 0), _ALL if wanted else _BOUNDARY)
     if wanted:
         _take_over_gone(project, session, wanted, gone)
         _take_over(project, session, wanted, present)
-    return shown
+        if (end, sought) != (reader.searched, reader.sought):
+            reads.searched(project, session, end, sought)
+    return reads.reader(project, session).boundary is not None
+
+
+def _sought(path: str, wanted: Iterable[Look]) -> str:
+    """Return a digest of what a transcript is searched for: what an earlier search passed by can be another's find."""
+    told = json.dumps([path, *sorted([look.path, look.digest] for look in wanted)])
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
 
 
 def _take_over_gone(
@@ -147,26 +166,34 @@ def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:
     return joined
 
 
-def _divided(project: Project, session: str, path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], bool]:
-    """Return the transcript's entries of gone contexts, those of the present one, and whether that is shown already.
+def _divided(
+    project: Project, session: str, path: str, since: int, only: Pattern[bytes]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+    """Return a transcript's entries of gone contexts and those of the present one, and how far it was read.
 
-    A boundary that no event announced counts as a compaction too: SessionStart(compact) need not fire ([ISS 28305]).
+    Only those from byte `since` on that hold what is looked for. A boundary that no event announced counts as a
+    compaction too: SessionStart(compact) need not fire ([ISS 28305]). One that was announced, and that does not come
+    in so many bytes, is looked for no more.
     """
     reader = reads.reader(project, session)
     # Where no boundary is known, it is still to come, behind where the transcript ended then.
-    before, after = map(_main, transcripts.divided(path, 0 if reader.boundary is not None else reader.size))
+    at = 0 if reader.boundary is not None else reader.size
+    found = transcripts.divided(path, at, since=since, only=only)
+    before, after = _main(found.before), _main(found.after)
     entries, begun = [*before, *after], len(before)
-    whole = transcripts.size(path) - reader.size <= transcripts.TAIL
-    if reader.boundary is None and whole and not any(map(_is_boundary, after)):
-        return entries, [], False
     places = [place for place, each in enumerate(entries) if place >= begun and _is_boundary(each)]
+    if not places and reader.boundary is None:
+        if found.end - reader.size <= transcripts.TAIL:
+            return entries, [], found.end
+        reads.bounded(project, session, reader.compactions, "")
+        return _divided(project, session, path, 0, only)
     if not places:
-        return [], entries, True
+        return [], entries, found.end
     last = str(entries[places[-1]].get("uuid", ""))
     if last != reader.boundary:
         unannounced = len(places) - 1 if reader.boundary is None else 1
         reads.bounded(project, session, reader.compactions + unannounced, last)
-    return entries[: places[-1]], entries[places[-1] + 1 :], True
+    return entries[: places[-1]], entries[places[-1] + 1 :], found.end
 
 
 def _main(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,10 +13,11 @@ import re
 import stat
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from re import Pattern
 
 TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
 PATIENCE = 0.5  # seconds after which no older entry is read; 4 MB take a fifth of that on an ordinary machine
@@ -40,31 +41,51 @@ def size(path: str) -> int:
         return 0 if descriptor is None else os.fstat(descriptor).st_size
 
 
-def tail(path: str, *, most: int = TAIL) -> list[dict[str, Any]]:
+class Divided(NamedTuple):
+    """Entries of a transcript's end.
+
+    Attributes:
+        before: those that begin before a place.
+        after: those from there on.
+        end: the byte behind the last whole line, from which on a later look sees what is new.
+    """
+
+    before: list[dict[str, Any]]
+    after: list[dict[str, Any]]
+    end: int
+
+
+def tail(path: str, *, most: int = TAIL, only: Pattern[bytes] | None = None) -> list[dict[str, Any]]:
     """Return the entries of a transcript's last `most` bytes, oldest first; empty where there is none.
 
     What is no entry is left out: half a line, broken JSON, a line that is far too long, the client's notes of its own
     requests. The newest are read first, and those are all where reading them takes too long (`PATIENCE`).
+
+    Args:
+        path: the transcript.
+        most: how many bytes are read.
+        only: what a line must hold; to parse the others is what takes the time.
     """
-    return divided(path, 0, most=most)[1]
+    return divided(path, 0, most=most, only=only).after
 
 
-def divided(path: str, at: int, *, most: int = TAIL) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the entries of a transcript's end (`tail`): those that begin before byte `at`, and those from there on."""
+def divided(path: str, at: int, *, since: int = 0, most: int = TAIL, only: Pattern[bytes] | None = None) -> Divided:
+    """Return the entries of a transcript's end (`tail`), divided where byte `at` is; nothing before `since` is read."""
     with _open(path) as descriptor:
         if descriptor is None:
-            return [], []
+            return Divided([], [], 0)
         end = os.fstat(descriptor).st_size
-        start = max(0, end - most)
+        start = max(since, end - most, 0)
         data = _read(descriptor, start, end - start)
+    end = start + data.rfind(b"\n") + 1
     if start:  # what comes before the first line break may be half a line
         start += data.find(b"\n") + 1 or len(data)
         data = data.partition(b"\n")[2]
     cut = max(at - start, 0)
     cut = cut if data[:cut].endswith(b"\n") or not cut else len(data) - len(data[cut:].partition(b"\n")[2])
     until = time.monotonic() + PATIENCE
-    after, before = (_entries(reversed(part.split(b"\n")), until=until)[::-1] for part in (data[cut:], data[:cut]))
-    return before, after
+    after, before = (_entries(_backwards(part, only), until=until)[::-1] for part in (data[cut:], data[:cut]))
+    return Divided(before, after, end)
 
 
 def head(path: str, *, most: int = _CHUNK * 8) -> list[dict[str, Any]]:
@@ -86,7 +107,7 @@ def reached(path: str, mark: str, since: int, *, most: int = TAIL) -> Reached:
         `confirmed` if the client noted it as context from a hook; `absent` if a whole compaction is noted from there
         on (`compacted`), and the text is not; else `unknown`, for the client writes late.
     """
-    lines, rests = _since(path, since, most)
+    lines, rests = _since(path, since, most, mark.encode())
     if any(_is_context(line) for line in lines if mark.encode() in line):
         return "confirmed"
     return "absent" if _whole(lines, rests=rests) else "unknown"
@@ -99,7 +120,7 @@ def compacted(path: str, since: int, *, most: int = TAIL) -> bool:
     the boundary and what hooks said in one go, after they have answered (seen on 2.1.329 and 2.1.197). A person who
     compacts by hand says something before the model does.
     """
-    lines, rests = _since(path, since, most)
+    lines, rests = _since(path, since, most, BOUNDARY)
     return _whole(lines, rests=rests)
 
 
@@ -148,6 +169,21 @@ def _read(descriptor: int, start: int, count: int) -> bytes:
     return b"".join(parts)
 
 
+def _backwards(data: bytes, only: Pattern[bytes] | None) -> Iterator[bytes]:
+    """Yield lines, the last one first; where `only` is given, those that hold it: the others are not even cut out."""
+    if only is None:
+        yield from reversed(data.split(b"\n"))
+        return
+    places, end = [], 0
+    for found in only.finditer(data):
+        if found.start() >= end:
+            begin, end = data.rfind(b"\n", 0, found.start()) + 1, data.find(b"\n", found.end())
+            end = len(data) if end < 0 else end
+            places.append((begin, end))
+    for start, end in reversed(places):
+        yield data[start:end]
+
+
 def _entries(lines: Iterable[bytes], until: float | None = None) -> list[dict[str, Any]]:
     """Return the entries that lines are, up to a moment (`time.monotonic`) where one is given."""
     found: list[dict[str, Any]] = []
@@ -173,13 +209,17 @@ def _is_context(line: bytes) -> bool:
     )
 
 
-def _since(path: str, since: int, most: int) -> tuple[list[bytes], bool]:
-    """Return a transcript's lines from a place on, and whether nothing has been written to it for a while."""
+def _since(path: str, since: int, most: int, mark: bytes) -> tuple[list[bytes], bool]:
+    """Return a transcript's lines from a place on, and whether nothing has been written to it for a while.
+
+    No lines where neither a mark nor a boundary stands in any: to cut them takes longer than to look for that.
+    """
     with _open(path) as descriptor:
         if descriptor is None:
             return [], False
         rests = time.time() - os.fstat(descriptor).st_mtime > REST  # before it is read
-        return _read(descriptor, since, most).split(b"\n"), rests
+        data = _read(descriptor, since, most)
+        return data.split(b"\n") if mark in data or BOUNDARY in data else [], rests
 
 
 def _whole(lines: Sequence[bytes], *, rests: bool) -> bool:
