@@ -14,7 +14,7 @@ import pytest
 from holdfast import compiled, loader, paths, scan, scanned, strictness, trust
 from holdfast.errors import StateError
 from holdfast.project import Project
-from holdfast.state import spare, unchanged
+from holdfast.state import cache, unchanged
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -236,8 +236,8 @@ def test_what_is_kept_counts_only_whole_and_our_own(
     elif harm == "other rules":
         monkeypatch.setattr(scanned, "_known_rules", ("another version",))
     elif harm == "other folder":
-        (spare.folder() / "other.scan").write_bytes(content)
-        monkeypatch.setattr(scanned, "_file", lambda path: spare.folder() / "other.scan")
+        (cache.folder() / "other.scan").write_bytes(content)
+        monkeypatch.setattr(scanned, "_file", lambda path: cache.folder() / "other.scan")
     elif harm == "link":
         file.rename(tmp_path / "moved")
         file.symlink_to(tmp_path / "moved")
@@ -264,15 +264,15 @@ def test_it_is_the_users_alone(root: Path) -> None:
     """The folder is private, and so is each file."""
     write(paths.user_handlers(), "a.py")
     loader.load(loader.plan(find(root), "Stop", None)[0].file)
-    assert spare.folder().stat().st_mode & 0o777 == 0o700
-    assert {path.suffix for path in spare.folder().iterdir()} == {".scan", ".code"}
-    assert {path.stat().st_mode & 0o777 for path in spare.folder().iterdir()} == {0o600}
+    assert cache.folder().stat().st_mode & 0o777 == 0o700
+    assert {path.suffix for path in cache.folder().iterdir()} == {".scan", ".code"}
+    assert {path.stat().st_mode & 0o777 for path in cache.folder().iterdir()} == {0o600}
 
 
 def test_without_a_place_to_keep_it_everything_works(root: Path) -> None:
     """Where nothing can be kept, files are read as ever."""
     paths.ensure_private(paths.state_dir())
-    spare.folder().write_text("in the way")
+    cache.folder().write_text("in the way")
     write(paths.user_handlers(), "a.py", STOP + "TRUTH = 1\n")
     for _ in range(2):
         (call,) = loader.plan(find(root), "Stop", None)
@@ -281,10 +281,10 @@ def test_without_a_place_to_keep_it_everything_works(root: Path) -> None:
 
 def test_a_folder_others_may_write_into_is_not_used(root: Path) -> None:
     """Who can plant a file there could plant code."""
-    paths.ensure_private(spare.folder()).chmod(0o777)
+    paths.ensure_private(cache.folder()).chmod(0o777)
     write(paths.user_handlers(), "a.py")
     find(root)
-    assert list(spare.folder().iterdir()) == []
+    assert list(cache.folder().iterdir()) == []
 
 
 def test_code_is_compiled_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +311,7 @@ def test_kept_code_counts_only_for_its_bytes(root: Path, tmp_path: Path, body: b
         b"marshalled": b"x" * len(key) + b"\n" + marshal.dumps(evil),
         b"text": key + b"\n" + marshal.dumps("x"),
     }
-    spare.write(compiled._file(key), bodies.get(body, key + b"\n" + body))
+    cache.write(compiled._file(key), bodies.get(body, key + b"\n" + body))
 
     assert loader.load(find(root)[0]).TRUTH == 1
     assert not (tmp_path / "ran").exists()
@@ -323,7 +323,7 @@ def test_a_process_that_forks_hands_on_what_it_read(root: Path, monkeypatch: pyt
     loader.load(find(root)[0])
     loader.preload()
     with monkeypatch.context() as patch:
-        patch.setattr(spare, "read", lambda path: pytest.fail("read again") if path.exists() else None)
+        patch.setattr(cache, "read", lambda path: pytest.fail("read again") if path.exists() else None)
         (call,) = loader.plan(loader.find(Project.open(root), "Stop"), "Stop", None)
         assert loader.load(call.file).TRUTH == 1
         loader.preload()
@@ -354,4 +354,4 @@ def test_many_writers_leave_a_whole_file(root: Path, tmp_path: Path) -> None:
     assert [each.exitcode for each in crowd] == [0] * 4
     scanned.look(folder)
     assert set(scanned._shelf(scanned._file(folder))) == {path.name for path in folder.iterdir()}
-    assert not list(spare.folder().glob(".*.tmp"))
+    assert not list(cache.folder().glob(".*.tmp"))

@@ -9,7 +9,7 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from holdfast.state import spare
+from holdfast.state import cache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def code(source: bytes, path: Path) -> CodeType:
     known = _ready.get(key) or _kept(key)
     if known is None:
         known = compile(source, str(path), "exec", dont_inherit=True)
-        spare.write(_file(key), key + b"\n" + marshal.dumps(known))
+        cache.write(_file(key), key + b"\n" + marshal.dumps(known))
     return known
 
 
@@ -58,7 +58,7 @@ def drop() -> None:
 
 
 def _kept(key: bytes) -> CodeType | None:
-    body = spare.read(_file(key))
+    body = cache.read(_file(key))
     if body is None or not body.startswith(key + b"\n"):
         return None
     try:
@@ -73,4 +73,4 @@ def _key(digest: str, path: Path) -> bytes:
 
 
 def _file(key: bytes) -> Path:
-    return spare.folder() / f"{hashlib.sha256(key).hexdigest()[:32]}.code"
+    return cache.folder() / f"{hashlib.sha256(key).hexdigest()[:32]}.code"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import compiled, events, matching, scan, trust
-from holdfast.state import spare
+from holdfast.state import cache
 from holdfast.state.unchanged import Kept, Stamp, settled, stamp
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def preload(path: Path) -> None:
     """Take what is known of a folder's files into memory, with their code: what is forked from here has it then."""
     shelf = _shelves.get(_file(path))
     try:
-        seen = (id(shelf), spare.folder().stat().st_mtime_ns)
+        seen = (id(shelf), cache.folder().stat().st_mtime_ns)
     except OSError:
         return
     if _preloaded.get(path) != seen:
@@ -167,7 +167,7 @@ def _from(entry: Entry) -> Found:
 
 def _shelf(file: Path) -> dict[str, Entry]:
     """Read what is kept of a folder; nothing where it is broken, of another folder, or by other rules than ours."""
-    body = spare.read(file)
+    body = cache.read(file)
     if body is None:
         return {}
     try:
@@ -181,7 +181,7 @@ def _shelf(file: Path) -> dict[str, Entry]:
 def _keep(file: Path, path: Path, entries: dict[str, Entry]) -> None:
     """Keep what was found, with what another process kept meanwhile; the files that are gone are left out."""
     merged = {name: entry for name, entry in _shelf(file).items() if os.path.lexists(path / name)} | entries
-    spare.write(file, marshal.dumps((file.name, _rules(), {name: tuple(entry) for name, entry in merged.items()})))
+    cache.write(file, marshal.dumps((file.name, _rules(), {name: tuple(entry) for name, entry in merged.items()})))
 
 
 def _rules() -> tuple[Any, ...]:
@@ -194,7 +194,7 @@ def _rules() -> tuple[Any, ...]:
 
 
 def _file(path: Path) -> Path:
-    return spare.folder() / f"{trust.digest(os.fsencode(path))[:32]}.scan"
+    return cache.folder() / f"{trust.digest(os.fsencode(path))[:32]}.scan"
 
 
 _known_rules: tuple[Any, ...] | None = None

@@ -12,7 +12,7 @@ import pytest
 from holdfast import paths
 from holdfast.clock import stamp
 from holdfast.project import Project
-from holdfast.state import spare, unchanged
+from holdfast.state import cache, unchanged
 from holdfast.survival import owners
 from holdfast.workflow import formats, statefile
 from holdfast.workflow.extract import Extract
@@ -197,5 +197,5 @@ def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> 
 @pytest.mark.parametrize("content", [b"", b"x", marshal.dumps((1, "elsewhere", (0, 0, 0, 0), 0.0, ("w0",), 1))])
 def test_what_is_kept_of_another_folder_or_broken_counts_for_nothing(crowded: Project, content: bytes) -> None:
     """Then all folders are looked into."""
-    spare.write(compaction_near._file(crowded.root / "untracked/workflow-state"), content)
+    cache.write(compaction_near._file(crowded.root / "untracked/workflow-state"), content)
     assert near(crowded)[0] == f"W{MANY - 1}"

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.state import spare
+from holdfast.state import cache
 from holdfast.state.unchanged import Stamp, settled, stamp
 
 if TYPE_CHECKING:
@@ -76,13 +76,13 @@ def _look(top: Path) -> tuple[list[_Listed], int]:
     if len(folders) > HOT and settled(seen):
         newest = heapq.nlargest(HOT, found)
         names = tuple({each.path.split("/")[-2] for each in newest})
-        spare.write(_file(top), marshal.dumps((_FORMAT, str(top), seen, now, names, len(found))))
+        cache.write(_file(top), marshal.dumps((_FORMAT, str(top), seen, now, names, len(found))))
     return found, len(found)
 
 
 def _kept(top: Path) -> tuple[Stamp, float, tuple[str, ...], int] | None:
     """Return what the last look into all folders left: the folder's stamp, when, the hot ones, how many files."""
-    body = spare.read(_file(top))
+    body = cache.read(_file(top))
     if body is None:
         return None
     try:
@@ -114,4 +114,4 @@ def _inside(folder: str) -> list[os.DirEntry[str]]:
 def _file(top: Path) -> Path:
     import hashlib
 
-    return spare.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.near"
+    return cache.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.near"

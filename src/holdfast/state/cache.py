@@ -18,7 +18,7 @@ _UNUSED = 30 * 86_400.0  # seconds after which a file that nobody wrote again go
 
 def folder() -> Path:
     """Return where they lie; it need not exist."""
-    return paths.state_dir() / "spare"
+    return paths.state_dir() / "cache"
 
 
 def read(path: Path) -> bytes | None:
