@@ -75,16 +75,17 @@ def settle(project: Project, session: str, looks: Iterable[Look]) -> bool:
         return True
     wanted = {look.path: look for look in looks if look.data is not None}
     reader = reads.reader(project, session)
-    if not wanted and reader.boundary is not None:
-        return True
+    if not wanted:
+        if reader.boundary is None:  # all that is asked is whether it has come
+            _divided(project, session, path, max(reader.size - 1, 0), _BOUNDARY)
+        return reads.reader(project, session).boundary is not None
     sought = _sought(path, wanted.values())
-    known = reader.searched if wanted and sought == reader.sought and reader.searched <= size else 0
-    gone, present, end = _divided(project, session, path, max(known - _OVERLAP, 0), _ALL if wanted else _BOUNDARY)
-    if wanted:
-        _take_over_gone(project, session, wanted, gone)
-        _take_over(project, session, wanted, present)
-        if (end, sought) != (reader.searched, reader.sought):
-            reads.searched(project, session, end, sought)
+    known = reader.searched if sought == reader.sought and reader.searched <= size else 0
+    gone, present, end = _divided(project, session, path, max(known - _OVERLAP, 0), _ALL)
+    _take_over_gone(project, session, wanted, gone)
+    _take_over(project, session, wanted, present)
+    if (end, sought) != (reader.searched, reader.sought):
+        reads.searched(project, session, end, sought)
     return reads.reader(project, session).boundary is not None
 
 
