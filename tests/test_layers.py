@@ -28,7 +28,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
         *("scan", "scanned", "compiled", "strictness", "trust", "faults", "loader", "calls", "child", "isolation"),
-        *("intake", "replying", "pairing", "costs", "place", "spare"),
+        *("intake", "replying", "pairing", "costs", "place", "spare", "finding"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
     "engine": ("engine", "ahead", "server", "serving", "standby", "changes", "rehearsal", "warming"),
