@@ -365,6 +365,31 @@ def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
     assert advice(warm) == "cold"
 
 
+def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm) -> None:
+    """The child that goes on is not taken for the server: it has ended, and the next one takes its place."""
+    warm.user_handler("says", NOTES)
+    process = warm.begin("PreToolUse")
+    at_work(warm, process)
+    place, began = warm.socket, time.monotonic()
+
+    assert servers.stop(place)
+    assert time.monotonic() - began < servers.OBEYS
+    assert not servers.holder(place)
+    warm.user_handler("says", warmth.SAYS)
+    warm.warm_up()
+    assert advice(warm) == "warm"
+    assert process.poll() is None, "it was over too soon to show anything"
+    out, _ = process.communicate(timeout=60)
+    assert json.loads(out)["hookSpecificOutput"]["additionalContext"] == "warm"
+
+
+def test_a_variable_without_a_name_costs_no_event(warm: Warm) -> None:
+    """The system hands it on, but no process can set it: it is left out, and the event is answered."""
+    ended = warm.fire(warm.call(), "PreToolUse", environ={**warm.environ(), "": "nameless"})
+
+    assert ended.advice == "warm"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_when_the_caller_goes_away_its_handlers_end(warm: Warm, number: int) -> None:
     """The client cancels a hook: what answers it ends too, and the server does not."""

@@ -58,16 +58,16 @@ def main(argument: str | None, entry: str) -> int:
     try:
         warm_up()
         changes = Changes(entry)
-        listener = claim(place)
+        claimed = claim(place)
     except OSError as error:
         log.write("warning", f"no server was started: {error}")
         return 1
-    if listener is None:
+    if claimed is None:
         return 0  # another one listens there
-    return Server(place, entry, listener, changes).run()
+    return Server(place, entry, *claimed, changes).run()
 
 
-def claim(place: Path) -> socket.socket | None:
+def claim(place: Path) -> tuple[socket.socket, int] | None:
     """Listen at a place that only its owner can reach, until this process ends.
 
     A server that listens there and hangs is ended.
@@ -76,7 +76,7 @@ def claim(place: Path) -> socket.socket | None:
         place: the socket's path.
 
     Returns:
-        A listening socket, or None where another server listens.
+        A listening socket and the lock that says so as long as it is open, or None where another server listens.
 
     Raises:
         OSError: nobody can listen there.
@@ -100,7 +100,7 @@ def claim(place: Path) -> socket.socket | None:
     listener.listen(_BACKLOG)
     listener.setblocking(False)
     fresh.rename(place)  # in the place of one whose server died
-    return listener
+    return listener, lock
 
 
 def _lives(place: Path) -> bool:
@@ -150,6 +150,7 @@ class Server:
         place: the socket's path.
         entry: the entrypoint's path.
         listener: the socket.
+        lock: what says that this process listens there; its children must not hold it.
         changes: to what it has loaded.
         answered: events that were answered so far.
     """
@@ -157,6 +158,7 @@ class Server:
     place: Path
     entry: str
     listener: socket.socket
+    lock: int
     changes: Changes
     answered: int = 0
     _started: float = field(default_factory=time.time)
@@ -332,6 +334,7 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         control.close()
+        os.close(self.lock)  # a child that outlives the server would be taken for it, and its number for the server's
         self.changes.close()
         self.listener.close()
         for connection in self._waiting:

@@ -144,7 +144,7 @@ def receive(connection: socket.socket) -> Request:
             raise ValueError("a request that ends too soon")
         parts += part
     kind, argument, folder, mask, *pairs = bytes(parts[_HEAD:]).split(b"\0")
-    environ = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
+    environ = dict(pair.split(b"=", 1) for pair in pairs if pair.find(b"=") > 0)  # no name can be empty here
     place = Place(environ, folder, int(mask), _peer(connection))
     return Request(kind, os.fsdecode(argument) or None, place)
 
