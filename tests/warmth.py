@@ -8,16 +8,18 @@ import subprocess
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import servers
+from holdfast import launcher, paths, servers
 from tests import processes
 from tests.processes import ENTRYPOINT, INTERPRETER, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    import pytest
 
     from tests.processes import Ended
 
@@ -174,6 +176,24 @@ def make(folder: Path, entry: Path | None = None) -> Warm:
     place = Warm(made.home, made.root, entry or _patient(folder))
     place.user_handler("says", SAYS)
     return place
+
+
+def move_in(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process have the home of a place, and no project, as a person's terminal there has."""
+    for name, value in place.environ().items():
+        if name.startswith(("HOME", "XDG_")):
+            monkeypatch.setenv(name, value)
+    monkeypatch.delenv("HOLDFAST_SERVER", raising=False)
+
+
+def installed(place: Warm) -> Warm:
+    """Return a place this process has moved into, with the launcher that an install writes; it waits patiently."""
+    launcher.write()
+    entry = paths.launcher()
+    text, own = entry.read_text(), f"\nROOT = {str(paths.package_root())!a}\n"
+    assert own in text
+    entry.write_text(text.replace(own, f"\nROOT = {str(place.entry.parent / 'patient')!a}\n"))
+    return replace(place, entry=entry)
 
 
 def _patient(folder: Path) -> Path:

@@ -58,6 +58,8 @@ def main(argument: str | None, entry: str) -> int:
     try:
         warm_up()
         changes = Changes(entry)
+        if not Path(entry).exists():
+            return 1  # uninstalled while this was loaded
         claimed = claim(place)
     except OSError as error:
         log.write("warning", f"no server was started: {error}")

@@ -128,9 +128,20 @@ def stop(place: Path) -> bool:
     return ended
 
 
-def stop_all() -> list[Path]:
-    """End every server of this user that runs, remove where they listened, and return where that was."""
-    ended = [each.place for each in found() if _ended(each.place)]
+def stop_of(entry: Path) -> list[Path]:
+    """End what an entrypoint that goes away would leave behind; the server of another one goes on.
+
+    Those that do not answer are ended too: whose they are is not known, and they serve nobody.
+
+    Args:
+        entry: the entrypoint.
+
+    Returns:
+        Where those that were ended had listened. Nothing lies there any more, nor of servers that ended before.
+    """
+    own = os.path.realpath(entry)
+    wanted = [each.place for each in found() if not each.answers or os.path.realpath(each.entry) == own]
+    ended = [place for place in wanted if _ended(place)]
     with suppress(OSError):
         for each in folder().iterdir():
             if not holder(each.with_suffix("")):

@@ -1,0 +1,148 @@
+"""What an uninstall does with warm servers: the removed launcher's ends, and nobody else's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import client, install, paths, scopes, servers, uninstall
+from tests import warmth
+from tests.warmth import gone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from holdfast.scopes import Target
+    from tests.warmth import Warm
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+
+
+@pytest.fixture
+def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Warm]:
+    """A home where Holdfast is installed for the user, and no server runs yet."""
+    monkeypatch.setattr(client, "version", lambda: None)
+    made = warmth.make(short_folder)
+    warmth.move_in(made, monkeypatch)
+    install.install(scopes.target("user", made.root))
+    yield warmth.installed(made)
+    made.close()
+
+
+@pytest.fixture
+def target(place: Warm) -> Target:
+    """The user's settings, the only ones that name the launcher."""
+    return scopes.target("user", place.root)
+
+
+def of_a_plugin(place: Warm) -> Warm:
+    """Return the same home with a server of another entrypoint, as a plugin's is."""
+    other = replace(place, entry=place.root.parent / "run")
+    other.fire(other.call(), "PreToolUse")
+    other.until(lambda: str(other.entry) in {each.entry for each in servers.found()})
+    return other
+
+
+def test_the_last_uninstall_ends_the_server_and_leaves_nothing_of_it(place: Warm, target: Target) -> None:
+    """No process, no socket, no lock, no mark, no folder; and it says so."""
+    place.warm_up()
+    pid, at = place.pid, place.socket
+    lines = uninstall.uninstall(target)
+
+    assert f"ended {at}" in lines
+    place.until(lambda: gone(pid))
+    assert not place.folder.exists()
+    assert place.folder.parent.exists()
+
+
+def test_what_dead_servers_left_goes_too(place: Warm, target: Target) -> None:
+    """A server that was killed leaves its socket and lock."""
+    place.warm_up()
+    pid = place.pid
+    os.kill(pid, signal.SIGKILL)
+    place.until(lambda: gone(pid))
+    assert len(list(place.folder.iterdir())) >= 2
+
+    assert not [line for line in uninstall.uninstall(target) if line.startswith("ended")]
+    assert not place.folder.exists()
+
+
+def test_one_that_hangs_is_ended_too(place: Warm, target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose it is it does not say, but nobody is served by it."""
+    place.warm_up()
+    pid = place.pid
+    os.kill(pid, signal.SIGSTOP)
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+
+    uninstall.uninstall(target)
+
+    place.until(lambda: gone(pid))
+    assert not place.folder.exists()
+
+
+def test_as_long_as_other_settings_name_the_launcher_its_server_stays(place: Warm, target: Target) -> None:
+    """They still use it."""
+    install.install(scopes.target("local", place.root))
+    warmth.installed(replace(place, entry=place.root.parent / "run"))
+    place.warm_up()
+    pid = place.pid
+
+    assert uninstall.uninstall(target)[-1] == "the launcher stays, other settings still name it"
+    assert place.fire(place.call(), "PreToolUse").advice == "warm"
+    assert place.pid == pid
+
+
+def test_the_server_of_another_entrypoint_goes_on(place: Warm, target: Target) -> None:
+    """A plugin's sessions are answered by the same server as before, which keeps all that it listens with."""
+    other = of_a_plugin(place)
+    kept = {each.name for each in place.folder.iterdir()}
+    place.fire(place.call(), "PreToolUse")
+    place.until(lambda: len([each for each in servers.found() if each.answers]) == 2)
+    own = next(each for each in servers.found() if each.entry == str(place.entry))
+
+    lines = uninstall.uninstall(target)
+
+    assert [line for line in lines if line.startswith("ended")] == [f"ended {own.place}"]
+    place.until(lambda: gone(own.pid))
+    assert [each.entry for each in servers.found()] == [str(other.entry)]
+    assert other.fire(other.call(), "PreToolUse").advice == "warm"
+    assert {each.name for each in place.folder.iterdir()} == kept
+    assert not paths.launcher().exists()
+
+
+def test_a_launcher_named_through_a_link_is_the_same(place: Warm, target: Target) -> None:
+    """A home that is reached by another name has the same launcher."""
+    link = place.home.with_name("link")
+    link.symlink_to(place.home)
+    linked = replace(place, entry=link / place.entry.relative_to(place.home))
+    linked.warm_up()
+    pid = linked.pid
+
+    uninstall.uninstall(target)
+
+    place.until(lambda: gone(pid))
+    assert not place.folder.exists()
+
+
+def test_one_that_was_just_starting_does_not_stay(place: Warm) -> None:
+    """The launcher went while its server was loading: nobody will ask that server, so it ends at once."""
+    warming = place.root.parent / "patient" / "holdfast" / "warming.py"
+    source = warming.read_text()
+    warming.unlink()  # a link to the checkout's
+    goes = f"import os; os.unlink({str(place.entry)!r})"
+    warming.write_text(f"{source}\n_all = warm_up\ndef warm_up():\n    _all()\n    {goes}\n")
+    command = [str(place.entry), "--serve"]
+
+    done = subprocess.run(command, env=place.environ(), timeout=60, check=False)
+
+    assert not place.entry.exists()
+    assert done.returncode == 1
+    assert not place.folder.exists()
