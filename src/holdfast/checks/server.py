@@ -21,7 +21,9 @@ def look(project: Project) -> Iterator[Finding]:
     off, found = servers.off(), servers.found()
     for each in found:
         if each.answers:
-            yield ok(f"the server of {each.entry} has answered {each.answered} events")
+            yield ok(
+                f"the server of {each.entry} has answered {each.answered} {'event' if each.answered == 1 else 'events'}"
+            )
             continue
         text = f"the server at {each.place} (process {each.pid}) does not answer, which costs each event 50 ms"
         yield problem(text, "holdfast server stop", _stopping(each.place))

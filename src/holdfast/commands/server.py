@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock, launcher, paths, servers, standby
+from holdfast import clock, launcher, paths, relay, servers, standby
 from holdfast.commands import options
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, MissingError
 from holdfast.state import document
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.servers import Running
 
-_STARTS = 10.0  # seconds a server is given to say something of itself
+_STARTS = 20.0  # seconds a server is given to say something of itself; it may have to end one that hangs first
 
 
 @click.group(name="server")
@@ -33,54 +34,93 @@ def command() -> None:
 @options.json_option
 def status(as_json: bool) -> None:
     """Say which servers run, what they have answered and what they take."""
-    found = servers.found()
+    found, why = servers.found(), servers.off()
     if as_json:
-        options.print_json({"off": servers.off(), "servers": [_json(each) for each in found]})
+        options.print_json({"off": why, "servers": [_json(each) for each in found]})
         return
     for each in found:
         options.say(_line(each))
-    why = servers.off()
     if why:
-        options.say(f"The server is off: {why}. Events are answered without it.")
+        options.say(f"The server is switched off ({why}): events are answered by a cold start each.")
+    elif nowhere := _nowhere():
+        options.say(f"No server can run: {nowhere}.")
     elif not found:
-        options.say("No server runs; the next event starts one.")
+        options.say("No server runs; the next event of a session starts one.")
 
 
 @command.command()
 def start() -> None:
     """Start the server of the launcher that settings name, and wait until it answers."""
     if why := servers.off():
-        raise HoldfastError(f"the server is off: {why}; take that out and start it again")
+        raise HoldfastError(f"the server is switched off ({why}); take that away, then run holdfast server start again")
+    if nowhere := _nowhere():
+        raise HoldfastError(f"no server can run: {nowhere}")
     entry = paths.launcher()
-    if launcher.started(document.read(entry)[0].decode("utf-8", "replace")) is None:
-        raise HoldfastError(f"{entry} is not a launcher that this Holdfast wrote; run holdfast install")
+    _check(entry)
     if running := _of(entry):
-        options.say(_line(running))
+        options.say(f"It runs already. {_line(running)}")
         return
     standby.run([str(entry), "--serve"])
     until = time.monotonic() + _STARTS
     while time.monotonic() < until:
         if running := _of(entry):
-            options.say(_line(running))
+            options.say(f"Started. {_line(running)}")
             return
         time.sleep(0.05)
-    raise HoldfastError(f"the server did not start within {_STARTS:g} seconds; see {paths.log_file()}")
+    raise HoldfastError(
+        f"the server has not answered within {_STARTS:g} seconds; {paths.log_file()} may say why, holdfast doctor too"
+    )
 
 
 @command.command()
 def stop() -> None:
     """End every server of yours; events that are being answered go on."""
     found = servers.found()
-    for each in found:
-        if not servers.stop(each.place):
-            raise HoldfastError(f"the server of {each.place} (process {each.pid or 'unknown'}) could not be ended")
-        options.say(f"Ended {_name(each)}.")
+    left = [each for each in found if not _ended(each)]
     if not found:
         options.say("No server runs.")
+    if left:
+        how = "; ".join(f"the {_name(each)}: {_ending(each)}" for each in left)
+        raise HoldfastError(f"could not be ended: {how}")
     if not servers.off():
         options.say(
-            "The next event starts one; HOLDFAST_SERVER=off or `server = false` in your holdfast.toml prevents it."
+            "The next event of a session starts another one. To go without: HOLDFAST_SERVER=off in a session's "
+            f"environment, or `server = false` at the top of {paths.user_config()}."
         )
+
+
+def _nowhere() -> str:
+    """Return why no server can listen anywhere here, and what to do, or nothing."""
+    if relay.address(str(paths.launcher()), dict(os.environb)):
+        return ""
+    return f"{servers.folder()} is too long a path for a socket; set XDG_STATE_HOME to a shorter folder"
+
+
+def _check(entry: Path) -> None:
+    """Raise HoldfastError where no launcher of ours is installed."""
+    how = "holdfast install writes it (a plugin needs none: its next event starts its server)"
+    try:
+        text = document.read(entry)[0].decode("utf-8", "replace")
+    except MissingError as error:
+        raise HoldfastError(f"there is no launcher {entry} to start a server with; {how}") from error
+    if launcher.started(text) is None:
+        raise HoldfastError(f"{entry} is not a launcher that Holdfast wrote; {how}")
+
+
+def _ended(each: Running) -> bool:
+    """End a server and say so; tell whether it has ended."""
+    try:
+        ended = servers.stop(each.place) or not servers.holder(each.place)  # it may have ended by itself meanwhile
+    except OSError:  # somebody else's process
+        return False
+    if ended:
+        options.say(f"Ended the {_name(each)}.")
+    return ended
+
+
+def _ending(each: Running) -> str:
+    """Return what a person can do about a server that does not end."""
+    return f"kill -9 {each.pid}" if each.pid > 0 else f"remove {each.place.with_suffix('.lock')}"
 
 
 def _of(entry: Path) -> Running | None:
@@ -89,18 +129,19 @@ def _of(entry: Path) -> Running | None:
 
 def _name(each: Running) -> str:
     process = f"process {each.pid}" if each.pid > 0 else "a process that did not say its number"
-    return f"the server of {each.entry or each.place} ({process})"
+    return f"server of {each.entry or each.place} ({process})"
 
 
 def _line(each: Running) -> str:
+    name = f"The {_name(each)}"
     if not each.answers:
-        return f"{_name(each)} does not answer; holdfast server stop ends it, and so does the next one that is started"
+        return f"{name} does not answer. End it with holdfast server stop; else the next one that starts does."
     parts = [f"{each.answered} {'event' if each.answered == 1 else 'events'} answered since {_stamp(each)}"]
     if each.answering or each.waiting:
         parts.append(f"{each.answering} being answered, {each.waiting} waiting")
     if each.memory:
         parts.append(f"{each.memory / 1e6:.0f} MB of memory with its children")
-    return f"{_name(each)}: {', '.join(parts)}"
+    return f"{name}: {', '.join(parts)}."
 
 
 def _stamp(each: Running) -> str:

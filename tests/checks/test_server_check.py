@@ -1,0 +1,124 @@
+"""The server's check: one that answers, one that hangs, none, and where there can be none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import servers
+from tests import warmth
+from tests.commandline import holdfast
+from tests.doctoring import examine, healthy, mend, only
+from tests.warmth import gone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.warmth import Warm
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+
+
+@pytest.fixture
+def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Warm]:
+    """The home that the doctor looks at, without a server."""
+    made = warmth.make(short_folder)
+    warmth.move_in(made, monkeypatch)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def hanging(place: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
+    """The same, with a server that does not answer."""
+    place.warm_up()
+    os.kill(place.pid, signal.SIGSTOP)
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+    return place
+
+
+def test_none_is_as_it_should_be(place: Warm) -> None:
+    """It comes with the next event."""
+    assert healthy("server", place.root) == "no server runs; the next event starts one"
+    assert not place.folder.exists()
+
+
+def test_one_that_answers_is_told_with_its_events(place: Warm) -> None:
+    """One event, two events."""
+    place.warm_up()
+    place.fire(place.call(), "PreToolUse")
+    assert healthy("server", place.root) == f"the server of {place.entry} has answered 1 event"
+    place.fire(place.call(), "PreToolUse")
+    assert healthy("server", place.root) == f"the server of {place.entry} has answered 2 events"
+
+
+def test_one_that_hangs_is_ended_by_the_remedy(hanging: Warm) -> None:
+    """It costs each event the time it is waited for; the command it names ends it."""
+    pid = hanging.pid
+    found = only("server", hanging.root, "problem")
+
+    assert f"the server at {hanging.socket} (process {pid}) does not answer" in found.text
+    assert found.remedy == "holdfast server stop"
+    holdfast(*found.remedy.split()[1:], root=hanging.root)
+    hanging.until(lambda: gone(pid))
+    healthy("server", hanging.root)
+
+
+def test_one_that_hangs_is_ended_by_the_doctor(hanging: Warm) -> None:
+    """`holdfast doctor --fix` does the same and says so."""
+    pid, place = hanging.pid, hanging.socket
+
+    assert mend("server", hanging.root) == [f"the server at {place} was ended"]
+    hanging.until(lambda: gone(pid))
+    healthy("server", hanging.root)
+
+
+def test_what_cannot_be_ended_is_said(hanging: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fix that did not help does not say that it did."""
+    monkeypatch.setattr(servers, "stop", lambda place: False)
+    fix = only("server", hanging.root, "problem").fix
+
+    assert fix
+    assert fix() == f"{hanging.socket} could not be stopped"
+
+
+@pytest.mark.parametrize("how", ["variable", "configuration"])
+def test_switched_off_is_a_notice(place: Warm, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Somebody wanted it so: nothing is wrong, but it is why events are slow."""
+    why = "HOLDFAST_SERVER=0"
+    if how == "variable":
+        monkeypatch.setenv("HOLDFAST_SERVER", "0")
+    else:
+        file = place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
+        why = f"server = false in {file}"
+
+    found = only("server", place.root, "notice")
+
+    assert found.text == f"the server is off ({why}), so every event is a cold start"
+    assert found.fix is None
+
+
+def test_a_path_too_long_is_a_notice(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no socket can lie every event is cold, and nobody else says so."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(place.home / ("x" * 100)))
+
+    found = only("server", place.root, "notice")
+
+    assert "too long a path for a socket" in found.text
+    assert found.remedy == "set XDG_STATE_HOME to a shorter folder"
+    monkeypatch.setenv("XDG_STATE_HOME", str(place.home / "x"))
+    healthy("server", place.root)
+
+
+def test_switched_off_here_with_one_that_runs(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are told: the server is other sessions'."""
+    place.warm_up()
+    monkeypatch.setenv("HOLDFAST_SERVER", "off")
+
+    assert [found.level for found in examine("server", place.root)] == ["ok", "notice"]

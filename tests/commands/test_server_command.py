@@ -1,0 +1,348 @@
+"""`holdfast server` says what runs, starts the installed launcher's server, and ends every server."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import clock, launcher, paths, servers
+from tests import processes, warmth
+from tests.commandline import holdfast
+from tests.processes import SOURCE
+from tests.warmth import gone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.warmth import Warm
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+
+
+@pytest.fixture
+def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Warm]:
+    """The home that the command is run in; nothing is installed and no server runs."""
+    made = warmth.make(short_folder)
+    warmth.move_in(made, monkeypatch)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def warm(place: Warm) -> Warm:
+    """The same, with a server that has answered nothing yet."""
+    place.warm_up()
+    return place
+
+
+@pytest.fixture
+def ready(place: Warm) -> Warm:
+    """The same, with an installed launcher and no server."""
+    return warmth.installed(place)
+
+
+def second(warm: Warm) -> Warm:
+    """Start the server of another entrypoint, which is patient too."""
+    root = str(warm.entry.parent / "patient")
+    other = replace(warm, entry=processes.copy_of_entrypoint(warm.entry.with_name("other"), root))
+    other.fire(other.call(), "PreToolUse")
+    warm.until(lambda: [each.answers for each in servers.found()] == [True, True])
+    return other
+
+
+# --- what it says of servers ------------------------------------------------------------------------------------------
+
+
+def test_where_none_runs(place: Warm) -> None:
+    """That is nothing to mend, so it says what happens next."""
+    assert holdfast("server", "status").out == "No server runs; the next event of a session starts one.\n"
+    assert holdfast("server", "status", "--json").json == {"off": "", "servers": []}
+    assert not place.folder.exists(), "asking made a folder"
+
+
+def test_it_counts_the_events_it_has_answered(warm: Warm) -> None:
+    """Exactly those: neither what started it, nor its own questions, nor what was answered without it."""
+    found = [holdfast("server", "status", "--json").json["servers"][0]["answered"] for _ in range(3)]
+    assert warm.fire(warm.call(), "PreToolUse").advice == "warm"
+    one = holdfast("server", "status").out
+    for _ in range(2):
+        warm.fire(warm.call(), "PreToolUse")
+    warm.fire(warm.call(), "PreToolUse", environ=warm.environ(HOLDFAST_SERVER="off"))
+
+    assert found == [0, 0, 0]
+    assert ": 1 event answered since " in one
+    assert ": 3 events answered since " in holdfast("server", "status").out
+
+
+def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
+    """Which entrypoint asks it, its process, since when, and what memory it takes; nothing is at work now."""
+    before = clock.now().timestamp()
+    line = holdfast("server", "status").out
+    (shown,) = holdfast("server", "status", "--json").json["servers"]
+
+    assert line.startswith(f"The server of {warm.entry} (process {warm.pid}): 0 events answered since 20")
+    assert re.search(r"Z, \d+ MB of memory with its children\.\n$", line)
+    began = clock.parse(shown["started_at"])
+    assert began
+    assert before - warmth.LONG - 5 < began.timestamp() < before + 1
+    assert shown.pop("memory") > 1_000_000
+    del shown["started_at"]
+    expected = {"place": str(warm.socket), "pid": warm.pid, "answers": True, "entry": str(warm.entry)}
+    assert shown == expected | {"answered": 0, "answering": 0, "waiting": 0}
+
+
+def test_what_is_at_work_is_told(warm: Warm) -> None:
+    """An event that takes long shows as one that is being answered, and counts once it is."""
+    process = warm.begin("PreToolUse")  # its child waits for the payload
+    try:
+        warm.until(lambda: "1 being answered, 0 waiting" in holdfast("server", "status").out)
+        assert ": 0 events answered" in holdfast("server", "status").out
+    finally:
+        process.communicate(json.dumps(warm.call()).encode(), timeout=60)
+    assert ": 1 event answered" in holdfast("server", "status").out
+
+
+def test_one_that_does_not_answer_is_told_with_the_way_to_end_it(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has answered is not known then."""
+    pid = warm.pid
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+    os.kill(pid, signal.SIGSTOP)
+
+    line = holdfast("server", "status").out
+    (shown,) = holdfast("server", "status", "--json").json["servers"]
+
+    assert line.startswith(f"The server of {warm.socket} (process {pid}) does not answer. ")
+    assert "holdfast server stop" in line
+    assert (shown["answers"], shown["pid"], shown["started_at"]) == (False, pid, None)
+
+
+def test_one_without_its_number_is_told_too(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody holds the lock and says nothing of himself: it cannot be ended, and the message says what is left."""
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.1))
+    place.folder.mkdir(parents=True)
+    lock = place.folder / "0123456789abcdef.lock"
+    with locked(lock):
+        assert "(a process that did not say its number) does not answer" in holdfast("server", "status").out
+        said = holdfast("server", "stop", code=1)
+
+    assert "could not be ended" in said.err
+    assert f"remove {lock}" in said.err
+
+
+@contextmanager
+def locked(lock: Path) -> Iterator[None]:
+    """Hold a server's lock as a server does."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.parametrize("how", ["variable", "configuration"])
+def test_switched_off_it_says_by_what(place: Warm, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """The variable with its value, or the file: what a person has to take away; `start` refuses with the same."""
+    why = switch_off(place, monkeypatch, how)
+
+    assert holdfast("server", "status").out == (
+        f"The server is switched off ({why}): events are answered by a cold start each.\n"
+    )
+    assert holdfast("server", "status", "--json").json == {"off": why, "servers": []}
+    refused = holdfast("server", "start", code=1).err
+    assert f"the server is switched off ({why})" in refused
+    assert "then run holdfast server start again" in refused
+    assert holdfast("server", "stop").out == "No server runs.\n", "the next event starts none"
+
+
+def switch_off(place: Warm, monkeypatch: pytest.MonkeyPatch, how: str) -> str:
+    """Switch the server off; return the words that say how."""
+    if how == "variable":
+        monkeypatch.setenv("HOLDFAST_SERVER", "No")
+        return "HOLDFAST_SERVER=No"
+    file = place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
+    return f"server = false in {file}"
+
+
+def test_one_that_runs_although_it_is_off_here_is_told_and_ended(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable of this terminal says nothing of the sessions elsewhere."""
+    monkeypatch.setenv("HOLDFAST_SERVER", "off")
+    pid = warm.pid
+
+    shown = holdfast("server", "status").out.splitlines()
+    ended = holdfast("server", "stop").out
+
+    assert [each.partition(" ")[0] for each in shown] == ["The", "The"]
+    assert f"(process {pid}): 0 events" in shown[0]
+    assert "switched off (HOLDFAST_SERVER=off)" in shown[1]
+    assert ended == f"Ended the server of {warm.entry} (process {pid}).\n"
+    warm.until(lambda: gone(pid))
+
+
+def test_where_no_socket_can_lie(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next event would start none: it says so, and what to set."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(place.home / ("x" * 100)))
+
+    said, refused = holdfast("server", "status").out, holdfast("server", "start", code=1).err
+
+    for each in (said, refused):
+        assert "is too long a path for a socket; set XDG_STATE_HOME to a shorter folder" in each
+        assert str(servers.folder()) in each
+
+
+# --- starting ---------------------------------------------------------------------------------------------------------
+
+
+def test_start_without_an_installed_launcher_names_what_writes_one(place: Warm) -> None:
+    """And does not send a plugin's user to an install that would answer each event twice."""
+    missing = holdfast("server", "start", code=1).err
+    place.write(paths.launcher(), "#!/bin/sh\nexit 0\n")
+    strange = holdfast("server", "start", code=1).err
+
+    assert f"there is no launcher {paths.launcher()}" in missing
+    assert f"{paths.launcher()} is not a launcher that Holdfast wrote" in strange
+    for each in (missing, strange):
+        assert "holdfast install writes it" in each
+        assert "a plugin needs none" in each
+    assert not place.folder.exists()
+
+
+def test_start_starts_the_server_that_the_launcher_asks(ready: Warm) -> None:
+    """The very first event is warm then."""
+    said = holdfast("server", "start").out
+
+    assert said.startswith(f"Started. The server of {ready.entry} (process {ready.pid}): 0 events answered")
+    assert ready.fire(ready.call(), "PreToolUse").advice == "warm"
+    assert Path(f"/proc/{ready.pid}/cwd").readlink() == Path("/")
+
+
+def test_start_when_it_runs_already(ready: Warm) -> None:
+    """It is left as it is."""
+    holdfast("server", "start")
+    pid = ready.pid
+
+    assert holdfast("server", "start").out.startswith(f"It runs already. The server of {ready.entry} (process {pid}): ")
+    assert (ready.pid, len(ready.sockets)) == (pid, 1)
+
+
+def test_start_beside_the_server_of_another_entrypoint(ready: Warm) -> None:
+    """That one, a plugin's perhaps, serves others: the launcher's is started all the same."""
+    other = replace(ready, entry=ready.root.parent / "run")
+    other.warm_up()
+
+    assert holdfast("server", "start").out.startswith(f"Started. The server of {ready.entry} ")
+    assert {each.entry for each in servers.found()} == {str(ready.entry), str(other.entry)}
+
+
+def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended, and a new one says that it runs."""
+    holdfast("server", "start")
+    pid = ready.pid
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.5))
+    os.kill(pid, signal.SIGSTOP)
+
+    assert holdfast("server", "start").out.startswith("Started. ")
+    ready.until(lambda: gone(pid))
+    assert ready.pid != pid
+
+
+def test_start_of_one_that_cannot_start_says_where_to_look(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log has the reason, and the doctor looks for others."""
+    monkeypatch.setattr("holdfast.commands.server._STARTS", 1.0)
+    ready.folder.parent.mkdir(parents=True, exist_ok=True)
+    ready.folder.write_text("no folder")
+
+    said = holdfast("server", "start", code=1).err
+
+    assert "has not answered within 1 seconds" in said
+    assert str(paths.log_file()) in said and "holdfast doctor" in said
+    ready.until(lambda: "no server was started" in ready.log())
+
+
+# --- ending -----------------------------------------------------------------------------------------------------------
+
+
+def test_stop_ends_it_and_says_what_comes_next(warm: Warm) -> None:
+    """Nothing listens any more, the event after it is cold; both ways to do without are named."""
+    pid, place = warm.pid, warm.socket
+
+    first, *rest = holdfast("server", "stop").out.splitlines()
+
+    assert first == f"Ended the server of {warm.entry} (process {pid})."
+    assert "starts another one" in rest[0]
+    assert "HOLDFAST_SERVER=off" in rest[0] and f"`server = false` at the top of {paths.user_config()}" in rest[0]
+    warm.until(lambda: gone(pid))
+    assert not place.exists()
+    assert holdfast("server", "stop").out.startswith("No server runs.\n")
+    assert warm.fire(warm.call(), "PreToolUse").advice == "cold"
+
+
+def test_the_way_to_do_without_works_as_it_is_said(warm: Warm) -> None:
+    """The line at the top of the file: put into a section that is already there it would be another key."""
+    file = paths.user_config()
+    file.write_text("server = false\n" + file.read_text())
+
+    assert servers.off() == f"server = false in {file}"
+
+
+def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped process obeys nobody, so it is ended by force; what it forked goes with it."""
+    pid = warm.pid
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+    children = [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    os.kill(pid, signal.SIGSTOP)
+
+    assert f"(process {pid})" in holdfast("server", "stop").out
+    warm.until(lambda: gone(pid))
+    assert children
+    warm.until(lambda: all(gone(each) for each in children))
+
+
+def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
+    """Of two entrypoints: each with what it has answered itself."""
+    other = second(warm)
+    assert other.fire(other.call(), "PreToolUse").advice == "warm"
+
+    shown, ended = holdfast("server", "status").out, holdfast("server", "stop").out
+
+    assert re.search(rf"^The server of {warm.entry} \(process \d+\): 0 events answered", shown, re.MULTILINE)
+    assert re.search(rf"^The server of {other.entry} \(process \d+\): 1 event answered", shown, re.MULTILINE)
+    assert ended.count("Ended the server of ") == 2
+    assert servers.found() == []
+
+
+def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are ended, and the message says how to end the one that is left."""
+    second(warm)
+    kept, ends = servers.found()
+    stop = servers.stop
+
+    def fails(place: Path) -> bool:
+        if place == kept.place:
+            raise PermissionError(1, "Operation not permitted")
+        return stop(place)
+
+    monkeypatch.setattr(servers, "stop", fails)
+    said = holdfast("server", "stop", code=1)
+
+    assert said.out == f"Ended the server of {ends.entry} (process {ends.pid}).\n"
+    assert f"could not be ended: the server of {kept.entry} (process {kept.pid}): kill -9 {kept.pid}" in said.err
+    warm.until(lambda: gone(ends.pid))
+    assert not gone(kept.pid)
+
+
+def test_the_launcher_that_is_started_is_this_packages(ready: Warm) -> None:
+    """What the other tests start is Holdfast as an install writes it, but for its patience."""
+    started = launcher.started(ready.entry.read_text())
+
+    assert started == (sys.executable, str(ready.root.parent / "patient"))
+    assert (ready.root.parent / "patient" / "holdfast" / "engine.py").resolve() == SOURCE / "holdfast" / "engine.py"
