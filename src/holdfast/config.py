@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from holdfast import capture, paths
 from holdfast.errors import MissingError, StateError
 from holdfast.state.document import read
+from holdfast.unplugged import unplugged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,14 +50,14 @@ class HandlersSection(_Section):
 class Config(_Section):
     """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
 
-    project: ProjectSection = ProjectSection()
+    project: ProjectSection = Field(default_factory=ProjectSection.model_construct)
     format: Literal["hybrid", "compaction"] = Field(
         default="compaction", description="The format `holdfast start` uses."
     )
     freshness_days: float = Field(
         default=7.0, ge=0, description="Days after its last change in which a workflow of nobody is still restored."
     )
-    handlers: HandlersSection = HandlersSection()
+    handlers: HandlersSection = Field(default_factory=HandlersSection.model_construct)
     reading: Literal["off", "remind", "hold"] = Field(
         default="remind",
         description="Required reading: not watched, reminded of once after a compaction, or asked for before edits.",
@@ -129,7 +130,8 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
                 values[key] = [*values.get(key, []), *value] if key in LISTS else value
             else:
                 ignored.append(key)
-    config = Config.model_validate(_nest(values)) if values else Config.model_construct()
+    with unplugged():
+        config = Config.model_validate(_nest(values)) if values else Config.model_construct()
     return Loaded(config, problems, ignored)
 
 
@@ -183,7 +185,8 @@ def _fault(key: str, value: object) -> str | None:
     if key not in keys():
         return f"unknown key {key!r}{_hint(key)}"
     try:
-        Config.model_validate(_nest({key: value}))
+        with unplugged():
+            Config.model_validate(_nest({key: value}))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         said = first["msg"].removeprefix("Value error, ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -43,13 +44,21 @@ def main(argument: str | None = None, entry: str = "") -> int:
     Returns:
         The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
     """
+    gc.disable()  # there is little to collect in a process this short, and much to look through while modules load
     code = dispatch(argument, replying.Streams, time.monotonic() - min(_age(), LONGEST_START))
     finished()
-    if entry:
+    if entry and not _alone():
         from holdfast import standby
 
         standby.start(entry)
     return code
+
+
+def _alone() -> bool:
+    """Tell whether the environment switches the server off; what else does is `standby`'s to find out."""
+    from holdfast import relay
+
+    return os.environb.get(b"HOLDFAST_SERVER", b"").lower() in relay.OFF
 
 
 def dispatch(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import config, paths, scan, scanned, strictness, trust
+from holdfast import paths, scan, scanned, strictness, trust
 from holdfast.errors import StateError
 
 if TYPE_CHECKING:
@@ -187,6 +187,8 @@ def _keep_strict_on(file: HandlerFile, project: Project) -> HandlerFile:
     """A project's configuration never switches off a user's strict handler; the user's own may."""
     if not (file.place == "user" and file.off and file.strict):
         return file
+    from holdfast import config
+
     own = config.load(None, trusted=False).config
     if file.name in own.handlers.off or not runs(file.runs_when, own):
         return file

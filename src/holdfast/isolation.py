@@ -8,6 +8,7 @@ handler at fault, and forks again for the rest.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -171,6 +172,9 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for descriptor in isolated.private:
         os.close(descriptor)
+    if not gc.isenabled():  # in a cold process; handlers may make as much garbage as they like
+        gc.freeze()
+        gc.enable()
     caller = Caller(isolated.event, isolated.context, isolated._limit, lambda label: write(report, {"begin": label}))
     hopeful: list[Outcome] = []
     for answer in caller.loads(plan) if isolated.only_load else caller.answers(plan):

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from holdfast.events.event import Event
 from holdfast.events.record import Identifier, Record
+from holdfast.unplugged import unplugged
 
 AGENT_TOOLS = frozenset({"Agent", "Task"})  # `Task` before client 2.1.63 (client fact §3.4)
 
@@ -66,4 +67,5 @@ class ToolEvent(Event):
         items = self.tool_input.get("todos") if self.tool_name == "TodoWrite" else None
         if not isinstance(items, list):
             return ()
-        return tuple(Todo.model_validate(item) for item in items if isinstance(item, dict))
+        with unplugged():
+            return tuple(Todo.model_validate(item) for item in items if isinstance(item, dict))

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from holdfast.events.errors import EventError
 from holdfast.events.record import Record
+from holdfast.unplugged import unplugged
 
 
 class Effort(Record):
@@ -83,7 +84,8 @@ class Event(Record):
             EventError: a required field is missing or of a wrong type.
         """
         try:
-            return cls.model_validate(dict(payload))
+            with unplugged():
+                return cls.model_validate(dict(payload))
         except ValidationError as problem:
             raise EventError(cls._complaint(payload, problem)) from problem
 

@@ -14,6 +14,7 @@ from holdfast import paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.state.document import read
 from holdfast.survival import archive
+from holdfast.unplugged import unplugged
 from holdfast.workflow import formats
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def _from_file(file: Path) -> Template:
     import tomllib
 
     try:
-        said = _File.model_validate(tomllib.loads(read(file, LIMIT)[0].decode("utf-8-sig")))
+        with unplugged():
+            said = _File.model_validate(tomllib.loads(read(file, LIMIT)[0].decode("utf-8-sig")))
     except MissingError:
         raise
     except ValidationError as error:
