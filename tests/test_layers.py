@@ -23,7 +23,7 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 ROOMS: dict[str, tuple[str, ...]] = {
     "ground": (
         *("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
-        *("access", "capture", "spent", "caller", "relay", "servers", "tracing", "unplugged"),
+        *("access", "capture", "spent", "caller", "relay", "servers", "tracing", "unplugged", "patterns"),
     ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),

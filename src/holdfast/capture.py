@@ -8,6 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast.patterns import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -15,12 +17,12 @@ if TYPE_CHECKING:
 
 MASK = "[excluded]"
 # What can be a path in a text: not what stands around it, nor what a sentence ends with.
-_TOKEN = re.compile(r"""[^\s"'`=;,|<>()\[\]{}]+""")
+_TOKEN = regex(r"""[^\s"'`=;,|<>()\[\]{}]+""")
 _AROUND = ".:@!?"
-_PIECE = re.compile(r"\[!?[^\]/]+\]|.", re.DOTALL)
+_PIECE = regex(r"\[!?[^\]/]+\]|.", re.DOTALL)
 _PIECES = {"*": "[^/]*", "?": "[^/]"}
 _LONGEST = 4_096  # characters of a path
-_PATHLIKE = re.compile(r"/|\w\.\w|\A\.\w")
+_PATHLIKE = regex(r"/|\w\.\w|\A\.\w")
 # What an event keeps of which another part names an excluded file: who, where and which tool, nothing of the content.
 _KEPT = frozenset(
     {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from holdfast import compiled, paths, scanned, strictness, trust
+from holdfast import compiled, paths, patterns, scanned, strictness, trust
 from holdfast.errors import StateError
 from holdfast.finding import HandlerFile, find, runs
 from holdfast.matching import matches
@@ -38,12 +38,14 @@ class Call:
 def preload() -> None:
     """Take what is known of the shipped and the user's handlers into memory, for the processes forked from this one.
 
-    Cheap when nothing changed. No handler is run, and of a project's handlers nothing is read.
+    Cheap when nothing changed. No handler is run, and of a project's handlers nothing is read. The regular expressions
+    of all modules that are loaded are compiled.
     """
     for folder in (paths.shipped("handlers"), paths.user_handlers()):
         scanned.preload(folder)
     strictness.known()
     trust.preload()
+    patterns.compile_all()
 
 
 def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Call]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from holdfast.clock import stamp
+from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ LIMIT = 1024 * 1024  # bytes; then the file is rotated to `.1`
 _LONGEST = 8 * 1024  # characters of one line
 _READ = 64 * 1024  # characters of a message that are looked at
 _RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
-_OF_PROJECT = re.compile(r""" project=(?:\S+|'.*'|".*")$""")
+_OF_PROJECT = regex(r""" project=(?:\S+|'.*'|".*")$""")
 _lowest: Level = "info"
 _root = ""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from holdfast.patterns import regex
+
 # Client fact §3.4, §4.2: a renamed tool is also tried under its other names.
 LEGACY_NAMES = {
     "Task": "Agent",
@@ -19,11 +21,11 @@ LEGACY_NAMES = {
 }
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
 _NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
-_PLAIN = re.compile(r"[A-Za-z0-9_|, -]*")
-_NARROW_PLAIN = re.compile(r"[A-Za-z0-9_|]*")
-_JS_NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
-_LITERAL = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
-_PYTHON_ONLY = re.compile(r"\(\?(?:P|#|>|\(|[aiLmsux]+\))|[*+?]\+")
+_PLAIN = regex(r"[A-Za-z0-9_|, -]*")
+_NARROW_PLAIN = regex(r"[A-Za-z0-9_|]*")
+_JS_NAMED_GROUP = regex(r"\(\?<(?![=!])")
+_LITERAL = regex(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+_PYTHON_ONLY = regex(r"\(\?(?:P|#|>|\(|[aiLmsux]+\))|[*+?]\+")
 
 
 def alternatives(matcher: str, event: str) -> tuple[str, ...] | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.budget import CAP, Piece, fit, units
 from holdfast.outcomes import CLASSIFIER_LIMIT, Outcome
+from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ REASONED = {
     "deny": frozenset({"PreToolUse", "PermissionRequest"}),
     "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
 }
-_LIKE_JSON = re.compile(r"[\s\ufeff]*\{")
+_LIKE_JSON = regex(r"[\s\ufeff]*\{")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ _LOADER = "pydantic.plugin._loader"
 def unplugged() -> Iterator[None]:
     """Have models that are built in the block, at their first validation, be built as if no plugin were installed.
 
-    The search reads the metadata of every distribution: the modules for that alone take a tenth of a cold start. Plugins
-    watch validations, and no installed package has a say about an event. Models that are built elsewhere, such as a
-    handler's own, find their plugins. Where pydantic has looked for them already, or keeps the search elsewhere, this
-    does nothing.
+    The search reads the metadata of every distribution: the modules for that alone take a tenth of a cold start.
+    Plugins watch validations, and no installed package has a say about an event. Models that are built elsewhere, such
+    as a handler's own, find their plugins. Where pydantic has looked for them already, or keeps the search elsewhere,
+    this does nothing.
     """
     if _LOADER in sys.modules:
         yield

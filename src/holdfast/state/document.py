@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import ChangedError, MissingError, NotOurs, StateError
+from holdfast.patterns import regex
 from holdfast.state import atomic, jsonkeep
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 LIMIT = 32 * 1024 * 1024  # bytes
 _GROWTH = 64 * 1024  # bytes a file may gain while it is being opened
 _BOM = b"\xef\xbb\xbf"
-_FIRST_INDENT = re.compile(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
-_FIRST_COLON = re.compile(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
-_ESCAPED_LETTER = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_FIRST_INDENT = regex(rb'\A\s*\{[ \t]*\r?\n([ \t]*)"')
+_FIRST_COLON = regex(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"([ \t]*:[ \t]*)')
+_ESCAPED_LETTER = regex(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
 
 
 @dataclass(frozen=True, slots=True)

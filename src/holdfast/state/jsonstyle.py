@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.state.jsontext import Entry, Node
 
-_INDENT = re.compile(r"[ \t]*")
+_INDENT = regex(r"[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)

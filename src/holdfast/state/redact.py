@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import Any
 
+from holdfast.patterns import regex
+
 MASK = "[redacted]"
 _DEEPEST = 200  # levels; what lies deeper is masked whole
 
@@ -15,7 +17,7 @@ _NAME = (
     r"|(?:api|access|private|signing|encryption|account|master|service|auth|ssh|license|client)[_-]?key"
     r"|api[_-]?secret|token|[_-]pwd)"
 )
-_SECRET_NAME = re.compile(rf"(?:authorization|{_NAME}(?:[_-]?\d{{1,3}})?)\Z", re.IGNORECASE)
+_SECRET_NAME = regex(rf"(?:authorization|{_NAME}(?:[_-]?\d{{1,3}})?)\Z", re.IGNORECASE)
 _PLAIN = (
     r"(?:true|false|null|none|undefined|yes|no|required|optional|string|str|text|unknown|missing|invalid|expired|unset"
     r"|changed|\d{1,6}|\[redacted\])(?![\w.+/=-])|[$<{*(]"

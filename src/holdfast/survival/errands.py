@@ -6,17 +6,17 @@ apart by its type, and several of one type by the prompt their own transcripts b
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast.patterns import regex
 from holdfast.survival import joined, launches, transcripts
 
 if TYPE_CHECKING:
     from holdfast.project import Project
     from holdfast.survival.launches import Launch
 
-_SAFE = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
 
 
 def of(project: Project, session: str, agent_id: str, transcript: str = "") -> Launch | None:

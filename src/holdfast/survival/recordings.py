@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock, paths
 from holdfast.errors import ChangedError, StateError
+from holdfast.patterns import regex
 from holdfast.state import atomic
 from holdfast.state.redact import redact_value
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 _TRIES = 20  # of a change to a file that somebody goes on writing
-_SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SAFE = regex(r"[A-Za-z0-9_-]{1,64}")
 
 
 def folder(project: Project) -> Path:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from holdfast.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ REST = 2.0  # seconds after its last write in which a client writes no more of a
 LINE = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 BOUNDARY = b'"subtype":"compact_boundary"'
 # What the client notes for itself: requests and prompts as it sent them, hundreds of kilobytes a turn, and no news.
-_NOISE = re.compile(
+_NOISE = regex(
     rb'\{"type":"(?:api-request|atis-latch|cost-state|queue-)'
     rb'|"attachment":\{"type":"(?:prompt_snapshot|total_tokens|skill_listing|deferred_tools|agent_listing)'
 )

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from holdfast.patterns import regex
 from holdfast.workflow import memoryblocks, memoryphases, prose, statuses
 from holdfast.workflow.extract import Candidate, Extract
 from holdfast.workflow.memoryphases import position
@@ -21,12 +22,12 @@ __all__ = ["FILE", "look", "parse", "position", "state"]
 
 FILE = "CLAUDE.local.md"
 
-_BARE_PATH = re.compile(r"[\w.~/-]*[./][\w./-]*\w")
-_IN_QUOTES = re.compile(r"@?([\"'])(?P<path>[^\"'@]*[./][^\"'@]*)\1")
-_REMARK = re.compile(r"\s+(?:[(–—]|-\s).*")
-_ENDING = re.compile(r"\.[A-Za-z]\w{0,7}")
+_BARE_PATH = regex(r"[\w.~/-]*[./][\w./-]*\w")
+_IN_QUOTES = regex(r"@?([\"'])(?P<path>[^\"'@]*[./][^\"'@]*)\1")
+_REMARK = regex(r"\s+(?:[(–—]|-\s).*")
+_ENDING = regex(r"\.[A-Za-z]\w{0,7}")
 _WORDS = 8  # of a path with spaces in it
-_PAIR = re.compile(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
+_PAIR = regex(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
 
 
 def look(path: Path) -> tuple[Candidate, Extract | None]:

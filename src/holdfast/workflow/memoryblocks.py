@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.patterns import regex
 from holdfast.workflow import memoryphases, prose, statuses
 from holdfast.workflow.wording import quoted
 
@@ -18,35 +19,33 @@ KIND = prose.label(r"(?:workflow[ _])?type")
 TOPIC = prose.label(r"(?:(?:required|key|workflow)\s+)?(?P<topic>reading|reminders?|context)(?:\s+variables)?")
 _WORKFLOW = prose.label(r"(?:(?:current|active)\s+)?workflow(?:\s+name)?")
 _LABELS = (_WORKFLOW, STATUS, WHOLE_STATUS, KIND, TOPIC, memoryphases.PHASE, memoryphases.TOTAL, memoryphases.NAME)
-_MARKER = re.compile(
+_MARKER = regex(
     r"\bworkflow[\s-]+state\b(?!\s+(?:management|machine|files?|formats?|schema|handling|tracking|persistence|docs?"
     r"|documentation|rules?|system|diagram|transitions?|restoration|director(?:y|ies)|folders?|json|handlers?))",
     re.IGNORECASE,
 )
-_BARE_MARKER = re.compile(r"(?:(?:current|active)\s+)?workflow\s+state\s*:?", re.IGNORECASE)
-_SHOWING = re.compile(
-    r"(?:examples?|samples?|templates?)(?:\s*[:\d(].*)?|.*\b(?:example|sample|template)s?", re.IGNORECASE
-)
-_COUNT_IN_NAME = re.compile(
+_BARE_MARKER = regex(r"(?:(?:current|active)\s+)?workflow\s+state\s*:?", re.IGNORECASE)
+_SHOWING = regex(r"(?:examples?|samples?|templates?)(?:\s*[:\d(].*)?|.*\b(?:example|sample|template)s?", re.IGNORECASE)
+_COUNT_IN_NAME = regex(
     r"(?P<name>.*[^\s(\[–—:,-])[\s(\[–—:,-]+phase\s+(?P<phase>\d{1,9}\s*(?:/|of)\s*\d{1,9}[^()\[\]]{0,80}?)[)\]]?",
     re.IGNORECASE,
 )
-_COMMAND = re.compile(
+_COMMAND = regex(
     r"(?:please |first,? |always |never |then |just |we )?(?:run|use|do|call|type|execute|make|push|pull|commit|open"
     r"|create|branch|rebase|merge|fork|clone|checkout|install|build|test|lint|format|start|write|edit|read|follow|check|ask|squash"
     r"|git|npm|pnpm|yarn|pip|uv|cargo|go|docker|kubectl)\b"
 )  # in small letters: "Test `parse`" may well be a name
-_RULE = re.compile(
+_RULE = regex(
     r"(?:[Dd]o not|[Dd]on['’]t|[Pp]lease|[Mm]ake sure)\s|(?:[Aa]lways|[Nn]ever|[Ww]e)\s+[a-z]"
     r"|[^\s`]*/[^\s`]*\.ya?ml\b|.*\s[a-z]+\.\s+[A-Z][a-z]*\s+[a-z]"
 )  # what people must do, the file of a build server, or more than one sentence
-_STEPS = re.compile(r"`[^`]+`|\s(?:->|→|=>|&&)\s|,\s*(?:then|and|never|not|next)\b|\bthen\b|[;.](?:\s|$)")
+_STEPS = regex(r"`[^`]+`|\s(?:->|→|=>|&&)\s|,\s*(?:then|and|never|not|next)\b|\bthen\b|[;.](?:\s|$)")
 _TOPICS = (
-    ("reading", re.compile(r"\bread(?:ing|s)?\b", re.IGNORECASE)),
-    ("reminders", re.compile(r"\breminders?\b", re.IGNORECASE)),
-    ("context", re.compile(r"\bcontext\b", re.IGNORECASE)),
+    ("reading", regex(r"\bread(?:ing|s)?\b", re.IGNORECASE)),
+    ("reminders", regex(r"\breminders?\b", re.IGNORECASE)),
+    ("context", regex(r"\bcontext\b", re.IGNORECASE)),
 )
-_OWN_TOPIC = re.compile(
+_OWN_TOPIC = regex(
     r"\W*(?:(?:required|key|important|mandatory|workflow)\s+)*(?:reading(?:\s+list)?|reads|reminders?|context)"
     r"(?:\s+(?:variables|list|files))?\W*",
     re.IGNORECASE,

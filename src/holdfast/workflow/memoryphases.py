@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.patterns import regex
 from holdfast.workflow import prose, statuses
 
 if TYPE_CHECKING:
@@ -16,14 +17,14 @@ PHASE = prose.label(
 )
 TOTAL = prose.label(r"(?:total\s+phases|phases(?:\s+in)?\s+total|phases)")
 NAME = prose.label(r"(?:current\s+)?phase\s+(?:name|title)")
-LISTED = re.compile(
+LISTED = regex(
     r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:#{1,6}\s+)?(?:\[(?P<box>[ xX✓✔])\]\s+)?"
     r"(?P<sign>[^\x00-\x7f\w]{0,4})\s*[*_`]{0,3}phase\s+#?(?P<number>\d{1,4})(?!\s*(?:/|of\b)|[.,]\d)[*_`]{0,3}\s*[:：.)–—-]*(?P<title>.*)",
     re.IGNORECASE,
 )
-_COUNT = re.compile(r"(?:phase\s+)?#?(\d{1,9})(?:\s*(?:/|of)\s*(\d{1,9}))?(?:\s*[-–—:.)]+\s*|\s+|$)(.*)", re.IGNORECASE)
-_COUNT_BEHIND = re.compile(r"(.*\S)\s*[(\[](?:phase\s+)?(\d{1,9})\s*(?:/|of)\s*(\d{1,9})[)\]]", re.IGNORECASE)
-_NOTHING = re.compile(
+_COUNT = regex(r"(?:phase\s+)?#?(\d{1,9})(?:\s*(?:/|of)\s*(\d{1,9}))?(?:\s*[-–—:.)]+\s*|\s+|$)(.*)", re.IGNORECASE)
+_COUNT_BEHIND = regex(r"(.*\S)\s*[(\[](?:phase\s+)?(\d{1,9})\s*(?:/|of)\s*(\d{1,9})[)\]]", re.IGNORECASE)
+_NOTHING = regex(
     r"[\s!-/:-@\[-`{-~–—…]*"
     r"|\W*(?:none|nothing|nil|null|n/?a|no|not applicable|unknown|tbd|todo|idle)\b\W*"
     r"(?:\b(?:an?|the|formal|active|current(?:ly)?|at|moment|right|now|yet|running|workflows?|is|are|in|progress|set"
@@ -31,15 +32,15 @@ _NOTHING = re.compile(
     r"|see\s+(?:also\s+)?(?:above|below|the\b.*|[@`\[]?[\w./-]+\.md.*)",
     re.IGNORECASE,
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"[*_`\"'\s]*(?:<[^<>]*>|\{+[^{}]*\}+|\$\{?\w+\}?|\.{3}|…|[xX]{3}|NAME"
     r"|\[(?:[^\[\]]*\b(?i:name|title|your|insert|fill|workflow|phase|tbd|todo|none)\b[^\[\]]*|[\s.…]*)\])[*_`\"'\s]*"
 )
-_HOLE = re.compile(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(?:/|of\b)")
-_POINTED = re.compile(
+_HOLE = regex(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(?:/|of\b)")
+_POINTED = regex(
     r"\s*(?:←|⬅\ufe0f?|👈|<-+)[\s*_]*(?:(?:we|you)\s+are\s+)?(?:current|here|now|in progress)?\W*$", re.IGNORECASE
 )
-_MARK = re.compile(
+_MARK = regex(
     r"\s*(?:[✅✔🔄]\ufe0f?\s*(?P<sign>[A-Za-z _-]{0,20})"
     r"|[(\[]\s*[✅✔🔄]?\ufe0f?\s*(?P<word>in[\s_-]*progress|completed?|done|finished)\s*[)\]])$",
     re.IGNORECASE,

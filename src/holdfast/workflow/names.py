@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from holdfast.patterns import regex
 
 _LONGEST = 50  # characters of a slug (I001-5)
-_UNSAFE = re.compile(r"[^a-z0-9]+")
+_UNSAFE = regex(r"[^a-z0-9]+")
 
 
 def slug(name: str) -> str:

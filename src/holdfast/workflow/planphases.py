@@ -6,18 +6,19 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.patterns import regex
 from holdfast.workflow import memoryphases, prose, statuses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NUMBER = r"(?P<number>\d{1,4}(?:\.\d{1,3})?|[A-Z](?=\s*[:.)–—-]|\s*$)|[IVX]{1,5}(?=\s*[:.)–—-]|\s*$))"
-_PHASE = re.compile(rf"\W*phase\s+#?{_NUMBER}(?![\w.]\d|\w)\W*(?P<title>.*)", re.IGNORECASE)
-_LISTED = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)(?:\[(?P<box>[^\[\]])\]\s+)?(?P<text>.*)")
-_BOX = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[(?P<box>[^\[\]])\]|(?P<sign>[✅❌⬜🔄⏳🚫⏸]))")
+_PHASE = regex(rf"\W*phase\s+#?{_NUMBER}(?![\w.]\d|\w)\W*(?P<title>.*)", re.IGNORECASE)
+_LISTED = regex(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)(?:\[(?P<box>[^\[\]])\]\s+)?(?P<text>.*)")
+_BOX = regex(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[(?P<box>[^\[\]])\]|(?P<sign>[✅❌⬜🔄⏳🚫⏸]))")
 _STATUS = prose.label(r"(?:phase\s+)?status")
 _CURRENT = prose.label(r"(?:(?:current|active)\s+)?phase|current(?=[*_`:\s]{1,5}phase\s+#?\d)")
-_COLUMN = re.compile(r"\W*phase\W*", re.IGNORECASE)
+_COLUMN = regex(r"\W*phase\W*", re.IGNORECASE)
 _DONE = ("completed", "dropped")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.patterns import regex
 from holdfast.workflow import prose, statuses
 from holdfast.workflow.wording import quoted
 
@@ -16,33 +17,33 @@ _WHEN = r"(?:\s*\([^()]{0,60}\)|\s+as\s+of\s+[^:：]{1,40}?)?"
 _LABEL = prose.label(rf"{_OF}status{_WHEN}")
 _STATE = prose.label(r"(?:(?:current|overall|plan)\s+)?(?P<of>state)")
 _UNSIGNED = (
-    re.compile(rf"{prose.OPENING}{_OF}status[*_`]{{0,3}}(?:\s+[–—-]{{1,2}}\s+|\s*=\s*)(?P<value>\S.*)$", re.IGNORECASE),
-    re.compile(rf"{prose.OPENING}[*_`]{{1,3}}{_OF}status[*_`]{{1,3}}\s+(?P<value>\S.*)$", re.IGNORECASE),
+    regex(rf"{prose.OPENING}{_OF}status[*_`]{{0,3}}(?:\s+[–—-]{{1,2}}\s+|\s*=\s*)(?P<value>\S.*)$", re.IGNORECASE),
+    regex(rf"{prose.OPENING}[*_`]{{1,3}}{_OF}status[*_`]{{1,3}}\s+(?P<value>\S.*)$", re.IGNORECASE),
 )
-_STATED = re.compile(r"status|state\b", re.IGNORECASE)
-_CELL = re.compile(rf"\W*{_OF}status\W*", re.IGNORECASE)
-_HEADING = re.compile(rf"\W*{_OF}status\b(?:\s+(?:tracking|update|report))?(?P<rest>.*)", re.IGNORECASE)
-_BOLD = re.compile(r"\s*(?:\*\*|__)[^*:：]{1,40}(?:\*\*|__)\s*")  # a line that serves as a heading
-_UNIT = re.compile(
+_STATED = regex(r"status|state\b", re.IGNORECASE)
+_CELL = regex(rf"\W*{_OF}status\W*", re.IGNORECASE)
+_HEADING = regex(rf"\W*{_OF}status\b(?:\s+(?:tracking|update|report))?(?P<rest>.*)", re.IGNORECASE)
+_BOLD = regex(r"\s*(?:\*\*|__)[^*:：]{1,40}(?:\*\*|__)\s*")  # a line that serves as a heading
+_UNIT = regex(
     r"\W*(?:phase|step|task|stage|milestone|sprint|wave|batch|part|iteration|epic|story|ticket|item|work ?stream|track"
     r"|section|zone|module|feature|requirement|deliverable)s?\b|\W*\d+(?:\.\d+)*[.)]?\s+(?!.*\b(?:overview|status"
     r"|summary|info|metadata)\b)",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(
+_ASIDE = regex(
     r"\W*(?:decision|adr|risk|bug|issue|question|finding|option|alternative|example|template|legend|dependency"
     r"|dependencies|related|history|changelog|log|journal|note)s?\b",
     re.IGNORECASE,
 )
-_LEGEND = re.compile(
+_LEGEND = regex(
     r"\b(?:legend|icons?|symbols?|emojis?|notation|status\s+(?:values|codes|indicators|definitions))\b"
     r"|^\W*(?:status\s+)?(?:keys?|markers?|meanings?|conventions?|states|statuses)\W*$",
     re.IGNORECASE,
 )
-_SIGNS_COLUMN = re.compile(r"\W*(?:icon|emoji|symbol|mark(?:er)?|sign|code|key|status|state)\W*", re.IGNORECASE)
-_TICKED = re.compile(r"\s*(?:[-*+]\s+)?\[(?P<box>[^\[\]])\]\s+(?P<words>.*)")
-_SIGNED = re.compile(r"[✅⬜🔄❌⏳🚫⏸☐☑]\ufe0f?[\s*_`]*[A-Za-z]+(?:[\s_-]+[A-Za-z]+)?")
-_SPOKEN = re.compile(
+_SIGNS_COLUMN = regex(r"\W*(?:icon|emoji|symbol|mark(?:er)?|sign|code|key|status|state)\W*", re.IGNORECASE)
+_TICKED = regex(r"\s*(?:[-*+]\s+)?\[(?P<box>[^\[\]])\]\s+(?P<words>.*)")
+_SIGNED = regex(r"[✅⬜🔄❌⏳🚫⏸☐☑]\ufe0f?[\s*_`]*[A-Za-z]+(?:[\s_-]+[A-Za-z]+)?")
+_SPOKEN = regex(
     r"(?:[\"'“‘`]|\b(?:to|as|an?|means?|until|once|when|if|not|was|were|use|set|mark|marked|unless|before|after|from|with"
     r"|emoji|icon|status\s+of|of|the)|=)[\s*_`]*$",
     re.IGNORECASE,
@@ -51,7 +52,7 @@ _STATEMENTS = 1000  # lines with the word in them that are looked at
 _UNDER = 12  # lines under a heading "Status" that are looked at
 _BELOW = 4  # of them with text, one of which may be the status
 _AROUND = 20  # lines up and down from "🔄 In Progress" that are looked at for what it stands in
-_NONE = re.compile(r"[\W_]*(?:none|nothing|n/a|no\b.*|empty|tbd)?[\W_]*", re.IGNORECASE)
+_NONE = regex(r"[\W_]*(?:none|nothing|n/a|no\b.*|empty|tbd)?[\W_]*", re.IGNORECASE)
 
 
 class Standing(NamedTuple):
@@ -177,10 +178,10 @@ def _labelled(line: str, below: list[str], title: tuple[int, str] | None) -> Ite
         return
     for part in prose.parts(line):
         patterns = (_LABEL, *_UNSIGNED, _STATE)
-        match = next((match for pattern in patterns if (match := pattern.match(part[:500]))), None)
+        by, match = next(((each, found) for each in patterns if (found := each.match(part[:500]))), (None, None))
         if match:
             value = prose.plain(match["value"]) or _below(below)
-            if value and (match.re is not _STATE or statuses.opening(value)):
+            if value and (by is not _STATE or statuses.opening(value)):
                 yield match["of"] or "", value
         elif (
             not title

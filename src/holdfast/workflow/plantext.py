@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.patterns import regex
 from holdfast.workflow import planphases, planstatus, prose, statuses
 from holdfast.workflow.extract import Extract
 from holdfast.workflow.wording import quoted
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # The words, not a file or a variable that has them in its name.
-_FORMAL = re.compile(r"(?<![\w/.@])(?:phase|workflow)(?:e?s|d|['’]s|[_-]?\d{1,3})?(?!\w)(?!\.\w)(?!/\S)", re.IGNORECASE)
-_TITLE = re.compile(r"\W*plan(?:[\s_#-]*(?P<number>\d{1,9}))?\s*(?:[:.–—-]+\s*|(?<=\d)\s+|$)", re.IGNORECASE)
-_NUMBER = re.compile(r"(?:plan[-_ ]?)?(\d{1,9})(?:\D|$)", re.IGNORECASE)
-_DOCUMENT = re.compile(r"(?<![\w/.@-])@?(CLAUDE/(?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(?![\w/])")
+_FORMAL = regex(r"(?<![\w/.@])(?:phase|workflow)(?:e?s|d|['’]s|[_-]?\d{1,3})?(?!\w)(?!\.\w)(?!/\S)", re.IGNORECASE)
+_TITLE = regex(r"\W*plan(?:[\s_#-]*(?P<number>\d{1,9}))?\s*(?:[:.–—-]+\s*|(?<=\d)\s+|$)", re.IGNORECASE)
+_NUMBER = regex(r"(?:plan[-_ ]?)?(\d{1,9})(?:\D|$)", re.IGNORECASE)
+_DOCUMENT = regex(r"(?<![\w/.@-])@?(CLAUDE/(?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(?![\w/])")
 _FRONT_MATTER = prose.label("title")
 
 

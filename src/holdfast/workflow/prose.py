@@ -10,6 +10,8 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.patterns import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -17,42 +19,40 @@ if TYPE_CHECKING:
 LIMIT = 256 * 1024  # bytes of one file
 _LONGEST = 20_000  # characters of a line; no pattern may meet more
 _NESTED = 64  # fence lines looked ahead for the end of a fence that has fences in it
-_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}|~{3,})(.*)")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t])")
+_FENCE = regex(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}|~{3,})(.*)")
+_HEADING = regex(r" {0,3}(#{1,6})(?=[ \t])")
 _SIGN = r"(?:[^\x00-\x7f\w]{1,4}\s*)?"
 OPENING = (
     r"^\s*(?:>\s*)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:#{1,6}\s+(?:\d{1,3}[.)]\s+)?)?" + _SIGN + r"[*_`]{0,3}" + _SIGN
 )  # what may stand before a label
 _BEFORE = r"(?:[^\x00-\x7f\W]{1,20}\s?[/／]\s?)?"  # the same label in another language, as people write for two readers
 _BEHIND = r"(?:\s?[/／(（]\s?[^\x00-\x7f\W][^\s:：*]{0,20}[)）]?)?"
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_BULLET = regex(r"^\s*(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _MARKS = ("***", "**", "*", "__", "_", "`")
-_TAG = re.compile(
-    r"</?(?:b|strong|i|em|u|kbd|mark|p|div|span|center|font|summary|details|br)\b[^<>]{0,200}>", re.IGNORECASE
-)
-_METADATA = re.compile(r"<!--[ \t]*([\w -]{1,40}:[ \t]*[^\n|>]{1,200}?)[ \t]*-->")
-_EXAMPLE = re.compile(
+_TAG = regex(r"</?(?:b|strong|i|em|u|kbd|mark|p|div|span|center|font|summary|details|br)\b[^<>]{0,200}>", re.IGNORECASE)
+_METADATA = regex(r"<!--[ \t]*([\w -]{1,40}:[ \t]*[^\n|>]{1,200}?)[ \t]*-->")
+_EXAMPLE = regex(
     r"\b(?:e\.g\.|examples?|for instance|samples?|looks? like|such as|templates?|format|snippet|syntax)", re.IGNORECASE
 )
-_SHOWN = re.compile(r"(?: {4}|\t| {0,3}>)")
-_INDENTED = re.compile(r"(?:^|\n)[ \t]*\n {0,3}(?: |\t)[ \t]*\S")
-_CONTAINER = re.compile(
+_SHOWN = regex(r"(?: {4}|\t| {0,3}>)")
+_INDENTED = regex(r"(?:^|\n)[ \t]*\n {0,3}(?: |\t)[ \t]*\S")
+_CONTAINER = regex(
     r"(?P<mark>[-*+]|\d{1,9}[.)])(?P<space>[ \t]+|$)|(?:!!!|\?\?\?\+?|===)[ \t]|\[\^[^\]]{1,40}\]:"
 )  # what has indented text below it
-_UNDERLINE = re.compile(r"(?:={2,}|-{4,})[ \t]*")  # three hyphens are a rule or the end of front matter
-_ENTRY = re.compile(r"(?:(?<=[\s,(\[`*])|^)@[^\s,;`()\[\]]*[\w/*]")
-_PIPE = re.compile(r"(?<!\\)\|")
+_UNDERLINE = regex(r"(?:={2,}|-{4,})[ \t]*")  # three hyphens are a rule or the end of front matter
+_ENTRY = regex(r"(?:(?<=[\s,(\[`*])|^)@[^\s,;`()\[\]]*[\w/*]")
+_PIPE = regex(r"(?<!\\)\|")
 _LABEL = r"[^\w\s]{0,4}\s?[^\x00-\x7f\w]{0,4}\s?\w[\w ]{0,30}[*_`]{0,3}\s*[:：]"
 _BOLD_LABEL = r"(?:\*\*|__)\w[\w ]{0,30}(?:[:：](?:\*\*|__)|(?:\*\*|__)\s?[:：])"
-_PART = re.compile(
+_PART = regex(
     rf"(?:\s*[|·•]\s*|\s{{3,}})(?={_LABEL})|(?:\s*[,;/]\s*|\s+[–—-]+\s+|\s{{2}}|(?<=[\w)%*_`])\s)(?={_BOLD_LABEL})"
 )
-_LED = re.compile(
+_LED = regex(
     r"(?:[(:\"'“‘]|\b(?:set|sets|use|see|say|says|write|add|put|mark|change|update|find|like|to|as|an?|the|of|with|is|or|and"
     r"|when|if|its|your|from|in|into))\s*$",
     re.IGNORECASE,
 )  # what stands before a label that is only spoken of
-_LABELLED = re.compile(rf"(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?{_LABEL}")
+_LABELLED = regex(rf"(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?{_LABEL}")
 _ODD = {"\u2028": "\n", "\u2029": "\n", "\u200b": "", "\u2060": "", "\ufeff": ""}  # ends of lines, and invisible
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -206,7 +206,7 @@ def label(words: str) -> re.Pattern[str]:
     `words` is a regular expression; the pattern's group `value` is the rest of the line and may be empty. A sign such
     as 📍 may stand before the words, and a number in a heading; the same words in another language on either side.
     """
-    return re.compile(
+    return regex(
         rf"{OPENING}{_BEFORE}(?:{words}){_BEHIND}[*_`]{{0,3}}\s*(?::[*_`]{{1,3}}|:(?=\s|$)|：[*_`]{{0,3}})(?P<value>.*)$",
         re.IGNORECASE,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from holdfast.patterns import regex
+
 _LONGEST = 400  # characters of a status that are looked at
 IN_PROGRESS = r"in[\s_\-\u00ad\u2010-\u2015\u2212]*progress"  # with whatever hyphen an editor put between
 _WORDS = {
@@ -17,19 +19,19 @@ _WORDS = {
     "active": r"active|underway|ongoing|running|started|working",
     "other": r"(?:in[\s_-]*|under[\s_-]*)?review(?:ing|ed)?|testing|validated|verified|failed|partial",
 }
-_WORD = re.compile("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _WORDS.items()), re.IGNORECASE)
-_FIRST = re.compile(rf"\W*(?:{_WORD.pattern})", re.IGNORECASE)
-_PURE = re.compile(rf"\W*(?:{_WORD.pattern})\W*", re.IGNORECASE)
+_WORD = regex("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _WORDS.items()), re.IGNORECASE)
+_FIRST = regex(rf"\W*(?:{_WORD.pattern})", re.IGNORECASE)
+_PURE = regex(rf"\W*(?:{_WORD.pattern})\W*", re.IGNORECASE)
 _SIGN = "\U0001f504"  # the documents' own sign for in progress
-_LITERAL = re.compile(rf"{_SIGN}\ufe0f?[\s*_`]*{IN_PROGRESS}\b", re.IGNORECASE)
-_BOX = re.compile(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
-_RUNS = re.compile(r"\s{3,}")
-_STRUCK = re.compile(r"~~[^~]*~~")
-_ARROW = re.compile(r"\s*(?:→|➜|➔|=>|->)\s*")
-_CHOSEN = re.compile(r"\s*(\*\*|__)(?P<word>.*)\1\s*")
-_OFFER = re.compile(r"[*_`\s]*[\[{<(](?P<inside>[^\[\]{}<>()]*)[\]}>)][*_`\s]*")
-_NAMED = re.compile(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
-_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_LITERAL = regex(rf"{_SIGN}\ufe0f?[\s*_`]*{IN_PROGRESS}\b", re.IGNORECASE)
+_BOX = regex(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
+_RUNS = regex(r"\s{3,}")
+_STRUCK = regex(r"~~[^~]*~~")
+_ARROW = regex(r"\s*(?:→|➜|➔|=>|->)\s*")
+_CHOSEN = regex(r"\s*(\*\*|__)(?P<word>.*)\1\s*")
+_OFFER = regex(r"[*_`\s]*[\[{<(](?P<inside>[^\[\]{}<>()]*)[\]}>)][*_`\s]*")
+_NAMED = regex(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
+_ASIDE = regex(r"\([^()]*\)|\[[^\[\]]*\]")
 _SIGNS = {
     "✅": "completed",
     "✔": "completed",
@@ -43,35 +45,33 @@ _SIGNS = {
     "⏭": "dropped",
 }
 _MARKS = r"(?:[✅✔☑🔄⬜☐⏸🚫❌⏭⏳⌛🚧🏗🟡🟢🟠🔵⚪🔴🔜📋▶]\ufe0f?)"
-_FRONT = re.compile(r"(?P<sign>[✅✔☑🔄⬜☐⏸🚫❌⏭])\ufe0f?\s+")
-_BEHIND = re.compile(rf"[\s:–—-]*(?P<sign>{_MARKS})\ufe0f?(?P<words>[^✅✔☑🔄⬜☐()\[\]]{{0,60}})$")
-_IN_BRACKETS = re.compile(rf"\s*[*_]{{0,3}}[(\[]\s*(?P<sign>{_MARKS})?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$")
-_AFTER_DASH = re.compile(rf"(?P<sign>)\s+[–—-]+\s*[*_]{{0,3}}(?P<words>(?:{_WORD.pattern})[\W\d]*)$", re.IGNORECASE)
-_CHOICE = re.compile(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
-_BEFORE = re.compile(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{IN_PROGRESS}\b", re.IGNORECASE)
-_STILL = re.compile(
+_FRONT = regex(r"(?P<sign>[✅✔☑🔄⬜☐⏸🚫❌⏭])\ufe0f?\s+")
+_BEHIND = regex(rf"[\s:–—-]*(?P<sign>{_MARKS})\ufe0f?(?P<words>[^✅✔☑🔄⬜☐()\[\]]{{0,60}})$")
+_IN_BRACKETS = regex(rf"\s*[*_]{{0,3}}[(\[]\s*(?P<sign>{_MARKS})?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$")
+_AFTER_DASH = regex(rf"(?P<sign>)\s+[–—-]+\s*[*_]{{0,3}}(?P<words>(?:{_WORD.pattern})[\W\d]*)$", re.IGNORECASE)
+_CHOICE = regex(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
+_CLAUSE = regex(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
+_BEFORE = regex(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{IN_PROGRESS}\b", re.IGNORECASE)
+_STILL = regex(
     rf"\W*(?:(?:it|this|we|work|is|are|but|still|currently|now|actively|again|remains?|yet)\W+){{1,5}}{IN_PROGRESS}\b",
     re.IGNORECASE,
 )
-_EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # the underscores that are no part of a word
-_ANSWERED = re.compile(
-    rf"{IN_PROGRESS}[\s*`]*(?:\?\W*(?:no|nope|not|never|n)\b|\s?[:=]\s*(?:no|false)\W*$)", re.IGNORECASE
-)
-_SPOKEN_OF = re.compile(
+_EMPHASIS = regex(r"(?<![^\W_])_+|_+(?![^\W_])")  # the underscores that are no part of a word
+_ANSWERED = regex(rf"{IN_PROGRESS}[\s*`]*(?:\?\W*(?:no|nope|not|never|n)\b|\s?[:=]\s*(?:no|false)\W*$)", re.IGNORECASE)
+_SPOKEN_OF = regex(
     rf"\b{IN_PROGRESS}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b",
     re.IGNORECASE,
 )
-_MOVED = re.compile(r"\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?to\s+", re.IGNORECASE)
-_UNIT = re.compile(r"\b(?:phase|stage|step|part|milestone|sprint|iteration|task|wave|batch|week)s?\b", re.IGNORECASE)
-_OF_A_PART = re.compile(rf"[,;|·/]\W{{0,4}}{IN_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?{_UNIT.pattern}", re.IGNORECASE)
-_PIECE = re.compile(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
-_PHASE = re.compile(
+_MOVED = regex(r"\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?to\s+", re.IGNORECASE)
+_UNIT = regex(r"\b(?:phase|stage|step|part|milestone|sprint|iteration|task|wave|batch|week)s?\b", re.IGNORECASE)
+_OF_A_PART = regex(rf"[,;|·/]\W{{0,4}}{IN_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?{_UNIT.pattern}", re.IGNORECASE)
+_PIECE = regex(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
+_PHASE = regex(
     r"\bphase\s*#?(?P<number>\d{1,4})(?:\.\d{1,3}|[a-z]\b)?(?:\s*(?:/|of)\s*#?(?P<total>\d{1,4})(?![\d.]*\d))?",
     re.IGNORECASE,
 )
-_LATER = re.compile(r"\b(?:next|after|before|until|later|soon|from|to|not|upcoming)\b", re.IGNORECASE)
-_DENIED = re.compile(
+_LATER = regex(r"\b(?:next|after|before|until|later|soon|from|to|not|upcoming)\b", re.IGNORECASE)
+_DENIED = regex(
     r"\b(?:not?|never|none|nothing|longer|was|were|previously|formerly|once|until|before|after|when|if|unless|will|be"
     r"|to|from|ready|awaiting|waiting|isn.t|aren.t|wasn.t|un|non|blocked|paused|hold|stalled|cancell?ed|abandoned"
     r"|superseded|done|completed?)\b",

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from holdfast.patterns import regex
 from holdfast.workflow import trailwords
 from holdfast.workflow.trailfields import mapping, plain, tag, text
 
@@ -14,9 +15,9 @@ STOPPERS = frozenset({"TaskStop", "KillShell", "KillBash"})
 
 _LAUNCHED = frozenset({"async_launched", "remote_launched"})
 _GOING_ON = frozenset({"", "running", "pending"})
-_NOTIFICATIONS = re.compile(r"<task-notification>(.*?)(?:</task-notification>|\Z)", re.DOTALL)
-_OUTPUT = re.compile(r"Output is being written to: (\S+?)\.?(?:\s|\Z)")
-_SENT = re.compile(r" (?:\||&>|\d?>)")
+_NOTIFICATIONS = regex(r"<task-notification>(.*?)(?:</task-notification>|\Z)", re.DOTALL)
+_OUTPUT = regex(r"Output is being written to: (\S+?)\.?(?:\s|\Z)")
+_SENT = regex(r" (?:\||&>|\d?>)")
 _EXIT = ("Exit code ", "Error: Exit code ")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from holdfast.patterns import regex
 from holdfast.workflow.trailfields import texts
 
 if TYPE_CHECKING:
@@ -14,19 +15,19 @@ LONGEST = 20_000  # characters of a text that are looked at; what is shown of it
 
 # What the client and not the person wrote begins with a tag of the client's (`<task-notification>`, `<command-name>`,
 # `<local-command-stdout>`, `<bash-input>`, `<ide_opened_file>`, …): their names are compounds, those of HTML are not.
-_TAG = re.compile(r"\s*<(?:[a-z]+[-_][\w-]*|tick|terminal|browser|channel)[\s>]")
-_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-_MARKER = re.compile(r"\s*\[(?:Request interrupted|Tool call did not complete)\b")
+_TAG = regex(r"\s*<(?:[a-z]+[-_][\w-]*|tick|terminal|browser|channel)[\s>]")
+_REMINDER = regex(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_MARKER = regex(r"\s*\[(?:Request interrupted|Tool call did not complete)\b")
 _SUMMARY = "This session is being continued from a previous conversation"
 # A command of the person's own, in the form it has where its expansion follows; local ones begin with command-name.
-_COMMAND = re.compile(r"\s*<command-message>.*?<command-name>/?(.{1,200}?)</command-name>", re.DOTALL)
-_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_RULE = re.compile(
+_COMMAND = regex(r"\s*<command-message>.*?<command-name>/?(.{1,200}?)</command-name>", re.DOTALL)
+_ARGUMENTS = regex(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_RULE = regex(
     r"\b(?:always|never|do not|don['’]?t|must|make sure|from now on|prefer|avoid|remember|instead of|every time"
     r"|at all times|in this project|without asking|no exceptions?|only (?:use|ever|when|if))\b",
     re.IGNORECASE,
 )
-_DECISION = re.compile(
+_DECISION = regex(
     r"\b(?:decisions?\s*(?::|is\b|was\b)"
     r"|(?:i|we)(?:['’]ve| have)?\s+(?:chose|chosen|decided|opted|settled|picked|agreed|went with)\b"
     r"|(?:i|we)(?:['’]ll| will|['’]re going to| are going to)\s+(?:use|keep|stick|go with|adopt|switch|drop)\b"
@@ -34,27 +35,27 @@ _DECISION = re.compile(
     r"|rejected\b.{1,120}\b(?:because|since|as)\b)",
     re.IGNORECASE,
 )
-_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
-_LIST_MARK = re.compile(r"(?:[-*+•>#]+|\d{1,3}[.)])\s+")
-_ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
+_SENTENCES = regex(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
+_LIST_MARK = regex(r"(?:[-*+•>#]+|\d{1,3}[.)])\s+")
+_ESCAPES = regex(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 # From the most to the least telling: a test's name, an error, and last whatever stands there last.
 _TELLING = (
-    re.compile(
+    regex(
         r"^\s*(?:FAILED\b(?! \()|FAIL:?\s|ERROR (?!collecting)\S+::|--- FAIL:|not ok \d|✗|✕|✖|×|test \S+ \.\.\. FAILED"
         r"|\(fail\) )"
     ),
-    re.compile(
+    regex(
         r"^\s*(?:E\s{2,}\S|error\b|fatal\b|panic\b|FAILED\b|npm ERR!|make: \*\*\*)|\b\w*(?:Error|Exception)\b\s*[:(]"
         r"|\berror(?: \w+|\[\w+\])?:|command not found|[Nn]o such file|[Pp]ermission denied"
     ),
-    re.compile(r"\S"),
+    regex(r"\S"),
 )
-_FAILURES = re.compile(
+_FAILURES = regex(
     r"^(?:=+ .*\b[1-9]\d* (?:failed|errors?)\b.* in [\d.]+s|[1-9]\d* failed\b.* in [\d.]+s"
     r"|Tests:\s+(?:.*, )?[1-9]\d* failed\b|FAIL\t\S|test result: FAILED\b|FAILED \((?:failures|errors)=)",
     re.MULTILINE,
 )
-_QUOTING = re.compile(r"\s*(?:cat|less|head|tail|grep|rg|git|sed|awk|echo|printf|find|ls|jq)\b")
+_QUOTING = regex(r"\s*(?:cat|less|head|tail|grep|rg|git|sed|awk|echo|printf|find|ls|jq)\b")
 
 
 def asked(entry: Mapping[str, Any]) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+from holdfast.patterns import regex
+
 LONGEST = 200  # characters of a value
 
 # Controls, and the marks that change the direction of text that is not theirs; joiners of letters and emoji stay.
-_DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
-_BREAKS = re.compile("\r\n?|[\u2028\u2029\x85]")
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_TAGS = re.compile(r"<(?=\s*/?\s*(?:system-reminder|workflow-data|session-trail)\b)", re.IGNORECASE)
+_DROPPED = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+_BREAKS = regex("\r\n?|[\u2028\u2029\x85]")
+_SURROGATES = regex("[\ud800-\udfff]")
+_TAGS = regex(r"<(?=\s*/?\s*(?:system-reminder|workflow-data|session-trail)\b)", re.IGNORECASE)
 
 
 def clean(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
 from holdfast.errors import MissingError, NotOurs, StateError, TransitionError
+from holdfast.patterns import regex
 from holdfast.state import document
 from holdfast.state.lock import locked
 from holdfast.survival import history
@@ -30,7 +30,7 @@ TYPES = ("planning", "qa-loop", "implementation", "custom")
 PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # our own keys of the free `context` (R001-05)
 
 _COUNTS = {"planning": (6,), "qa-loop": (2, 3)}
-_STAMP = re.compile(r"\d{8}_\d{6}")
+_STAMP = regex(r"\d{8}_\d{6}")
 _OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
 
 

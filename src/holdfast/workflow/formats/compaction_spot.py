@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from holdfast.patterns import regex
 from holdfast.workflow import memory, values
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _SPELLINGS = {
     "finished": "completed",
     "failed": "blocked",
 }
-_AROUND = re.compile(r"^\W+|\W+$")
-_BETWEEN = re.compile(r"[\s_-]+")
+_AROUND = regex(r"^\W+|\W+$")
+_BETWEEN = regex(r"[\s_-]+")
 WORDS: dict[Status, str] = {neutral: word for word, neutral in NEUTRAL.items()}
 
 

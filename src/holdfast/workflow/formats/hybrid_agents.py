@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from holdfast.patterns import regex
 from holdfast.workflow import prose
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ _MARKERS = {
     "handover": r"context[ _]for[ _]next(?:[ _]phase)?",
 }
 _INLINE = {name: prose.label(words) for name, words in _MARKERS.items()}
-_AS_HEADING = {name: re.compile(words, re.IGNORECASE) for name, words in _MARKERS.items()}
-_NUMBERED = re.compile(r"\bphase[ #]{1,2}(\d{1,4})\b(?!\s{0,3}(?:/|of\b)\s{0,3}\d)", re.IGNORECASE)
-_OF_TOTAL = re.compile(r"\bphase[ #]{1,2}(\d{1,4})\s{0,3}(?:/|of\b)\s{0,3}(\d{1,4})\b", re.IGNORECASE)
+_AS_HEADING = {name: regex(words, re.IGNORECASE) for name, words in _MARKERS.items()}
+_NUMBERED = regex(r"\bphase[ #]{1,2}(\d{1,4})\b(?!\s{0,3}(?:/|of\b)\s{0,3}\d)", re.IGNORECASE)
+_OF_TOTAL = regex(r"\bphase[ #]{1,2}(\d{1,4})\s{0,3}(?:/|of\b)\s{0,3}(\d{1,4})\b", re.IGNORECASE)
 
 
 def extract_result(text: str) -> tuple[tuple[str, ...], str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log
 from holdfast.errors import MissingError, StateError
+from holdfast.patterns import regex
 from holdfast.state import atomic, document
 from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import hybrid_file as files
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FILE = ".claude/workflow_state_system.md"
 
 _HEADING = "# Workflow Status: "
-_NUMBERED = re.compile(r"phase_(\d{1,6})")
+_NUMBERED = regex(r"phase_(\d{1,6})")
 
 
 def generate_markdown(workflow: Mapping[str, Any]) -> str:
