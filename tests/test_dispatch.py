@@ -187,11 +187,12 @@ def test_a_missing_or_broken_package_is_exit_0_and_stdin_untouched(
 
 
 def test_an_interpreter_without_the_dependencies_is_exit_0(place: Place, bare_python: str) -> None:
-    """The right package with the wrong interpreter: exit 0, and the log names the module that is missing."""
-    done, _ = unread([bare_python, "-IS", str(ENTRYPOINT)], call(place), place.environ(), place.root)
+    """The right package with the wrong interpreter: exit 0, and the log names the module and the interpreter."""
+    done, left = unread([bare_python, "-IS", str(ENTRYPOINT)], call(place), place.environ(), place.root)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "an event failed inside Holdfast" in place.log()
+    assert left == call(place)
+    assert "an event could not be dispatched" in place.log()
     assert "No module named" in place.log()
 
 

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import platformdirs  # not later: without it nothing could be logged, not even that it is missing
+
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ def _known(kind: Literal["config", "state"], variable: str) -> Path:
     key = (kind, os.environ.get("HOME"), os.environ.get(variable))
     folder = _folders.get(key)
     if folder is None:
-        import platformdirs
-
         find = platformdirs.user_config_path if kind == "config" else platformdirs.user_state_path
         folder = _folders[key] = find(_APP, appauthor=False)
     return folder
