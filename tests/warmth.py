@@ -164,6 +164,22 @@ def murderer(home: Path, pause: float = 0.4) -> Iterator[list[int]]:
         thread.join()
 
 
+@contextmanager
+def once(true: Callable[[], bool], act: Callable[[], None]) -> Iterator[None]:
+    """Do something as soon as something has become true while the block runs."""
+
+    def run() -> None:
+        Warm.until(true)
+        act()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
 def make(folder: Path, entry: Path | None = None) -> Warm:
     """Make an empty home and project, and a handler that says how events are answered.
 

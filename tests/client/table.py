@@ -26,6 +26,7 @@ SCENARIOS = {
     12: "A subagent's own compaction",
     13: "The Python Agent SDK",
     14: "Hooks that do not fire or do not deliver",
+    15: "The warm server, and its death",
 }
 UNSEEN = ("PreCompact", "PostCompact", "SessionEnd")  # the client sends them to hooks, but not to its stream
 COMPACTIONS = "compactions"
