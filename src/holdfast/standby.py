@@ -76,7 +76,7 @@ def run(command: list[str]) -> None:
                 nowhere = os.open(os.devnull, os.O_RDWR)
                 for number in range(3):
                     os.dup2(nowhere, number)
-                os.closerange(3, 1024)
+                os.closerange(3, max(1024, os.sysconf("SC_OPEN_MAX")))
                 os.execve(command[0], command, {**kept, "PATH": os.defpath})
         finally:
             os._exit(0)

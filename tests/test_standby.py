@@ -1,0 +1,131 @@
+"""Starting a server in the background: when that is tried, and what it inherits."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths, relay, servers, standby
+from tests import warmth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TELLS = """
+import json, os, sys
+held = [each for each in os.listdir("/proc/self/fd") if int(each) > 2 and os.path.exists(f"/proc/self/fd/{each}")]
+said = {"environ": dict(os.environ), "cwd": os.getcwd(), "session": os.getsid(0), "parent": os.getppid(), "held": held,
+        "standard": [os.readlink(f"/proc/self/fd/{number}") for number in range(3)]}
+open(sys.argv[1] + ".new", "w").write(json.dumps(said))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+"""
+
+
+@pytest.fixture
+def started(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
+    """The commands that would have been run; a server could listen, and is not switched off."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(short_folder))
+    monkeypatch.delenv("HOLDFAST_SERVER")
+    commands: list[list[str]] = []
+    monkeypatch.setattr(standby, "run", commands.append)
+    yield commands
+
+
+def mark() -> Path:
+    """Return the file that says when `/run` was last tried."""
+    return standby.mark(Path(os.fsdecode(relay.address("/run", dict(os.environb)))))
+
+
+def test_one_is_started_with_this_interpreter_and_marked(started: list[list[str]]) -> None:
+    """Alone and without site, as the entrypoint is; the folder is ours alone even if it was not before."""
+    servers.folder().mkdir(parents=True, mode=0o755)
+
+    assert standby.start("/run")
+    assert started == [[sys.executable, "-IS", "/run", "--serve"]]
+    assert mark().exists()
+    assert servers.folder().stat().st_mode & 0o777 == 0o700
+
+
+def test_another_is_tried_only_after_a_while(started: list[list[str]]) -> None:
+    """One that cannot start costs an event now and then, not each; a mark from the future does not count."""
+    assert standby.start("/run")
+    assert not standby.start("/run")
+    assert standby.start("/other"), "each entrypoint has its own"
+    for moment in (time.time() - standby.AGAIN - 1, time.time() + 1000):
+        os.utime(mark(), (moment, moment))
+        assert standby.start("/run")
+        assert not standby.start("/run")
+    assert len(started) == 4
+
+
+@pytest.mark.parametrize("how", ["variable", "configuration", "path", "nowhere"])
+def test_where_there_is_to_be_none_nothing_is_done(
+    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, short_folder: Path, how: str
+) -> None:
+    """Not even a mark is left."""
+    if how == "variable":
+        monkeypatch.setenv("HOLDFAST_SERVER", "off")
+    elif how == "configuration":
+        paths.user_config().parent.mkdir(parents=True)
+        paths.user_config().write_text("server = false\n")
+    elif how == "path":
+        monkeypatch.setenv("XDG_STATE_HOME", str(short_folder / ("x" * 100)))
+    else:
+        (short_folder / "holdfast").write_text("no folder")
+
+    assert not standby.start("/run")
+    assert started == []
+    assert not servers.folder().exists()
+
+
+def test_a_failure_is_a_line_in_the_log_and_nothing_else(
+    started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event has been answered by then."""
+
+    def fail(command: list[str]) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(standby, "run", fail)
+
+    assert not standby.start("/run")
+    assert "no server was started: BlockingIOError" in paths.log_file().read_text()
+    assert not started
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc")
+def test_it_inherits_nothing_of_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minimal environment, `/`, a session of its own, nobody's child, no descriptor whatever its number."""
+    monkeypatch.setenv("SECRET", "x")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.chdir(tmp_path)
+    said = tmp_path / "said"
+    low, high = os.open(os.devnull, os.O_RDONLY), 1500
+    os.set_inheritable(low, True)
+    os.dup2(low, high, inheritable=True)
+    try:
+        standby.run([sys.executable, "-c", TELLS, str(said)])
+    finally:
+        os.close(low)
+        os.close(high)
+    warmth.Warm.until(said.exists)
+    told = json.loads(said.read_text())
+
+    kept = {"HOME", "LANG", "PATH", "XDG_STATE_HOME"}
+    assert kept <= set(told["environ"])
+    assert {name for name in told["environ"] if not name.startswith("XDG_")} - set(standby._KEPT) - {"PATH"} == set()
+    assert told["environ"]["PATH"] == os.defpath
+    assert told["cwd"] == "/"
+    assert told["session"] != os.getsid(0)
+    assert told["parent"] != os.getpid()
+    assert told["standard"] == [os.devnull] * 3
+    assert told["held"] == []
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)  # what was forked in between is buried
