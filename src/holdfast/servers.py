@@ -160,8 +160,9 @@ def _look(place: Path) -> Running:
     said = ask(place)
     if said is None:
         return Running(place, max(holder(place), 0))
-    known = {name: said[name] for name in ("pid", "started", "answered", "answering", "waiting", "entry")}
-    return Running(place, answers=True, memory=_memory(said["pid"]), **known)
+    known = {name: said[name] for name in ("started", "answered", "answering", "waiting", "entry") if name in said}
+    pid = said.get("pid") or max(holder(place), 0)  # a server of another version may say less
+    return Running(place, pid, answers=True, memory=_memory(pid), **known)
 
 
 def _memory(pid: int) -> int:

@@ -1,0 +1,223 @@
+"""Which servers run, what is asked of them and how one ends: also where what lies there is no server's."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths, servers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="a lock's holder is known on Linux")
+
+HOLDS = """
+import fcntl, os, signal, sys, time
+if sys.argv[2] == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+file = open(sys.argv[1], "w")
+fcntl.flock(file, fcntl.LOCK_EX)
+file.write(str(os.getpid()))
+file.flush()
+print("ready", flush=True)
+time.sleep(60)
+"""
+"""A process that holds a server's lock and says nothing."""
+
+
+@pytest.fixture
+def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a server would listen, in a home of its own; its folder is there."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(short_folder))
+    monkeypatch.setattr(servers, "OBEYS", 0.3)
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
+    folder = paths.ensure_private(servers.folder())
+    assert folder == short_folder / "holdfast" / "server"
+    return folder / "0123456789abcdef"
+
+
+@contextmanager
+def held(place: Path, kind: str = "obedient") -> Iterator[int]:
+    """Have a process hold the lock of a place; it is given with its number."""
+    command = [sys.executable, "-c", HOLDS, str(place.with_suffix(".lock")), kind]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        # Whoever starts a server is not its parent, so nobody is left to bury it.
+        burial = threading.Thread(target=process.wait)
+        burial.start()
+        yield process.pid
+        process.kill()
+        burial.join()
+
+
+@contextmanager
+def listening(place: Path, answer: Callable[[socket.socket], None]) -> Iterator[None]:
+    """Listen at a place, and treat who asks as `answer` says."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(place))
+        listener.listen()
+        listener.settimeout(20)
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                answer(connection)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield
+        thread.join()
+
+
+def test_where_there_is_no_folder_none_runs(place: Path) -> None:
+    """Nor is one made."""
+    place.parent.rmdir()
+    assert servers.found() == []
+    assert servers.holder(place) == 0
+    assert servers.ask(place) is None
+    assert not servers.stop(place)
+    assert servers.stop_of(Path("/run")) == []
+    assert not place.parent.exists()
+
+
+def test_what_a_dead_server_left_is_no_server(place: Path) -> None:
+    """A lock that nobody holds, with the number of a process that lives: that one is not sent anything."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as innocent:
+        place.with_suffix(".lock").write_text(f"{innocent.pid}\n")
+        place.write_text("")
+
+        assert servers.found() == []
+        assert servers.holder(place) == 0
+        assert not servers.stop(place)
+        assert innocent.poll() is None
+        innocent.kill()
+
+
+def test_who_holds_the_lock_runs(place: Path) -> None:
+    """By its number, though it does not answer."""
+    with held(place) as pid:
+        assert servers.holder(place) == pid
+        assert servers.found() == [servers.Running(place, pid)]
+
+
+def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
+    """One that has just begun: it runs, and it cannot be ended by guessing."""
+    with place.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write("no number")
+        file.flush()
+        assert servers.holder(place) == -1
+        assert servers.found() == [servers.Running(place, 0)]
+        assert not servers.stop(place)
+
+
+def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) -> None:
+    """Somebody else's locked file makes no server."""
+    with held(tmp_path / "theirs"):
+        place.with_suffix(".lock").symlink_to(tmp_path / "theirs.lock")
+        assert servers.holder(place) == 0
+        assert servers.found() == []
+
+
+@pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
+def test_one_is_ended(place: Path, kind: str) -> None:
+    """By asking, or by force where that does not help; what it had there goes, but for the lock's file."""
+    with held(place, kind) as pid:
+        for each in (place, place.with_suffix(".tried")):
+            each.write_text("")
+        if kind == "stopped":
+            os.kill(pid, signal.SIGSTOP)
+
+        assert servers.stop(place)
+        assert servers.holder(place) == 0
+        assert [each.name for each in place.parent.iterdir()] == [place.name + ".lock"]
+
+
+def test_one_that_is_not_ours_to_end_is_an_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is for the caller to say so."""
+
+    def refuse(pid: int, number: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    with held(place):
+        with monkeypatch.context() as changed:
+            changed.setattr(os, "kill", refuse)
+            with pytest.raises(PermissionError):
+                servers.stop(place)
+            assert servers.stop_of(Path("/run")) == [], "there it costs only itself"
+        assert servers.holder(place)
+
+
+@pytest.mark.parametrize("said", [b"", b"!", b"!...", b"!nonsense", b"![1]", b"!{", b"\xff\xfe"])
+def test_whoever_talks_nonsense_has_not_answered(place: Path, said: bytes) -> None:
+    """Whatever listens there."""
+    with listening(place, lambda connection: connection.sendall(said)):
+        assert servers.ask(place) is None
+
+
+def test_whoever_says_nothing_is_left_in_time(place: Path) -> None:
+    """Nobody waits for it for ever."""
+    began = time.monotonic()
+    with listening(place, lambda connection: time.sleep(1)):
+        assert servers.ask(place) is None
+        assert time.monotonic() - began < 0.9
+
+
+def test_what_it_says_is_taken_without_its_signs_of_life(place: Path) -> None:
+    """They come before, as many as its turn took."""
+    with listening(place, lambda connection: connection.sendall(b'!..{"pid": 1}')):
+        assert servers.ask(place) == {"pid": 1}
+
+
+def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) -> None:
+    """What it does not say is not known, and that is no reason for a command to fail."""
+    with held(place) as pid, listening(place, lambda connection: connection.sendall(b'!{"answered": 7}')):
+        (found,) = servers.found()
+    assert (found.pid, found.answers, found.answered, found.entry) == (pid, True, 7, "")
+
+
+def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: Path) -> None:
+    """A running server of another entrypoint keeps its own; what dead ones left goes."""
+    dead = place.with_name("fedcba9876543210")
+    for each in (dead, dead.with_suffix(".lock"), dead.with_suffix(".tried"), dead.with_suffix(".new")):
+        each.write_text("")
+    said = b'!{"entry": "/plugin"}'
+    with held(place), listening(place, lambda connection: connection.sendall(said)):
+        place.with_suffix(".tried").write_text("")
+        assert servers.stop_of(Path("/run")) == []
+        assert {each.name for each in place.parent.iterdir()} == {
+            f"{place.name}{ending}" for ending in ("", ".lock", ".tried")
+        }
+
+
+@pytest.mark.parametrize(("value", "off"), [("off", True), ("No", True), ("", False), ("1", False)])
+def test_the_variable_that_switches_it_off(monkeypatch: pytest.MonkeyPatch, value: str, off: bool) -> None:
+    """It is named as it was set."""
+    monkeypatch.setenv("HOLDFAST_SERVER", value)
+    assert servers.off() == (f"HOLDFAST_SERVER={value}" if off else "")
+
+
+def test_the_users_configuration_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is named; one that cannot be read leaves it on."""
+    monkeypatch.delenv("HOLDFAST_SERVER")
+    assert servers.off() == ""
+    paths.user_config().parent.mkdir(parents=True)
+    paths.user_config().write_text("server = false\n")
+    assert servers.off() == f"server = false in {paths.user_config()}"
+    paths.user_config().write_text("server = \n")
+    assert servers.off() == ""
