@@ -22,7 +22,15 @@ _ENGINE = (
 )
 _PACKAGES = (
     *("pluggy", "pydantic", "platformdirs", "sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal"),
-    *("pickle", "encodings.utf_8_sig", "encodings.ascii", "encodings.latin_1", "difflib", "subprocess"),
+    *(
+        "pickle",
+        "encodings.utf_8_sig",
+        "encodings.utf_16_le",
+        "encodings.ascii",
+        "encodings.latin_1",
+        "difflib",
+        "subprocess",
+    ),
 )
 
 

@@ -1,0 +1,148 @@
+"""Where a server is asked, who may answer there, and what switches asking off."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import relay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOME = {b"HOME": b"/home/me"}
+ENTRY = "/opt/holdfast/run"
+
+posix = pytest.importorskip("posix")
+
+
+def place(changes: dict[bytes, bytes] | None = None, entry: str = ENTRY) -> bytes:
+    """Return an address in a small environment with changes."""
+    return relay.address(entry, HOME | (changes or {}))
+
+
+def test_it_lies_in_the_state_folder() -> None:
+    """The one of XDG, or the system's below the home; its name is one of sixteen digits."""
+    usual = b"/Library/Application Support" if sys.platform == "darwin" else b"/.local/state"
+    folder, _, name = place().rpartition(b"/")
+    assert folder == b"/home/me" + usual + b"/holdfast/server"
+    assert len(name) == 16 and int(name, 16)
+    assert place({b"XDG_STATE_HOME": b"/s"}).startswith(b"/s/holdfast/server/")
+
+
+def test_it_is_the_same_for_the_same_and_whatever_else_a_session_has() -> None:
+    """Sessions, projects and terminals of one user share a server."""
+    session = {b"CLAUDE_PROJECT_DIR": b"/p", b"PATH": b"/bin", b"TERM": b"dumb", b"LANG": b"C", b"PWD": b"/"}
+    assert place() == place() == place(session)
+
+
+@pytest.mark.parametrize("name", relay.FOLDERS)
+def test_other_folders_mean_another_address(name: bytes) -> None:
+    """Each variable that moves one of Holdfast's folders counts, and unset is not the same as empty."""
+    given = place({name: b"/elsewhere"})
+    assert given.rpartition(b"/")[2] != place().rpartition(b"/")[2]
+    if name != b"HOME":
+        assert place({name: b""}).rpartition(b"/")[2] not in (place().rpartition(b"/")[2], given.rpartition(b"/")[2])
+
+
+def test_two_folders_cannot_be_mistaken_for_each_other() -> None:
+    """Which variable holds a folder counts, not only that one does."""
+    one, other = place({b"XDG_DATA_HOME": b"/x"}), place({b"XDG_CACHE_HOME": b"/x"})
+    assert one != other
+
+
+def test_another_entrypoint_interpreter_encoding_or_user_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the server has loaded or is would be wrong for it."""
+    found = {place(), place(entry="/opt/holdfast/run2"), place(entry="/opt/holdfast/r\u00fcn"), place(entry="/\udcff")}
+    with monkeypatch.context() as changed:
+        changed.setattr(sys, "executable", "/usr/bin/other")
+        found.add(place())
+    with monkeypatch.context() as changed:
+        changed.setattr(sys, "getfilesystemencoding", lambda: "ascii")
+        found.add(place())
+    with monkeypatch.context() as changed:
+        changed.setattr(posix, "getuid", lambda: 4711)
+        found.add(place())
+    assert len(found) == 7
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/ns/mnt"), reason="Linux")  # noqa: PTH110
+def test_another_sandbox_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each namespace and the root folder count: a handler must not run outside of who asks."""
+    stat, usual = posix.stat, place()
+    for inside in ("/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/user", "/proc/self/ns/pid", "/"):
+
+        def other(path: str, inside: str = inside) -> os.stat_result:
+            found = stat(path)
+            return os.stat_result((found[0], found[1] + 1, *found[2:10])) if path == inside else found
+
+        monkeypatch.setattr(posix, "stat", other)
+        assert place() != usual, inside
+
+
+@pytest.mark.parametrize("changes", [{b"HOME": b""}, {b"HOME": b"relative"}, {b"XDG_STATE_HOME": b"state"}])
+def test_without_an_absolute_folder_there_is_none(changes: dict[bytes, bytes]) -> None:
+    """A socket in whatever folder a session is in would be asked by that session alone."""
+    assert place(changes) == b""
+    assert relay.address(ENTRY, {}) == b""
+
+
+def test_a_path_that_no_socket_can_have_is_none() -> None:
+    """The longest that is returned can be bound, with the ending that it has at first."""
+    lengths = [len(place({b"XDG_STATE_HOME": b"/" + b"x" * size})) for size in range(120)]
+    longest = max(lengths)
+
+    assert 90 < longest < 100
+    assert lengths[lengths.index(longest) + 1] == 0
+    assert set(lengths[lengths.index(longest) + 1 :]) == {0}
+    with socket.socket(socket.AF_UNIX) as listener, pytest.raises(FileNotFoundError):  # too long is another error
+        listener.bind("/nowhere/" + "x" * (longest + len(".new") - 9))
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "No", "false", "FALSE"])
+def test_switched_off_nobody_is_asked(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    """In any spelling: not even where one would listen is looked for."""
+    monkeypatch.setattr(relay, "address", lambda *_: pytest.fail("it looked"))
+    monkeypatch.setattr(posix, "environ", HOME | {b"HOLDFAST_SERVER": word.encode()})
+    assert relay.ask(ENTRY, "Stop") is None
+
+
+@pytest.mark.parametrize("word", ["", "on", "1", "true", "offf", "nope"])
+def test_other_words_leave_it_on(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    """Only what is known to mean no does."""
+    looked: list[str] = []
+    monkeypatch.setattr(relay, "address", lambda entry, _: looked.append(entry) or b"")
+    monkeypatch.setattr(posix, "environ", HOME | {b"HOLDFAST_SERVER": word.encode()})
+    assert relay.ask(ENTRY, "Stop") is None
+    assert looked == [ENTRY]
+
+
+@pytest.mark.parametrize(
+    ("mode", "trusted"), [(0o700, True), (0o500, True), (0o701, False), (0o720, False), (0o777, False)]
+)
+def test_only_a_folder_that_is_ours_alone_is_trusted(tmp_path: Path, mode: int, trusted: bool) -> None:
+    """Whoever else could get at the socket could be who answers."""
+    tmp_path.chmod(mode)
+    assert relay.private(bytes(tmp_path / "socket")) is trusted
+    tmp_path.chmod(0o700)
+
+
+def test_a_folder_of_somebody_elses_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its mode."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(posix, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    assert not relay.private(bytes(tmp_path / "socket"))
+
+
+@pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="Linux")
+def test_whose_the_other_end_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system says so."""
+    one, other = socket.socketpair()
+    with one, other:
+        assert relay.ours(one)
+        monkeypatch.setattr(posix, "getuid", lambda: 4711)
+        assert not relay.ours(one)
