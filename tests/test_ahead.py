@@ -1,0 +1,125 @@
+"""A handlers' child that is forked before its event: it finds by itself what to call, and waits for the payload."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import ahead, paths
+from holdfast.place import Place
+from holdfast.spare import Spare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SAYS = """from holdfast import *
+import os
+@hookimpl(match="Bash")
+def on_pre_tool_use(event, context):
+    return advise(f"{os.getcwd()} {context.environ['MINE']} {event.tool_name}")
+@hookimpl
+def on_stop(event):
+    return block("stop")
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project, and a home with a handler."""
+    folder = paths.user_handlers()
+    folder.mkdir(parents=True)
+    (folder / "says.py").write_text(SAYS)
+    (tmp_path / "project" / ".claude").mkdir(parents=True)
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def spare() -> Iterator[Spare]:
+    """The child, which has been told nothing."""
+    forked = Spare.fork(ahead.handle)
+    yield forked
+    forked.close()
+
+
+def place(root: Path) -> Place:
+    """Return where a hook of the project's runs."""
+    given = {b"CLAUDE_PROJECT_DIR": bytes(root), b"MINE": b"of this call"}
+    return Place(dict(os.environb) | given, bytes(root), 0o022, os.getpid())
+
+
+def payload(event: str, **changes: Any) -> dict[str, Any]:
+    """Return a payload."""
+    return {"hook_event_name": event, "session_id": "s", "cwd": "/", "transcript_path": ""} | changes
+
+
+def bash() -> dict[str, Any]:
+    """Return a call of Bash."""
+    return payload("PreToolUse", tool_name="Bash", tool_input={"command": "true"}, tool_use_id="t")
+
+
+def texts(spare: Spare) -> list[str]:
+    """Return what the user's handler said, until the child is done."""
+    said = []
+    while message := spare.child.receive(time.monotonic() + 20, bytearray()):
+        if message.get("answer", "").startswith("user/"):
+            said += [each["text"] for each in message["outcomes"]]
+        if message.get("done"):
+            return said
+    return said
+
+
+def test_it_calls_what_the_event_wants_in_its_callers_place(spare: Spare, root: Path) -> None:
+    """With the folder and the environment of who asks."""
+    spare.tell(place(root), "PreToolUse", time.monotonic())
+    spare.tell(bash())
+    assert texts(spare) == [f"{root} of this call Bash"]
+
+
+@pytest.mark.parametrize("announced", ["Stop", "Nonsense", "", None])
+def test_the_payloads_own_name_wins(spare: Spare, root: Path, announced: str | None) -> None:
+    """As it does without the server: the command line may say another event, or none."""
+    spare.tell(place(root), announced, time.monotonic())
+    spare.tell(bash())
+    assert texts(spare) == [f"{root} of this call Bash"]
+
+
+def test_an_event_that_nobody_wants_is_its_end(spare: Spare, root: Path) -> None:
+    """Nothing is called."""
+    spare.tell(place(root), "PreToolUse", time.monotonic())
+    spare.tell(bash() | {"tool_name": "Read"})
+    assert texts(spare) == []
+
+
+def test_without_a_payload_nothing_is_called(spare: Spare, root: Path) -> None:
+    """Whoever asked did not say go, or died."""
+    (paths.user_handlers() / "says.py").write_text(f"{SAYS}open({str(root / 'ran')!r}, 'w')\n")
+    spare.tell(place(root), "PreToolUse", time.monotonic())
+    spare.close()
+    assert not (root / "ran").exists()
+
+
+def test_a_place_that_cannot_be_entered_is_its_end(spare: Spare, root: Path) -> None:
+    """It ends, and does not answer somewhere else."""
+    gone = place(root)
+    root.joinpath(".claude").rmdir()
+    root.rmdir()
+    spare.tell(gone, "PreToolUse", time.monotonic())
+    assert spare.child.receive(time.monotonic() + 20, bytearray()) is None
+
+
+def test_what_is_found_for_an_announced_event(root: Path) -> None:
+    """Handlers of that event; none where the command line names none that there is."""
+    environ = {"CLAUDE_PROJECT_DIR": str(root)}
+    assert "says" in {file.name for file in ahead.look(environ, "Stop")[1]}
+    assert ahead.look(environ, None)[1] == ahead.look(environ, "Nonsense")[1] == []
+    assert ahead.look(environ, None)[0].root == root
+
+
+def test_no_hook_of_claude_codes_is_an_error() -> None:
+    """Without a project's folder there is nothing to look at."""
+    with pytest.raises(KeyError):
+        ahead.look({}, "Stop")

@@ -1,0 +1,97 @@
+"""What is loaded before any event: all that ours need, named from the handlers' own texts."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import events, paths, warming
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import RunPython
+
+HANDLERS = sorted(paths.shipped("handlers").glob("*.py"))
+LOADED = "from holdfast import warming; warming.warm_up(); import json, sys; print(json.dumps(sorted(sys.modules)))"
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    """The modules of a process that is warm."""
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=100)
+    return set(json.loads(done.stdout))
+
+
+def imports(file: Path) -> set[str]:
+    """Return the modules that a file imports anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{each.name}" for each in node.names]
+            found |= {node.module, *(name for name in names if is_module(name))}
+    return found
+
+
+def is_module(name: str) -> bool:
+    """Tell whether a dotted name is a module's."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("file", HANDLERS, ids=lambda file: file.stem)
+def test_what_a_shipped_handler_imports_is_loaded(file: Path, loaded: set[str]) -> None:
+    """Also inside its functions, of ours and of others; only what is for types is not needed."""
+    wanted = {name for name in imports(file) if name not in ("__future__", "typing", "collections.abc")}
+    assert wanted
+    assert wanted - loaded == set()
+
+
+def test_every_event_is_loaded(loaded: set[str]) -> None:
+    """With its model."""
+    assert set(events.EVENTS.values()) <= loaded
+
+
+@pytest.mark.parametrize("name", [*(f"holdfast.{each}" for each in warming._ENGINE), *warming._PACKAGES])
+def test_every_name_in_the_lists_is_a_module(name: str) -> None:
+    """One that is misspelt would be passed over without a word."""
+    assert is_module(name)
+
+
+def test_names_of_ours_are_found_in_functions_too(tmp_path: Path) -> None:
+    """A handler imports late what not every event needs."""
+    file = tmp_path / "x.py"
+    file.write_text(
+        "import os\nfrom json import loads\nfrom holdfast.survival import owners\n"
+        "def on_stop():\n    from holdfast.workflow import formats, guidance as g\n"
+    )
+    found = warming.imported(file)
+    assert {"holdfast.survival.owners", "holdfast.workflow.formats", "holdfast.workflow.guidance"} <= set(found)
+    assert not {name for name in found if not name.startswith("holdfast")}
+
+
+def test_a_package_that_is_missing_costs_only_itself(run_python: RunPython) -> None:
+    """Whatever needs it says so when an event comes."""
+    script = "import sys; sys.modules['sqlite3'] = None; from holdfast import warming; warming.warm_up(); "
+    script += "print('holdfast.engine' in sys.modules, 'difflib' in sys.modules)"
+    assert run_python(script).split() == ["True", "True"]
+
+
+def test_every_model_is_finished(run_python: RunPython) -> None:
+    """One that pydantic finishes at its first use would be finished again in each child."""
+    script = "from holdfast import warming; warming.warm_up(); "
+    script += "found = [m for m in warming._subclasses(warming.BaseModel) if m.__module__.startswith('holdfast')]; "
+    script += "print(len(found), [m.__name__ for m in found if not m.__pydantic_complete__])"
+    count, _, unfinished = run_python(script).strip().partition(" ")
+    assert int(count) > 30
+    assert unfinished == "[]"
