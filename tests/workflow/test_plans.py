@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.workflow import plans, prose
+from holdfast import paths
+from holdfast.state import cache, unchanged
+from holdfast.workflow import idleplans, plans, prose
 from tests.workflow import samples
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from tests.workflow.samples import Sample
 
 PLAN = "# Plan 001: User Auth\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Design\n\n- [ ] Sketch\n"
+DONE = "# Done\n\n**Status**: Complete\n\nLegend: In Progress\n\n## Phase 1: A\n"
 MANY = 5000
 
 
@@ -128,8 +132,11 @@ def test_what_is_no_file_is_said_and_not_waited_for(project: Project, put: Put, 
         assert looked["odd"].reasons[0].startswith("cannot be read: ")
 
 
-def test_a_plan_folder_that_cannot_be_listed_is_said(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_folder_that_cannot_be_listed_is_said(
+    project: Project, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """R001-27: the reason is the system's."""
+    put("CLAUDE/Plan/001-x/PLAN.md", PLAN)
 
     def refuse(_: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -217,3 +224,61 @@ def test_of_thousands_each_is_a_candidate_with_its_reason(crowd: Path) -> None:
         ('its status is "✅ Complete", which is not "In Progress"',)
     }
     assert plans.active(crowd) is None
+
+
+@pytest.fixture
+def old(project: Project, put: Put, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Plans that are not in progress, of one moment, as after a fresh clone, and old enough to be believed."""
+    monkeypatch.setattr(unchanged, "SETTLED", 0)
+    paths.ensure_private(paths.state_dir())
+    return [put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", DONE) for number in range(idleplans.FEW + 5)]
+
+
+def test_what_was_not_in_progress_is_not_read_again(
+    project: Project, put: Put, old: list[Path], reads: list[Path]
+) -> None:
+    """A compaction waits; a new plan is read, and so is one that changed, though its time was set back."""
+    assert plans.active(project.root) is None
+    assert len(reads) == len(old)
+    reads.clear()
+    assert plans.active(project.root) is None
+    assert reads == []
+    new = put("CLAUDE/Plan/new/PLAN.md", DONE)
+    assert plans.active(project.root) is None
+    assert reads == [new]
+    put("CLAUDE/Plan/007-x/PLAN.md", DONE.replace("Complete", "In Progress"))
+    active = plans.active(project.root)
+    assert active is not None
+    assert active.source == old[7]
+
+
+def test_the_plan_in_progress_is_found_among_those_that_are_known_not_to_be(
+    project: Project, put: Put, old: list[Path], reads: list[Path]
+) -> None:
+    """Of equal times the first by name counts; it is read each time, and all that stand before it once."""
+    path = put("CLAUDE/Plan/035-x/PLAN.md", PLAN)
+    for expected in (36, 1, 1):
+        active = plans.active(project.root)
+        assert active is not None
+        assert (active.source, len(reads)) == (path, expected)
+        reads.clear()
+
+
+def test_what_was_changed_just_now_is_read_again(
+    project: Project, old: list[Path], reads: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two edits in one tick of a clock a file's status tells nothing."""
+    monkeypatch.setattr(unchanged, "SETTLED", 10**12)
+    for _ in range(2):
+        assert plans.active(project.root) is None
+    assert len(reads) == 2 * len(old)
+
+
+@pytest.mark.parametrize("content", [b"", b"broken", marshal.dumps(("a", "b", {})), marshal.dumps(3)])
+def test_what_is_kept_counts_only_where_it_is_ours(
+    project: Project, old: list[Path], reads: list[Path], content: bytes
+) -> None:
+    """Broken, of another folder or of another version, it costs only time."""
+    cache.write(idleplans._file(project.root / plans.FOLDER), content)
+    assert plans.active(project.root) is None
+    assert len(reads) == len(old)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from holdfast.workflow import plantext, prose
+from holdfast.state.unchanged import settled, stamp
+from holdfast.workflow import idleplans, plantext, prose
 from holdfast.workflow.extract import Candidate, Extract
 from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
@@ -17,22 +23,34 @@ FILE = "PLAN.md"
 def active(root: Path) -> Extract | None:
     """Return what the most recently changed plan in progress says, or None (I001-13).
 
-    Plans that changed before it are not read; of the others no more than 256 KB each, however many there are.
+    Plans that changed before it are not read; of the others no more than 256 KB each, however many there are, and none
+    again that was not in progress and did not change since (`idleplans`).
     """
+    now = time.time_ns()
     try:
-        files = _files(root)
+        listed = _listed(root)
     except OSError:
         return None
-    for path, mtime in files:
+    known = idleplans.known(root / FOLDER) if len(listed) > idleplans.FEW else {}
+    idle, found = {}, {}
+    maybe = []
+    for name, info in listed:
+        if info and name in known and known[name] == stamp(info):
+            idle[name] = known[name]
+        else:
+            maybe.append((name, info))
+    extract = None
+    for path, info in _ordered(root, maybe):
         try:
-            found = prose.read(path)
+            extract = _in_progress(path, root, info)
         except OSError:
             continue
-        if found and plantext.may_be_active(found.text):
-            extract = plantext.parse(found.text, path, root, mtime).extract
-            if extract:
-                return extract
-    return None
+        if extract:
+            break
+        if info and settled(stamp(info), now):
+            found[path.parent.name] = stamp(info)
+    idleplans.keep(root / FOLDER, idle, found)
+    return extract
 
 
 def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
@@ -43,11 +61,11 @@ def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
     looked: list[tuple[Candidate, Extract | None]] = []
     chosen = ""
     try:
-        files = _files(root)
+        files = _ordered(root, _listed(root))
     except OSError as error:
         return [(_unreadable(root / FOLDER, error, 0.0), None)]
-    for path, mtime in files:
-        candidate, extract = _examine(root, path, mtime)
+    for path, info in files:
+        candidate, extract = _examine(root, path, _changed(info))
         if extract and chosen:
             reason = f"is in progress too ({quoted(extract.name)}), but {chosen} changed later; the last changed counts"
             kind = "in progress too, but changed earlier"
@@ -58,22 +76,47 @@ def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
     return looked
 
 
-def _files(root: Path) -> list[tuple[Path, float]]:
-    """Return the plans' paths and modification times, the last changed first, then by path. Raises OSError."""
-    found = []
+def _listed(root: Path) -> list[tuple[str, os.stat_result | None]]:
+    """Return the folders that hold a plan, each with the plan's status; None where that is refused. Raises OSError."""
+    found: list[tuple[str, os.stat_result | None]] = []
     try:
-        with os.scandir(root / FOLDER) as folders:
-            places = [Path(folder.path, FILE) for folder in folders]
+        top = os.open(root / FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    for path in places:
-        try:
-            found.append((path, path.stat().st_mtime))
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError:
-            found.append((path, 0.0))
-    return sorted(found, key=lambda plan: (-plan[1], str(plan[0])))
+    try:
+        with os.scandir(top) as folders:
+            names = [folder.name for folder in folders]
+        for name in names:
+            try:
+                found.append((name, os.stat(f"{name}/{FILE}", dir_fd=top)))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                found.append((name, None))
+    finally:
+        os.close(top)
+    return found
+
+
+def _ordered(
+    root: Path, listed: Iterable[tuple[str, os.stat_result | None]]
+) -> list[tuple[Path, os.stat_result | None]]:
+    """Return plans' paths, each with its status, the last changed first, then by path."""
+    top = root / FOLDER
+    found = [(top / name / FILE, info) for name, info in listed]
+    return sorted(found, key=lambda plan: (-_changed(plan[1]), str(plan[0])))
+
+
+def _changed(info: os.stat_result | None) -> float:
+    return info.st_mtime if info else 0.0
+
+
+def _in_progress(path: Path, root: Path, info: os.stat_result | None) -> Extract | None:
+    """Return what a plan says if it is in progress. Raises OSError."""
+    found = prose.read(path)
+    if found is None or not plantext.may_be_active(found.text):
+        return None
+    return plantext.parse(found.text, path, root, _changed(info)).extract
 
 
 def _examine(root: Path, path: Path, mtime: float) -> tuple[Candidate, Extract | None]:
