@@ -3,9 +3,16 @@
 It runs at every Read, so nothing is imported that this does not need.
 """
 
-from holdfast import Context, Outcome, advise, hookimpl
-from holdfast.events import PostToolUse, SessionStart, UserPromptSubmit
-from holdfast.survival import reads, readtexts, sessions
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import advise, hookimpl
+from holdfast.survival import reads, sessions
+
+if TYPE_CHECKING:
+    from holdfast import Context, Outcome
+    from holdfast.events import PostToolUse, SessionStart, UserPromptSubmit
 
 RUNS_WHEN = {"reading": ["remind", "hold"]}
 NAMED = 10  # files that are named
@@ -17,6 +24,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     """Note what was read; what a subagent reads is not before the main model, but its session lives."""
     sessions.heard(context.project, event.session_id)
     if not event.in_subagent:
+        from holdfast.survival import readtexts
+
         readtexts.heard(context.project, event.session_id, event.tool_input, event.tool_response)
 
 
@@ -32,8 +41,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 @hookimpl(trylast=True)
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome | None:
     """Name what has not been read since the last compaction, once, at a prompt after the guidance was given."""
-    from holdfast.survival import deliveries, reading
-    from holdfast.workflow import formats, wording
+    from holdfast.survival import deliveries
 
     project, session = context.project, event.session_id
     last = next(iter(deliveries.recent(project, 1, session)), None)
@@ -42,6 +50,9 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     reader = reads.reader(project, session)
     if reader.reminded >= reader.compactions:
         return None
+    from holdfast.survival import reading
+    from holdfast.workflow import formats, wording
+
     workflow = reading.mine(project, session, formats.near(project, session).workflows)
     due = reading.reminder(project, session, workflow) if workflow else []
     if due is None:

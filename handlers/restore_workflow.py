@@ -1,31 +1,21 @@
 """Restores workflows after a compaction: notes which sessions live, finds whose a workflow is, gives its guidance."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from holdfast import Context, Outcome, advise, capture, environment, hookimpl, paths, tell_user
+from typing import TYPE_CHECKING
+
+from holdfast import advise, capture, environment, hookimpl, paths, tell_user
 from holdfast.budget import units
-from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
-from holdfast.events.prompts import TaskNotification
-from holdfast.survival import (
-    compactions,
-    deliveries,
-    errands,
-    givenback,
-    history,
-    judging,
-    losses,
-    notices,
-    owners,
-    reading,
-    seals,
-    sessions,
-    summaries,
-    transcripts,
-)
-from holdfast.survival.judging import Verdict
-from holdfast.survival.seals import Seal
-from holdfast.workflow import briefs, formats, guidance
-from holdfast.workflow.model import Found, Workflow
+from holdfast.survival import deliveries, seals, sessions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast import Context, Outcome
+    from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
+    from holdfast.survival.judging import Verdict
+    from holdfast.survival.seals import Seal
+    from holdfast.workflow.model import Found, Workflow
 
 
 @hookimpl
@@ -35,6 +25,8 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     So too when a session is resumed that crashed; at any other start the user gets a line about unfinished work, and
     the model nothing (I001-12). After a subagent's own compaction it gets back what it was launched for, and no more.
     """
+    from holdfast.survival import compactions, summaries
+
     said = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])]
     if event.in_subagent:
         return said + (_part(event, context, event.agent_id) if event.source == "compact" else [])
@@ -70,6 +62,8 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
 @hookimpl
 def on_subagent_stop(event: SubagentStop, context: Context) -> None:
     """Note what the compaction's own agent wrote: it is the summary, known before SessionStart(compact) must answer."""
+    from holdfast.survival import summaries
+
     if event.is_compaction and event.last_assistant_message:
         summaries.note(context.project, event.session_id, event.last_assistant_message)
 
@@ -77,6 +71,9 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
 @hookimpl
 def on_post_compact(event: PostCompact, context: Context) -> None:
     """Report what the summary had lost, where no SubagentStop told it before."""
+    from holdfast.survival import compactions, losses
+    from holdfast.workflow import formats
+
     last = next(iter(deliveries.recent(context.project, 1, event.session_id)), None)
     if event.in_subagent or not event.compact_summary or last is None:
         return
@@ -101,12 +98,18 @@ def _seen(event: SessionStart | UserPromptSubmit, context: Context) -> None:
 
 
 def _owns(event: SessionStart, context: Context) -> bool:
+    from holdfast.survival import owners
+    from holdfast.workflow import formats
+
     found = formats.near(context.project, event.session_id).workflows
     return any(owners.owner(context.project, each) == event.session_id for each in found if not each.finished)
 
 
 def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     """Name the user one unfinished workflow that is not another live session's."""
+    from holdfast.survival import owners
+    from holdfast.workflow import formats, guidance
+
     others = sessions.live_others(context.project, event.session_id)
     found = formats.near(context.project, event.session_id)
     waiting = [
@@ -123,6 +126,9 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
 
 
 def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bool) -> list[Outcome]:
+    from holdfast.survival import history, judging, summaries
+    from holdfast.workflow import formats
+
     found = formats.near(context.project, event.session_id)
     for workflow in found.workflows:
         history.observe(context.project, workflow)
@@ -146,6 +152,7 @@ def _trail(event: SessionStart | UserPromptSubmit, context: Context, seal: Seal 
     before = seal.transcript if seal else ""
     if not context.config.trail or not (own or before):
         return []
+    from holdfast.survival import transcripts
     from holdfast.workflow import trail
 
     entries = transcripts.tail(own)
@@ -176,6 +183,9 @@ def _deliver(
     event: SessionStart | UserPromptSubmit, context: Context, workflow: Workflow, verdict: Verdict, found: Found
 ) -> Outcome:
     """Give the guidance, and note that it is on its way before anything can go wrong."""
+    from holdfast.events.prompts import TaskNotification
+    from holdfast.survival import givenback, losses, notices, owners, reading, summaries
+
     project, session = context.project, event.session_id
     branch = owners.branch(project, workflow)
     owners.own(project, workflow, session)
@@ -217,6 +227,9 @@ def _deliver(
 
 def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outcome]:
     """Give a subagent that was compacted what it was launched for; nothing where that is not known for certain."""
+    from holdfast.survival import errands
+    from holdfast.workflow import briefs, formats
+
     project, session = context.project, event.session_id
     launch = errands.of(project, session, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
@@ -243,6 +256,8 @@ def _problem(path: Path, reason: str, context: Context) -> str:
 
 def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> list[Outcome]:
     """Where nothing is restored, say in a line each what is there and what cannot be read."""
+    from holdfast.workflow import guidance
+
     lines = [guidance.line(other) for other in others if not other.finished]
     lines += _left(found) if lines else []
     problems = [_problem(problem.path, problem.reason, context) for problem in found.problems]

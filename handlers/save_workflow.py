@@ -1,11 +1,17 @@
 """Saves workflows before a compaction: detects, merges, keeps a generation, leaves a seal, tells the summariser."""
 
-from holdfast import Context, Outcome, hookimpl, instruct_summary
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
-from holdfast.events import PreCompact
 from holdfast.survival import compactions, generations, history, judging, launches, owners, seals, sessions, summaries
-from holdfast.workflow import detect, formats, guidance
-from holdfast.workflow.formats import compaction
+from holdfast.workflow import detect, formats
+
+if TYPE_CHECKING:
+    from holdfast import Context, Outcome
+    from holdfast.events import PreCompact
 
 
 @hookimpl
@@ -33,6 +39,8 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
     had = [seals.of(workflow) for workflow in mine]
     seals.leave(context.project, event.session_id, event.trigger or "unknown", had, event.transcript_path)
+    from holdfast.workflow import guidance
+
     summary = guidance.summary(mine)
     return instruct_summary(summary) if summary else None
 
@@ -42,6 +50,8 @@ def _save_detected(context: Context) -> None:
     extract = detect.detect(context.project).extract
     if extract is None:
         return
+    from holdfast.workflow.formats import compaction
+
     try:
         saved = compaction.save(context.project, extract)
     except HoldfastError as error:  # what cannot be merged costs no seal

@@ -4,12 +4,17 @@ To-dos follow the workflow and never move it (R000-32). A hook cannot call a too
 list to write, once, when it changed.
 """
 
-from holdfast import Context, Outcome, advise, change_input, hookimpl
-from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
-from holdfast.events.agents import agent_result
-from holdfast.survival import flights, launches, progress, runs, sessions, todolists
-from holdfast.workflow import todos, views, wording
-from holdfast.workflow.formats import hybrid
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import advise, change_input, hookimpl
+from holdfast.survival import launches, progress, sessions
+
+if TYPE_CHECKING:
+    from holdfast import Context, Outcome
+    from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
+    from holdfast.workflow.model import Workflow
 
 NAMED = 20  # titles of corrected to-dos that are named
 PROMPT = 4_000  # characters of a prompt that are shown; an agent's words can be long
@@ -37,6 +42,9 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     if not event.is_agent_launch:
         _remember_task(event, context)
         return []
+    from holdfast.events.agents import agent_result
+    from holdfast.survival import runs
+
     started = _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
     call = launches.call_id(event.tool_use_id, event.tool_input)
     result = agent_result(event.tool_response)
@@ -50,6 +58,8 @@ def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> lis
     """Fail the phase of an agent that failed."""
     if event.in_subagent:
         return []
+    from holdfast.survival import runs
+
     _launch(event, context)
     call = launches.call_id(event.tool_use_id, event.tool_input)
     launches.named(context.project, event.session_id, call, runs.run_id("", call))
@@ -89,12 +99,15 @@ def _launch(event: PreToolUse | PostToolUse | PostToolUseFailure, context: Conte
         given.get("subagent_type", ""),
         given.get("description", ""),
         given.get("prompt", ""),
-        begun=not isinstance(event, PreToolUse),
+        begun=event.hook_event_name != "PreToolUse",
     )
 
 
 def _corrected(event: PreToolUse, context: Context) -> list[Outcome]:
     """Correct only the status of items that stand for phases, and say so."""
+    from holdfast.survival import todolists
+    from holdfast.workflow import todos, wording
+
     workflow = progress.mine(context.project, event.session_id)
     given = event.tool_input.get("todos")
     if workflow is None or not isinstance(given, list):
@@ -114,6 +127,8 @@ def _corrected(event: PreToolUse, context: Context) -> list[Outcome]:
 
 
 def _remember_task(event: PostToolUse, context: Context) -> None:
+    from holdfast.survival import todolists
+
     response = event.tool_response if isinstance(event.tool_response, dict) else {}
     if event.tool_name == "TaskCreate":
         task = response.get("task")
@@ -137,6 +152,10 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     workflow = progress.mine(context.project, session)
     if workflow is None:
         return said
+    from holdfast.survival import flights
+    from holdfast.workflow import views, wording
+    from holdfast.workflow.formats import hybrid
+
     listed = _wanted_list(session, context, workflow, bool(moved))
     # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its own bookkeeping.
     over = moved[-1].phase.status in ("completed", "failed") if moved else bool(listed)
@@ -153,10 +172,14 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
 
 
 def _running(launch: launches.Launch) -> str:
+    from holdfast.workflow import wording
+
     return f"its agent ({wording.one_line(launch.agent_type)}, {launch.agent_id}) was started already and is running"
 
 
 def _doubt(launch: launches.Launch, words: str) -> str:
+    from holdfast.workflow import wording
+
     return (
         f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {launch.phase} "
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
@@ -165,6 +188,8 @@ def _doubt(launch: launches.Launch, words: str) -> str:
 
 
 def _sentence(moved: progress.Moved) -> str:
+    from holdfast.workflow import wording
+
     phase = moved.phase
     sentence = f'Phase {phase.number}/{moved.workflow.total} "{wording.one_line(phase.title)}" is {phase.status}'
     if phase.status == "completed" and phase.deliverables:
@@ -174,7 +199,10 @@ def _sentence(moved: progress.Moved) -> str:
     return f"{sentence}. Its state is in {moved.workflow.place}."
 
 
-def _wanted_list(session: str, context: Context, workflow: hybrid.Workflow, moved: bool) -> list[Outcome]:
+def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool) -> list[Outcome]:
+    from holdfast.survival import todolists
+    from holdfast.workflow import todos
+
     if context.config.todos == "off" or workflow.status == "pending":
         return []
     project, key = context.project, workflow.key

@@ -1,21 +1,25 @@
 """Keeps what subagents report of themselves, and gives a new one the reminders of its workflow."""
 
-from holdfast import Context, Outcome, advise, hookimpl
-from holdfast.events import (
-    PostToolUse,
-    PostToolUseFailure,
-    SessionStart,
-    Stop,
-    StopFailure,
-    SubagentStart,
-    SubagentStop,
-    UserPromptSubmit,
-)
-from holdfast.events.agents import agent_result
-from holdfast.events.prompts import TaskNotification
-from holdfast.survival import errands, fates, launches, notices, owners, runs, sessions
-from holdfast.workflow import briefs, formats
-from holdfast.workflow.model import Phase, Workflow
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import advise, hookimpl
+from holdfast.survival import launches, runs, sessions
+
+if TYPE_CHECKING:
+    from holdfast import Context, Outcome
+    from holdfast.events import (
+        PostToolUse,
+        PostToolUseFailure,
+        SessionStart,
+        Stop,
+        StopFailure,
+        SubagentStart,
+        SubagentStop,
+        UserPromptSubmit,
+    )
+    from holdfast.workflow.model import Phase, Workflow
 
 TURN = 1 << 20  # bytes of a transcript's end that are looked at when a turn is over
 
@@ -26,6 +30,8 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     sessions.heard(context.project, event.session_id)
     if not event.agent_id or not event.agent_type:
         return None
+    from holdfast.workflow import briefs
+
     project, session, agent = context.project, event.session_id, event.agent_id
     runs.reported(project, session, agent, event.agent_type, "running")
     if runs.reminded(project, session, agent):
@@ -64,6 +70,9 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 @hookimpl
 def on_stop(event: Stop, context: Context) -> None:
     """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
+    from holdfast.events.prompts import TaskNotification
+    from holdfast.survival import fates, notices
+
     sessions.rest(context.project, event.session_id)
     if any(each.unused for each in fates.waiting(context.project, event.session_id)):
         notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted, most=TURN)
@@ -78,6 +87,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     sessions.heard(context.project, event.session_id)
     if event.in_subagent:
         return
+    from holdfast.events.agents import agent_result
+
     result = agent_result(event.tool_response)
     if result.status == "completed":
         run = runs.run_id(result.agent_id, launches.call_id(event.tool_use_id, event.tool_input))
@@ -98,6 +109,8 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
     """Note how a background agent ended, from the prompt the client makes of it: so its result was given."""
     note = event.task_notification
     if note and not event.in_subagent:
+        from holdfast.survival import notices
+
         words = note.result or note.summary
         notices.notified(
             context.project, event.session_id, note.task_id, note.tool_use_id, note.status, words, note.output_file
@@ -106,6 +119,9 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
 
 def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
+    from holdfast.survival import errands, owners
+    from holdfast.workflow import formats
+
     found = [each for each in formats.near(context.project, event.session_id).workflows if not each.finished]
     meant = errands.candidates(context.project, event.session_id, event.agent_id)
     keys = {(each.workflow, each.phase) for each in meant}

@@ -1,4 +1,7 @@
-"""Moving a workflow's phases by what its agents were launched for and what they reported."""
+"""Moving a workflow's phases by what its agents were launched for and what they reported.
+
+Most events find nothing to move, so what moves a phase is loaded only then.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.survival import launches, owners, results
-from holdfast.workflow.formats import hybrid
+from holdfast.survival import launches, results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +37,9 @@ class Moved:
 
 def mine(project: Project, session: str) -> Workflow | None:
     """Return the workflow whose phases this session's agents work on, if there is one it may touch."""
+    from holdfast.survival import owners
+    from holdfast.workflow.formats import hybrid
+
     found = owners.of_session(project, session, hybrid.find(project).workflows)
     return next((workflow for workflow in found if not workflow.recovered), None)
 
@@ -66,6 +71,9 @@ def launch(
     Returns:
         The phase that became active by it, or None when none did.
     """
+    from holdfast.survival import owners
+    from holdfast.workflow.formats import hybrid
+
     if launches.find(project, session, tool_use_id):
         return None
     workflow = mine(project, session)
@@ -103,6 +111,8 @@ def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
 
 def _meant(workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
     """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
+    from holdfast.workflow.formats import hybrid
+
     phase = hybrid.match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
@@ -129,6 +139,8 @@ def _phase(workflow: Workflow | None, launched: Launch) -> Phase | None:
 
 def _finish(project: Project, phase: Phase, due: Due) -> Moved | None:
     """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
+    from holdfast.workflow.formats import hybrid
+
     if phase.status == "failed":
         return None  # a retry that was never launched
     phase_id = phase.id
@@ -145,6 +157,8 @@ def _finish(project: Project, phase: Phase, due: Due) -> Moved | None:
 
 def _move(project: Project, phase_id: str, change: Callable[[], tuple[Workflow, bool]]) -> Moved | None:
     """Make a change; one that is refused is reported with the workflow as it stands."""
+    from holdfast.workflow.formats import hybrid
+
     try:
         workflow, changed = change()
         words = ""
