@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, rehearsal
-from holdfast.state import spare
+from holdfast import ahead, intake, paths, rehearsal
+from holdfast.state import cache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +95,7 @@ def test_nothing_is_written_anywhere(rehearsed: Any) -> None:
 
     But for what is kept of handlers' texts, where Holdfast keeps something already: any event writes the same there.
     """
-    kept = str(spare.folder())
+    kept = str(cache.folder())
     assert [each for each in rehearsed["changed"] if not each.endswith(" /dev/null") and kept not in each] == []
     before, after = (
         {name: held for name, held in rehearsed[when].items() if not name.startswith(kept)} for when in TIMES
@@ -124,7 +124,7 @@ def test_what_goes_wrong_is_left_to_an_event(monkeypatch: pytest.MonkeyPatch) ->
     def fail(*given: object) -> None:
         raise OSError("on purpose")
 
-    monkeypatch.setattr(rehearsal.intake, "foreign", fail)
-    monkeypatch.setattr(rehearsal.ahead, "look", fail)
+    monkeypatch.setattr(intake, "foreign", fail)
+    monkeypatch.setattr(ahead, "look", fail)
     rehearsal.of_engine()
     rehearsal.of_handlers()

@@ -115,7 +115,12 @@ def test_switched_off_nobody_is_asked(monkeypatch: pytest.MonkeyPatch, word: str
 def test_other_words_leave_it_on(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     """Only what is known to mean no does."""
     looked: list[str] = []
-    monkeypatch.setattr(relay, "address", lambda entry, _: looked.append(entry) or b"")
+
+    def address(entry: str, _: object) -> bytes:
+        looked.append(entry)
+        return b""
+
+    monkeypatch.setattr(relay, "address", address)
     monkeypatch.setattr(posix, "environ", HOME | {b"HOLDFAST_SERVER": word.encode()})
     assert relay.ask(ENTRY, "Stop") is None
     assert looked == [ENTRY]

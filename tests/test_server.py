@@ -362,6 +362,7 @@ def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
 
     assert json.loads(out)["hookSpecificOutput"]["additionalContext"] == "warm"
     assert len(ran(warm)) == 1
+    assert "lost" not in warm.log()
     assert advice(warm) == "cold"
 
 

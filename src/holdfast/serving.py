@@ -46,8 +46,9 @@ class Relayed(Streams):
             self._waits = False
             engine.passed("let_go")
             self.close()
-            with suppress(OSError):  # it has gone already
+            with suppress(OSError):  # the server has ended meanwhile
                 self._control.send(ANSWERED)
+            with suppress(OSError):  # who asked has gone
                 self._connection.send(bytes([code]))
         return True
 
