@@ -501,6 +501,26 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
     assert not [path for path in files(project) if any(form in path.read_bytes() for form in spellings(word))]
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("arguments", [("--everything",), ("--since", "2026-01-01")])
+def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...], known: bool) -> None:
+    """The code of the project's own handlers lies there; also where there is nothing else to forget."""
+    from holdfast import compiled
+
+    path, word = project.root / ".claude/handlers/mine.py", canary("Handler", "one")
+    paths.ensure_private(paths.state_dir())
+    compiled.code(f"WORD = {word!r}\n".encode(), path)
+    there = Project.open(project.root)
+    if known:
+        sessions.seen(there, ME)
+    there.close()
+    assert [file for file in files(project) if file.suffix == ".code"]
+    holdfast("forget", *arguments, "--dry-run", root=project.root)
+    assert [file for file in files(project) if file.suffix == ".code"]
+    holdfast("forget", *arguments, "--yes", root=project.root)
+    assert not [file for file in files(project) if any(form in file.read_bytes() for form in spellings(word))]
+
+
 def test_worktrees_of_one_project_are_forgotten_together(
     holdfast_project: Callable[..., HoldfastProject], project: HoldfastProject, tmp_path: Path
 ) -> None:

@@ -63,6 +63,14 @@ def write(path: Path, body: bytes) -> None:
         _sweep(path.parent)
 
 
+def clear() -> None:
+    """Delete all of them: they hold names and compiled code of projects, and cost only time to be made again."""
+    with suppress(OSError):
+        for file in folder().iterdir():
+            with suppress(OSError):
+                file.unlink()
+
+
 def _sum(body: bytes) -> bytes:
     import hashlib
 

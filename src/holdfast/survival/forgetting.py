@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import log, paths
 from holdfast.errors import HoldfastError, StateError
+from holdfast.state import cache
 from holdfast.survival import extracts, generations, owners, recordings, seals
 from holdfast.workflow import formats, names, places, sidecars
 
@@ -114,6 +115,7 @@ def scrub(project: Project) -> bool:
 
     Of a ledger that cannot be used nothing is known, and nothing went. Raises LedgerError.
     """
+    cache.clear()
     return not project.ledger_file.exists() or bool(project.ledger.problem) or project.ledger.scrub()
 
 
@@ -132,6 +134,8 @@ def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
                 paths.sidecar_dir(root).rmdir()
     recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
     logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
+    if not dry:
+        cache.clear()  # it names folders of workflows and plans, and has the code of the project's own handlers
     clean = dry or not known or project.ledger.scrub()
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
