@@ -298,12 +298,13 @@ def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -
     """A stopped process obeys nobody, so it is ended by force; what it forked goes with it."""
     pid = warm.pid
     monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
-    children = [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    forked = Path(f"/proc/{pid}/task/{pid}/children")
+    warm.until(lambda: bool(forked.read_text()))
+    children = [int(each) for each in forked.read_text().split()]
     os.kill(pid, signal.SIGSTOP)
 
     assert f"(process {pid})" in holdfast("server", "stop").out
     warm.until(lambda: gone(pid))
-    assert children
     warm.until(lambda: all(gone(each) for each in children))
 
 
