@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -33,6 +34,8 @@ MOST = max(8, 2 * (os.cpu_count() or 1))
 """Events that are answered at a time; the others wait for their turn."""
 GRACE = 1.0
 """Seconds a child has to obey once nobody waits for its answer any more."""
+DESCRIPTORS = 64
+"""Open files a process must be allowed, or no server is started."""
 SPARES = 2
 """Children that are forked ahead: one tool call's end and the next one's beginning are moments apart."""
 QUIET = 0.02
@@ -55,6 +58,12 @@ def main(argument: str | None, entry: str) -> int:
     if not address:
         return 1
     place = Path(os.fsdecode(address))
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < DESCRIPTORS:
+        # A child that has none left when it is handed an event loses it; who finds no server answers for itself.
+        log.write(
+            "warning", f"no server was started: a process may open fewer than {DESCRIPTORS} files here (ulimit -n)"
+        )
+        return 1
     try:
         warm_up()
         changes = Changes(entry)
