@@ -40,7 +40,9 @@ def test_it_is_the_same_for_the_same_and_whatever_else_a_session_has() -> None:
     assert place() == place() == place(session)
 
 
-@pytest.mark.parametrize("name", relay.FOLDERS)
+@pytest.mark.parametrize(
+    "name", [b"HOME", *(b"XDG_%s_HOME" % each for each in (b"CONFIG", b"STATE", b"DATA", b"CACHE"))]
+)
 def test_other_folders_mean_another_address(name: bytes) -> None:
     """Each variable that moves one of Holdfast's folders counts, and unset is not the same as empty."""
     given = place({name: b"/elsewhere"})
@@ -116,11 +118,11 @@ def test_other_words_leave_it_on(monkeypatch: pytest.MonkeyPatch, word: str) -> 
     """Only what is known to mean no does."""
     looked: list[str] = []
 
-    def address(entry: str, _: object) -> bytes:
+    def look(entry: str, environ: dict[bytes, bytes]) -> bytes:
         looked.append(entry)
         return b""
 
-    monkeypatch.setattr(relay, "address", address)
+    monkeypatch.setattr(relay, "address", look)
     monkeypatch.setattr(posix, "environ", HOME | {b"HOLDFAST_SERVER": word.encode()})
     assert relay.ask(ENTRY, "Stop") is None
     assert looked == [ENTRY]
