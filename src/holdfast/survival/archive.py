@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock, log
 from holdfast.errors import LedgerError
@@ -31,8 +31,7 @@ _APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or k
 _TUPLES = ("reading", "reminders", "warnings")
 
 
-@dataclass(frozen=True, slots=True)
-class Archived:
+class Archived(NamedTuple):
     """A completed workflow as it was at its end, when that was (UTC stamp), and the worktree it was in."""
 
     workflow: Workflow

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.survival import joined, launches
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _AT_WORK = "(runs.resumed = 1 OR (launches.verdict IS NULL AND (runs.state IS NULL OR runs.state = 'running')))"
 
 
-@dataclass(frozen=True, slots=True)
-class Flight:
+class Flight(NamedTuple):
     """An agent that was launched and has not reported its end.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
 from holdfast.survival import agentlines, fates, reading
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@dataclass(frozen=True, slots=True)
-class GivenBack:
+class GivenBack(NamedTuple):
     """The guidance, and how each required reading stood when it was made (`reading.states`)."""
 
     guidance: Guidance

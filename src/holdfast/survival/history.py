@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
@@ -76,8 +76,7 @@ class History:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     """The statuses of a workflow's phases, by id with their numbers, when they were last looked at."""
 
     phases: Mapping[str, tuple[int, str]]

@@ -8,8 +8,7 @@ until they can be joined (`joined`), and judged once they are (`results`; `DESIG
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock
 from holdfast.state.redact import redact
@@ -36,8 +35,7 @@ _FIELDS = ("tool_use_id", "agent_id", "agent_type", "workflow", "phase", "verdic
 COLUMNS = ", ".join(f"launches.{name} AS {name}" for name in _FIELDS)  # what `of_row` reads
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """A call of the Agent tool.
 
     Attributes:

@@ -178,7 +178,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "percent": workflow.percent,
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
-        "agents": [_named(each, *flights.Flight.__slots__) for each in overview.agents],
+        "agents": [_named(each, *flights.Flight._fields) for each in overview.agents],
         "unused_results": [_named(each, *_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
         "todos_told": [_named(each, *Told.__slots__) for each in overview.told],

@@ -5,8 +5,7 @@ Most events find nothing to move, so what moves a phase is loaded only then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.survival import launches, results
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Phase, Workflow
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(NamedTuple):
     """A phase that an agent moved, or that could not be moved.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import capture
 from holdfast.errors import LedgerError
@@ -20,8 +19,7 @@ Change = Literal["unchanged", "changed", "missing", "never read", "not checked"]
 INLINE = 1_500  # UTF-16 units of a file that may be inlined
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What is known of one required file.
 
     Attributes:

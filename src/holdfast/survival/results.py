@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast.survival import joined, launches, runs
 
@@ -15,8 +14,7 @@ _COLUMNS = f"SELECT {launches.COLUMNS}, runs.state AS state, runs.words AS words
 _SELECT = f"{_COLUMNS} FROM {joined.BOTH}"
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """A launch whose result is in: how the run ended and its last words."""
 
     launch: Launch

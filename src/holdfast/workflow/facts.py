@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.workflow import wording
 
@@ -40,8 +40,7 @@ class Fact:
         return f"- {label}{wording.clean(self.value)}{self.mark}"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """Facts under a heading."""
 
     heading: str
@@ -97,8 +96,7 @@ def shorter(section: Section, recap: str) -> Section:
     said = " ".join(recap.split())
     if not said:
         return section
-    return replace(
-        section,
+    return section._replace(
         facts=tuple(
             replace(fact, limit=min(fact.limit, REPEATED)) if " ".join(fact.value.split()) in said else fact
             for fact in section.facts

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.workflow import facts, formats, sidecars, wording
 from holdfast.workflow.sidecars import write_sidecar
@@ -30,8 +29,7 @@ _UNMARKED = "0" * 12  # where the mark goes: it is the digest of all the rest
 _MORE = 80  # units kept free for the line that counts what was left out
 
 
-@dataclass(frozen=True, slots=True)
-class Guidance:
+class Guidance(NamedTuple):
     """What a workflow's state comes to in words.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,8 +111,7 @@ class Workflow:
         return 100 * done // self.total if self.total else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """A file that could not be read as the workflow it should be."""
 
     path: Path
@@ -131,8 +130,7 @@ class Found:
     left: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What to do next: the phase, the agent for it, the prompt to hand that agent and one sentence for the model."""
 
     number: int
@@ -181,8 +179,7 @@ class Changes:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PutBack:
+class PutBack(NamedTuple):
     """What came of putting an earlier content back.
 
     Attributes:

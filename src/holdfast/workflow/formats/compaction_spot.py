@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.patterns import regex
 from holdfast.workflow import memory, values
@@ -36,8 +35,7 @@ _BETWEEN = regex(r"[\s_-]+")
 WORDS: dict[Status, str] = {neutral: word for word, neutral in NEUTRAL.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """Where the workflow stands: 1 <= current <= total (I001-17); `word` is one of R001-07.
 
     Not `counted` where the file gives no total; `beyond` where it gives a phase after the last.
