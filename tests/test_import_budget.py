@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +17,19 @@ if TYPE_CHECKING:
     from tests.conftest import RunPython
     from tests.processes import Place
 
-NEVER = frozenset({"click", "rich", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
+SEARCH = frozenset({"importlib.metadata", "importlib_metadata", "pkg_resources"})  # for other packages' entry points
+NEVER = SEARCH | frozenset({"click", "rich", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
 FAMILIES = frozenset(EVENTS.values())
+# The modules of ours that an event of the shipped handlers may load in a project with a workflow, in whichever process.
+# A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
+BUDGETS = {
+    "PreToolUse-Bash": 53,
+    "PreToolUse-TodoWrite": 90,
+    "PostToolUse-Agent": 96,
+    "UserPromptSubmit": 93,
+    "PreCompact-auto": 118,
+    "SessionStart-compact": 129,
+}
 SHOW = "\nimport sys; print(*sys.modules)"
 
 
@@ -41,6 +53,30 @@ def loaded_for(place: Place, payload: dict[str, Any]) -> set[str]:
     ended = processes.run(command, json.dumps(payload).encode(), place.environ(), place.root)
     assert ended.exit_code == 0, ended.stderr
     return set(out.read_text().split())
+
+
+def loaded_anywhere(place: Place, payload: dict[str, Any]) -> set[str]:
+    """Return all modules that an event loads, in the engine's process and in those it forks."""
+    out = place.root / "loaded"
+    out.mkdir()
+    script = "import os, site, sys; site.main(); sys.path.insert(0, sys.argv[1]); end = os._exit\n"
+    script += "def told(code):\n"
+    script += " open(os.path.join(sys.argv[2], str(os.getpid())), 'w').write('\\n'.join(sys.modules)); end(code)\n"
+    script += "os._exit = told; from holdfast import engine; engine.main(None); told(0)"
+    command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE), str(out)]
+    ended = processes.run(command, json.dumps(payload).encode(), place.environ(), place.root)
+    assert ended.exit_code == 0, ended.stderr
+    return {name for file in out.iterdir() for name in file.read_text().split()}
+
+
+def as_installed(place: Place) -> None:
+    """Switch the shipped handlers on, add one of the user's for Bash, and start a workflow in the test's session."""
+    place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "")
+    place.user_handler("guard", "from holdfast import *\n@hookimpl(match='Bash')\ndef on_pre_tool_use(event): ...\n")
+    command = [sys.executable, "-m", "holdfast", "start", "Bench", "--format", "hybrid", "--phase", "look @builder"]
+    environ = place.environ(PYTHONPATH=str(processes.SOURCE), CLAUDE_CODE_SESSION_ID=processes.SESSION)
+    ended = processes.run(command, b"", environ, place.root)
+    assert ended.exit_code == 0, ended.stderr
 
 
 def test_the_package_itself_loads_nothing(run_python: RunPython) -> None:
@@ -113,3 +149,70 @@ def test_the_shipped_handlers_cost_a_plain_tool_call_nothing(place: Place) -> No
 
     assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.survival"))}
     assert not {"pluggy", "holdfast.state.ledger", *NEVER} & loaded
+
+
+@pytest.mark.parametrize(("name", "budget"), BUDGETS.items(), ids=list(BUDGETS))
+def test_an_event_stays_within_its_budget(place: Place, name: str, budget: int) -> None:
+    """Of Holdfast's own modules an event loads few more than it did when this was written."""
+    as_installed(place)
+
+    ours = {each for each in loaded_anywhere(place, place.payload(name)) if each.startswith("holdfast")}
+
+    assert {"holdfast.calls", "holdfast.isolation"} <= ours
+    assert budget - 6 <= len(ours) <= budget, sorted(ours)
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_no_event_searches_the_installed_packages(place: Place, name: str) -> None:
+    """Neither Holdfast nor pydantic for it looks for other packages' entry points, nor has it what that takes."""
+    as_installed(place)
+
+    loaded = loaded_anywhere(place, place.payload(name))
+
+    assert "pydantic" in loaded
+    assert not {*SEARCH, "pydantic.plugin._loader", "click", "rich"} & loaded
+
+
+def test_a_handlers_own_models_find_their_plugins(place: Place) -> None:
+    """What is left out for our models is there for those that a handler defines."""
+    place.user_handler(
+        "own",
+        """\
+        from holdfast import *
+        @hookimpl
+        def on_pre_tool_use(event):
+            import sys
+            from pydantic import BaseModel
+            class Own(BaseModel):
+                name: str
+            Own(name="x")
+            return advise(str(hasattr(sys.modules["pydantic.plugin._loader"], "entry_points")))
+        """,
+    )
+
+    assert place.fire(place.payload("PreToolUse-Bash")).advice == "True"
+
+
+def test_a_model_is_built_where_pydantic_searched_already(run_python: RunPython) -> None:
+    """Who has loaded plugins keeps them: nothing is replaced then."""
+    script = "import pydantic.plugin._loader as kept, sys; from holdfast.events import parse\n"
+    script += "parse({'hook_event_name': 'PreCompact', 'session_id': 's'})\n"
+    script += "print(sys.modules['pydantic.plugin._loader'] is kept)"
+
+    assert run_python(script).strip() == "True"
+
+
+def test_garbage_is_collected_in_handlers_only(place: Place) -> None:
+    """The engine's own process, which mostly imports, does without; a handler may make as much as it likes."""
+    text = (
+        "import gc\nfrom holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise(str(gc.isenabled()))\n"
+    )
+    place.user_handler("garbage", text)
+    script = "import gc, site, sys; site.main(); sys.path.insert(0, sys.argv[1]); from holdfast import engine; "
+    script += "engine.main(None); print(gc.isenabled(), file=open(sys.argv[2], 'w'))"
+    out = place.root / "collects"
+    command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE), str(out)]
+    ended = processes.run(command, json.dumps(place.payload("PreToolUse-Bash")).encode(), place.environ(), place.root)
+
+    assert ended.advice == "True"
+    assert out.read_text().strip() == "False"

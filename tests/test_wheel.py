@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,19 @@ def works(bin_folder: Path, home: Path, place: str) -> None:
     assert "Saved, restored and moved on" in run([holdfast, "demo"], home)
 
 
+def without_bytecode(bin_folder: Path) -> list[str]:
+    """Return the installed modules that the first event would have to compile."""
+    (package,) = bin_folder.parent.glob("lib/python*/site-packages/holdfast")
+    modules = [path for path in package.rglob("*.py") if "_shipped" not in path.parts]
+    assert modules
+    return [str(path) for path in modules if not Path(cache_from_source(str(path))).is_file()]
+
+
 def test_the_wheel_works_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
     """`pip install` of the wheel gives a working `holdfast` with its shipped handlers."""
     bin_folder = fresh_environment(tmp_path)
     install_wheel(bin_folder, wheel, tmp_path)
+    assert not without_bytecode(bin_folder)
     works(bin_folder, tmp_path, "_shipped")
 
 
