@@ -468,9 +468,9 @@ def test_what_is_not_there_is_not_counted(tmp_path: Path) -> None:
 def test_agents_in_flight(tmp_path: Path) -> None:
     """In the foreground, in the background, of another day, of no phase, not named yet."""
     flights = (
-        replace(AGENT, since="2026-02-27T11:00:00.000000Z", background=False, session=OTHER),
-        replace(AGENT, phase=None, agent_id=None),
-        replace(AGENT, phase="phase_9", since="odd"),
+        AGENT._replace(since="2026-02-27T11:00:00.000000Z", background=False, session=OTHER),
+        AGENT._replace(phase=None, agent_id=None),
+        AGENT._replace(phase="phase_9", since="odd"),
     )
     sight = made(tmp_path, agents=flights)
 
