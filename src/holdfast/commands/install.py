@@ -35,4 +35,5 @@ def command(
         click.echo(install.preview(target, allow_cli=allow_cli), nl=False)
     else:
         click.echo("\n".join(install.install(target, allow_cli=allow_cli)))
+        startup.compile_package()
         click.echo(startup.line())
