@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from holdfast import launcher, paths, startup
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_it_is_measured_with_the_launcher_of_this_machine(home: Path) -> None:
