@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+REST = 0.06  # seconds between two turns: a session leaves the server moments to fork its next child, and so do we
 PATIENCE = 60.0  # seconds after which a process that says nothing more is a failure
 
 Stdin = bytes | Callable[[], bytes]
@@ -67,6 +68,7 @@ def run(contestants: Sequence[Contestant], environ: Mapping[str, str], rounds: i
         random.Random(number).shuffle(order)
         for each in order:
             took = _turn(each, environ)
+            time.sleep(REST)
             if number:
                 times[each.kind, each.name].append(took)
     return {who: statistics.median(all_of_it) for who, all_of_it in times.items()}
