@@ -15,8 +15,8 @@ _HEAD = """# Benchmarks
 
 Written by `make bench`; run it again and this page is written anew. Milliseconds are medians. What is compared was
 measured side by side in one run: all take turns, in an order drawn anew for each round and with 60 ms of rest between
-them, so noise meets them alike. So the ratios are what counts; milliseconds of two runs or two machines say little about
-each other.
+them, so noise meets them alike. So the ratios are what counts; milliseconds of two runs or two machines say little
+about each other.
 """
 _RACE = """## Whole processes
 
