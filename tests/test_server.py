@@ -553,3 +553,44 @@ def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
     before = spent()
     time.sleep(1.5)
     assert spent() == before
+
+
+def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(warm: Warm) -> None:
+    """Whatever kills them, the server does not spend its time on forking; an event gets its child all the same."""
+
+    def spares() -> list[int]:
+        return [int(each) for each in Path(f"/proc/{warm.pid}/task/{warm.pid}/children").read_text().split()]
+
+    warm.until(lambda: len(spares()) == 2)
+    for each in spares():
+        os.kill(each, signal.SIGKILL)
+    warm.until(lambda: not spares())
+    time.sleep(0.3)
+
+    assert not spares()
+    assert advice(warm) == "warm"
+    warm.until(lambda: len(spares()) == 2)
+
+
+def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
+    """The child waits for `GO` much longer than for anything else: from then on nobody else would answer."""
+    request = b"\0".join(
+        [b"event", b"PreToolUse", os.fsencode(warm.root), b"18"]
+        + [f"{name}={value}".encode() for name, value in warm.environ().items()]
+    )
+    reading, writing = os.pipe()
+    os.write(writing, json.dumps(warm.call()).encode())
+    os.close(writing)
+    out, into = os.pipe()
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.settimeout(warmth.LONG)
+        asking.connect(str(warm.socket))
+        asking.sendall(b"%8d" % len(request) + request)
+        assert asking.recv(1) + asking.recv(1) == relay.ALIVE + relay.READY_NOW
+        time.sleep(2.5)
+        socket.send_fds(asking, [relay.GO], [reading, into, into])
+        for each in (reading, into):
+            os.close(each)
+        assert asking.recv(1) == b"\0"
+    assert b"warm" in os.read(out, 4096)
+    os.close(out)

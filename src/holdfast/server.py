@@ -40,6 +40,8 @@ SPARES = 2
 """Children that are forked ahead: one tool call's end and the next one's beginning are moments apart."""
 QUIET = 0.02
 """Seconds without anything new after which another one is: it must not take the processor from an event."""
+AGAIN = 1.0
+"""Seconds without another try after a child could not be forked ahead, or died before its event."""
 _BACKLOG = 1024
 _GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
@@ -176,6 +178,7 @@ class Server:
     _waiting: list[socket.socket] = field(default_factory=list)
     _children: dict[int, Child] = field(default_factory=dict)
     _spares: list[int] = field(default_factory=list)
+    _tries_at: float = 0.0
     _ended: bool = False
     _beaten: float = 0.0
 
@@ -206,7 +209,7 @@ class Server:
                     self._hand_over()  # one at a time: who has just come must hear of us before the next fork
                 self._beat()
                 if self._lacks() and not self._waiting and not ready:
-                    self._spares += filter(None, [self._fork()])
+                    self._stock_up()
                 if self._waiting or self._busy():
                     last = time.monotonic()
                 elif time.monotonic() - last > IDLE:
@@ -245,14 +248,21 @@ class Server:
         ends = [child.ends_at for child in self._children.values() if child.ends_at]
         if self._waiting:
             ends.append(self._beaten + BEAT)
-        if self._lacks():
-            ends.append(now + QUIET)
+        if len(self._spares) < SPARES:
+            ends.append(max(now + QUIET, self._tries_at))
         if not self._waiting and not self._busy():
             ends.append(last + IDLE + 0.1)
         return int(max(min(ends) - now, 0.0) * 1000) + 1 if ends else -1
 
     def _lacks(self) -> bool:
-        return len(self._spares) < SPARES
+        return len(self._spares) < SPARES and time.monotonic() >= self._tries_at
+
+    def _stock_up(self) -> None:
+        pid = self._fork()
+        if pid:
+            self._spares.append(pid)
+        else:
+            self._tries_at = time.monotonic() + AGAIN
 
     def _turns(self) -> bool:
         """Tell whether somebody waits whose turn it is."""
@@ -372,6 +382,7 @@ class Server:
                 return
             if pid in self._spares:
                 self._spares.remove(pid)
+                self._tries_at = time.monotonic() + AGAIN
             child = self._children.pop(pid, None)
             if child:
                 child.close()

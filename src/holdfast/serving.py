@@ -16,7 +16,9 @@ from holdfast.replying import Streams
 from holdfast.spare import Spare, Told
 
 PATIENCE = 1.0
-"""Seconds who asks has to send what it asks, and to say `GO`."""
+"""Seconds who asks has to send what it asks."""
+CERTAINTY = 60.0
+"""Seconds it has to say `GO`: it does so at once, and if it were stopped just then its event must not be lost."""
 ANSWERED = b"a"
 """What a child tells the server when who asked may go: what it still does is nobody's loss then."""
 _HEAD = 8  # digits of a request's length
@@ -105,6 +107,7 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
         request.place.enter()
         spare.tell(request.place, request.argument, started)
         connection.sendall(relay.READY_NOW)
+        connection.settimeout(CERTAINTY)
         request.place.take()
         engine.passed("ready")
         if not _take_descriptors(connection):
