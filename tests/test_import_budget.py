@@ -26,7 +26,7 @@ BUDGETS = {
     "PreToolUse-Bash": 53,
     "PreToolUse-TodoWrite": 90,
     "PostToolUse-Agent": 96,
-    "UserPromptSubmit": 93,
+    "UserPromptSubmit": 96,
     "PreCompact-auto": 118,
     "SessionStart-compact": 129,
 }

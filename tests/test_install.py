@@ -579,7 +579,7 @@ def test_the_commands_install_and_uninstall_a_named_file(holdfast: Callable[...,
     """--settings names any file, and the undo line is the command that undoes it."""
     named = tmp_path / "some where.json"
     shown = holdfast("install", "--scope", "local", "--settings", str(named))
-    assert f"--scope local --settings '{named}' --project" in shown.splitlines()[-1]
+    assert f"--scope local --settings '{named}' --project" in shown.splitlines()[-2]
     assert json.loads(named.read_text()) == settings(BASIC)
     assert f"{named}: removed" in holdfast("uninstall", "--scope", "local", "--settings", str(named))
     assert not named.exists()
