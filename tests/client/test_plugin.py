@@ -171,10 +171,10 @@ def test_the_skill_lets_the_model_call_the_command(plugged: Plugged) -> None:
     assert [*world.project.glob("untracked/workflow-state/*/*.json")]
 
 
-def test_a_build_that_fails_is_told_once(plugged: Plugged) -> None:
+def test_a_build_that_fails_is_told_once(plugged: Plugged, tmp_path: Path) -> None:
     """The user hears of it at the next session's start; the model never does, and sessions go on."""
     world = plugged.world
-    (plugged.world.client.home.parent / "programs" / "uv.log.fail").write_text("error: no route to the index\n")
+    (tmp_path / "programs" / "uv.log.fail").write_text("error: no route to the index\n")
     world.client.extra |= {"PIP_NO_INDEX": "1"}
     first = plugged.session()
     first.prompt("Begin.")
