@@ -594,3 +594,50 @@ def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
         assert asking.recv(1) == b"\0"
     assert b"warm" in os.read(out, 4096)
     os.close(out)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a namespace everywhere")
+def test_who_is_in_another_sandbox_is_not_answered(warm: Warm) -> None:
+    """Even where it asks at the right address: handlers would run outside of the sandbox."""
+    ask = (
+        "import socket, sys; server = socket.socket(socket.AF_UNIX); server.connect(sys.argv[1]); "
+        "request = bytes.fromhex(sys.argv[2]); server.sendall(b'%8d' % len(request) + request); "
+        "server.settimeout(30); print(server.recv(1), server.recv(1))"
+    )
+    words = [b"event", b"PreToolUse", os.fsencode(warm.root), b"18"]
+    request = b"\0".join(words + [f"{name}={value}".encode() for name, value in warm.environ().items()])
+    command = [sys.executable, "-c", ask, str(warm.socket), request.hex()]
+
+    inside = subprocess.run(["unshare", "-m", *command], capture_output=True, text=True, check=False)
+    outside = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert outside.stdout.split() == [repr(relay.ALIVE), repr(relay.READY_NOW)]
+    assert repr(relay.READY_NOW) not in inside.stdout
+
+
+def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
+    """Who has no stdin, stdout or stderr has the socket in its place, and nothing to hand over."""
+    for closed in ("<&-", ">&-", "2>&-"):
+        command = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *INTERPRETER, str(warm.entry), "PreToolUse"]
+        began = time.monotonic()
+        done = subprocess.run(command, input=b"{}", env=warm.environ(), capture_output=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert time.monotonic() - began < warmth.LONG - 5, "it waited for a stdin that is none"
+
+
+def test_one_that_only_looks_keeps_no_server_from_starting(place: Warm) -> None:
+    """`holdfast server status` takes the lock for a moment, to see whether somebody has it."""
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            place.sockets  # noqa: B018 - asks for each lock
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        place.warm_up()
+    finally:
+        over.set()
+        thread.join()
+    assert advice(place) == "warm"

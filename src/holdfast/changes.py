@@ -28,6 +28,10 @@ class Changes:
         self._watch = _Watch()
         self._watch.over(self._seen)
 
+    def since(self, moment: float) -> str:
+        """Return the first path that has changed after a moment (seconds since 1970), or nothing."""
+        return next((path for path, seen in self._seen.items() if seen and seen[2] > moment * 1e9), "")
+
     def fileno(self) -> int:
         """Return a descriptor that can be read when something may have changed; -1 where nobody tells."""
         return self._watch.descriptor

@@ -45,7 +45,7 @@ def main(argument: str | None = None, entry: str = "") -> int:
         The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
     """
     gc.disable()  # there is little to collect in a process this short, and much to look through while modules load
-    code = dispatch(argument, replying.Streams, time.monotonic() - min(_age(), LONGEST_START))
+    code = dispatch(argument, replying.Streams, time.monotonic() - min(age(), LONGEST_START))
     finished()
     if entry and not _alone():
         from holdfast import standby
@@ -335,7 +335,7 @@ def _refuse_unseen(reason: str, head: Mapping[str, Any], argument: str | None, s
         streams.write(merge(name, [refusal(name, f"{', '.join(guards)}: {reason}")]))
 
 
-def _age() -> float:
+def age() -> float:
     """Return the seconds since this process was started, for the client's time runs from then on."""
     try:
         ticks = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()[19]  # proc(5): starttime

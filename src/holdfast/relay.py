@@ -16,6 +16,9 @@ LIFE = 0.05
 READY = 1.0
 """Seconds it has from then on to say that a child is ready, or that its turn is still to come."""
 
+TURNS = 16
+"""Times it may say so, every 0.3 seconds; then the event goes cold while there is time for it."""
+
 ALIVE, WAIT, READY_NOW, GO = b"!", b".", b"r", b"g"
 """The words of the protocol: the server lives, your turn is still to come, a child is ready; answer the event."""
 
@@ -25,7 +28,8 @@ OFF = (b"off", b"0", b"no", b"false")
 FOLDERS = (b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_DATA_HOME", b"XDG_CACHE_HOME")
 """The variables that decide where Holdfast's own folders are; each set of them has a server of its own."""
 
-_SPACES = ("mnt", "net", "user", "pid")  # a handler must not leave the sandbox of whoever asks
+SPACES = ("mnt", "net", "user", "pid")
+"""The namespaces (Linux) that an event must not leave: who asks may be in a sandbox."""
 
 
 class Died(Exception):
@@ -103,7 +107,9 @@ def ask(entry: str, argument: str | None) -> int | None:
         server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         server.settimeout(LIFE)
         server.connect(place)
-        if not ours(server):
+        if server.fileno() < 3 or not ours(
+            server
+        ):  # one of the standard descriptors was closed: its number is ours now
             return None
         mask = posix.umask(0o77)
         posix.umask(mask)
@@ -113,15 +119,16 @@ def ask(entry: str, argument: str | None) -> int | None:
         if server.recv(1) != ALIVE:
             return None
         server.settimeout(READY)
-        said = WAIT
-        while said == WAIT:
+        for _ in range(TURNS):
             said = server.recv(1)
+            if said != WAIT:
+                break
         if said != READY_NOW:
             return None
         passed = b"".join([number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)])
-        told = True
         # Not before: one that hangs would keep the client's pipes open.
         server.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
+        told = True
         server.settimeout(None)
         code = server.recv(1)
     except Exception as error:
@@ -149,7 +156,7 @@ def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
     if not base and environ.get(b"HOME"):
         base = environ[b"HOME"] + (b"/Library/Application Support" if sys.platform == "darwin" else b"/.local/state")
     try:
-        seen = [posix.stat("/proc/self/ns/" + each).st_ino for each in _SPACES] + [posix.stat("/").st_ino]
+        seen = [posix.stat("/proc/self/ns/" + each).st_ino for each in SPACES] + [posix.stat("/").st_ino]
     except OSError:  # no Linux
         seen = []
     folders = [environ.get(name) for name in FOLDERS]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import loader, log, paths, relay, servers, serving, standby
+from holdfast import engine, loader, log, paths, relay, servers, serving, standby
 from holdfast.changes import Changes
 from holdfast.warming import warm_up
 
@@ -34,6 +34,8 @@ MOST = max(8, 2 * (os.cpu_count() or 1))
 """Events that are answered at a time; the others wait for their turn."""
 GRACE = 1.0
 """Seconds a child has to obey once nobody waits for its answer any more."""
+LOADS = 0.03
+"""Seconds after its start at which a process has read nothing of ours yet; its age is known to a hundredth only."""
 DESCRIPTORS = 64
 """Open files a process must be allowed, or no server is started."""
 SPARES = 2
@@ -41,7 +43,8 @@ SPARES = 2
 QUIET = 0.02
 """Seconds without anything new after which another one is: it must not take the processor from an event."""
 AGAIN = 1.0
-"""Seconds without another try after a child could not be forked ahead, or died before its event."""
+"""Seconds without another try after a child could not be forked ahead, or died before its event; twice as many each
+time that it happens again."""
 _BACKLOG = 1024
 _GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
@@ -66,11 +69,16 @@ def main(argument: str | None, entry: str) -> int:
             "warning", f"no server was started: a process may open fewer than {DESCRIPTORS} files here (ulimit -n)"
         )
         return 1
+    started = time.time() - engine.age() + LOADS
     try:
         warm_up()
         changes = Changes(entry)
         if not Path(entry).exists():
             return 1  # uninstalled while this was loaded
+        if changed := changes.since(started):
+            log.write("info", f"no server was started: {changed} changed while it was loaded")
+            standby.mark(place).unlink(missing_ok=True)
+            return 1
         claimed = claim(place)
     except OSError as error:
         log.write("warning", f"no server was started: {error}")
@@ -96,13 +104,13 @@ def claim(place: Path) -> tuple[socket.socket, int] | None:
     """
     paths.ensure_private(servers.folder()).chmod(0o700)
     lock = os.open(place.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        if _lives(place) or not servers.stop(place):
+    if not _locked(lock):
+        lives = _lives(place)
+        if not lives:
+            servers.stop(place)
+        if lives or not _locked(lock):
             os.close(lock)
             return None
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.ftruncate(lock, 0)
     os.write(lock, b"%d\n" % os.getpid())
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -114,6 +122,16 @@ def claim(place: Path) -> tuple[socket.socket, int] | None:
     listener.setblocking(False)
     fresh.rename(place)  # in the place of one whose server died
     return listener, lock
+
+
+def _locked(lock: int) -> bool:
+    """Take the lock; who only looks whether somebody has it (`servers.holder`) is in the way for a moment."""
+    for _ in range(20):
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def _lives(place: Path) -> bool:
@@ -179,6 +197,8 @@ class Server:
     _children: dict[int, Child] = field(default_factory=dict)
     _spares: list[int] = field(default_factory=list)
     _tries_at: float = 0.0
+    _failed: int = 0
+    _waking: tuple[int, ...] = ()
     _ended: bool = False
     _beaten: float = 0.0
 
@@ -188,7 +208,8 @@ class Server:
         signal.signal(signal.SIGINT, self._end)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         waking, woken = os.pipe()
-        for end in (waking, woken):
+        self._waking = (waking, woken)
+        for end in self._waking:
             os.set_blocking(end, False)
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
         last = time.monotonic()
@@ -262,7 +283,11 @@ class Server:
         if pid:
             self._spares.append(pid)
         else:
-            self._tries_at = time.monotonic() + AGAIN
+            self._pause()
+
+    def _pause(self) -> None:
+        self._tries_at = time.monotonic() + AGAIN * 2**self._failed
+        self._failed = min(self._failed + 1, 6)
 
     def _turns(self) -> bool:
         """Tell whether somebody waits whose turn it is."""
@@ -355,6 +380,8 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         control.close()
+        for descriptor in self._waking:
+            os.close(descriptor)
         os.close(self.lock)  # a child that outlives the server would be taken for it, and its number for the server's
         self.changes.close()
         self.listener.close()
@@ -370,6 +397,7 @@ class Server:
                 with suppress(OSError):
                     if child.control.recv(16, socket.MSG_DONTWAIT) == serving.ANSWERED:
                         self.answered += 1
+                        self._failed = 0
                         child.forget()
 
     def _bury(self) -> None:
@@ -382,7 +410,7 @@ class Server:
                 return
             if pid in self._spares:
                 self._spares.remove(pid)
-                self._tries_at = time.monotonic() + AGAIN
+                self._pause()
             child = self._children.pop(pid, None)
             if child:
                 child.close()
