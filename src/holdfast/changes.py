@@ -29,8 +29,12 @@ class Changes:
         self._watch.over(self._seen)
 
     def since(self, moment: float) -> str:
-        """Return the first path that has changed after a moment (seconds since 1970), or nothing."""
-        return next((path for path, seen in self._seen.items() if seen and seen[2] > moment * 1e9), "")
+        """Return the first file that has changed after a moment (seconds since 1970), or nothing.
+
+        Folders are left out: whatever loads a package may write its bytecode there.
+        """
+        young = (path for path, seen in self._seen.items() if seen and seen[2] > moment * 1e9)
+        return next((path for path in young if Path(path).is_file()), "")
 
     def fileno(self) -> int:
         """Return a descriptor that can be read when something may have changed; -1 where nobody tells."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import paths, servers
@@ -12,7 +13,6 @@ from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from holdfast.profile.double import Double
 
@@ -44,16 +44,29 @@ def server(double: Double) -> Iterator[None]:
         yield
     finally:
         double.launcher.unlink(missing_ok=True)  # from now on no event starts another
+        forked = _forked(process.pid)
         process.terminate()
         ours = _process_of(double) == process.pid
         with suppress(subprocess.TimeoutExpired):
             process.wait(servers.OBEYS)
         process.kill()
         process.wait()
+        until = time.monotonic() + SETTLES
+        while any(Path(f"/proc/{pid}").exists() for pid in forked) and time.monotonic() < until:
+            time.sleep(0.01)  # one that gets ready for an event may still write into the folder that is to go
         if not ours:  # it ended before its time, and an event may have started another
             time.sleep(SETTLES)
         for place in _places(double):
             servers.stop(place)
+
+
+def _forked(pid: int) -> list[int]:
+    """Return the processes that a process has forked, and theirs (Linux)."""
+    found: list[int] = []
+    with suppress(OSError):
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split():
+            found += [int(child), *_forked(int(child))]
+    return found
 
 
 def _wait(double: Double, process: subprocess.Popen[bytes]) -> None:
