@@ -13,9 +13,12 @@ import pytest
 from hypothesis import settings
 
 from holdfast import log
+from tests import warmth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.warmth import Warm
 
 settings.register_profile("holdfast", deadline=None)  # how long an example takes says nothing on a busy machine
 settings.load_profile("holdfast")
@@ -58,6 +61,21 @@ def short_folder() -> Iterator[Path]:
     """A folder whose path is short enough for a socket to lie in it."""
     with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
         yield Path(folder).resolve()
+
+
+@pytest.fixture
+def fresh(short_folder: Path) -> Iterator[Warm]:
+    """A home and a project where the server is not switched off and none runs yet."""
+    made = warmth.make(short_folder)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def warm(fresh: Warm) -> Warm:
+    """The same, with a server that answers and has answered nothing yet."""
+    fresh.warm_up()
+    return fresh
 
 
 @pytest.fixture

@@ -31,7 +31,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *("intake", "replying", "pairing", "costs", "place", "spare", "finding"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
-    "engine": ("engine", "ahead", "server", "serving", "standby", "changes", "rehearsal", "warming"),
+    "engine": (
+        *("engine", "ahead", "server", "claiming", "workers", "serving", "standby", "changes", "rehearsal", "warming"),
+    ),
     "installing": (
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),

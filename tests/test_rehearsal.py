@@ -31,7 +31,7 @@ def watch(name, given):
 CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.chmod", "os.link", "os.symlink", "os.truncate",
            "os.utime", "os.kill", "os.killpg", "os.system", "os.exec", "os.posix_spawn", "os.chown", "os.putenv",
            "os.unsetenv", "os.chdir", "os.fork"}
-from holdfast import engine, rehearsal, warming
+from holdfast import engine, log, rehearsal, warming
 warming.warm_up()
 sys.addaudithook(watch)
 import sqlite3
@@ -55,7 +55,7 @@ rehearsal.of_handlers()
 rehearsal.of_handlers()
 print(json.dumps({"changed": changed, "opened": opened, "databases": databases, "errors": with_errors,
                   "answers": len(told), "faults": [each["fault"] for each in told if each["fault"]],
-                  "same": before == (dict(os.environ), os.getcwd())}))
+                  "same": before == (dict(os.environ), os.getcwd()), "project": log._root}))
 """
 TIMES = ("before", "after")
 LOUD = 'import os\nfrom holdfast import *\nopen(os.environ["HOME"] + "/loaded", "a")\n'
@@ -103,6 +103,7 @@ def test_nothing_is_written_anywhere(rehearsed: Any) -> None:
     assert after == before
     assert rehearsed["same"]
     assert set(rehearsed["databases"]) <= {":memory:"}
+    assert rehearsed["project"] == "", "no line of the log is about a project that nobody has"
 
 
 def test_no_handler_of_the_users_is_loaded(rehearsed: Any, home_before: Path) -> None:

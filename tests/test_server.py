@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -46,33 +47,11 @@ NOTES = """
 
 
 @pytest.fixture
-def place(short_folder: Path) -> Iterator[Warm]:
-    """A home and a project where the server is not switched off and none runs yet."""
-    made = warmth.make(short_folder)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def warm(place: Warm) -> Warm:
-    """The same, with a server that answers."""
-    place.warm_up()
-    return place
-
-
-@pytest.fixture
 def usual(short_folder: Path) -> Iterator[Warm]:
     """A place with the usual entrypoint, which waits for the server no longer than it does for users."""
     made = warmth.make(short_folder, ENTRYPOINT)
     yield made
     made.close()
-
-
-def advice(place: Warm) -> str:
-    """Return how the next event is answered."""
-    ended = place.fire(place.call(), "PreToolUse")
-    assert (ended.exit_code, ended.stderr) == (0, "")
-    return ended.advice
 
 
 def ran(place: Warm) -> list[str]:
@@ -84,19 +63,19 @@ def ran(place: Warm) -> list[str]:
 # --- the usual way ------------------------------------------------------------------------------------------------
 
 
-def test_the_first_event_is_cold_and_starts_the_server(place: Warm) -> None:
+def test_the_first_event_is_cold_and_starts_the_server(fresh: Warm) -> None:
     """Nobody has to start anything: after one event the next ones are warm, by one server."""
-    assert advice(place) == "cold"
+    assert fresh.advice() == "cold"
 
-    place.until(lambda: bool(place.sockets) and servers.ask(place.socket) is not None)
-    assert [advice(place) for _ in range(3)] == ["warm"] * 3
-    assert len(place.sockets) == 1
+    fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
+    assert [fresh.advice() for _ in range(3)] == ["warm"] * 3
+    assert len(fresh.sockets) == 1
 
 
 def test_eight_at_once_are_all_warm(warm: Warm) -> None:
     """Several agents' tool calls at one moment: each is answered by the server."""
     with ThreadPoolExecutor(8) as pool:
-        said = list(pool.map(lambda _: advice(warm), range(8)))
+        said = list(pool.map(lambda _: warm.advice(), range(8)))
 
     assert said == ["warm"] * 8
 
@@ -116,7 +95,7 @@ def test_a_burst_of_a_hundred_is_answered_once_each(warm: Warm) -> None:
     assert {each["hookSpecificOutput"]["additionalContext"] for each in said} <= {"warm", "cold"}
     assert sorted(line.split()[1] for line in ran(warm)) == sorted(f"s{number}" for number in range(100))
     assert warm.pid == pid
-    warm.until(lambda: advice(warm) == "warm")
+    warm.until(lambda: warm.advice() == "warm")
 
 
 def test_an_event_is_answered_in_its_callers_place(warm: Warm, tmp_path: Path) -> None:
@@ -146,11 +125,11 @@ def test_an_event_is_answered_in_its_callers_place(warm: Warm, tmp_path: Path) -
 
 def test_an_edited_handler_counts_at_once(warm: Warm) -> None:
     """Handlers load in the child: one that is changed, added or taken away is so at the next event."""
-    assert advice(warm) == "warm"
+    assert warm.advice() == "warm"
     warm.user_handler("says", warmth.SAYS.replace('"warm"', '"changed"'))
-    assert advice(warm) == "changed"
+    assert warm.advice() == "changed"
     (warm.home / ".config" / "holdfast" / "handlers" / "says.py").unlink()
-    assert advice(warm) == ""
+    assert warm.advice() == ""
 
 
 def test_both_kinds_of_no_reach_the_client(warm: Warm) -> None:
@@ -201,16 +180,16 @@ def test_other_folders_have_another_server(warm: Warm) -> None:
 
 
 @pytest.mark.parametrize("how", ["variable", "configuration"])
-def test_switched_off_no_server_is_asked_or_started(place: Warm, how: str) -> None:
+def test_switched_off_no_server_is_asked_or_started(fresh: Warm, how: str) -> None:
     """By the environment variable or by the user's configuration: every event is cold and nothing runs afterwards."""
-    environ = place.environ(HOLDFAST_SERVER="off" if how == "variable" else None)
+    environ = fresh.environ(HOLDFAST_SERVER="off" if how == "variable" else None)
     if how == "configuration":
-        place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
+        fresh.write(fresh.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
 
-    said = [place.fire(place.call(), "PreToolUse", environ=environ) for _ in range(2)]
+    said = [fresh.fire(fresh.call(), "PreToolUse", environ=environ) for _ in range(2)]
 
     assert [each.advice for each in said] == ["cold", "cold"]
-    assert not place.folder.exists()
+    assert not fresh.folder.exists()
 
 
 def test_switching_it_off_ends_one_that_runs(warm: Warm) -> None:
@@ -218,20 +197,20 @@ def test_switching_it_off_ends_one_that_runs(warm: Warm) -> None:
     pid = warm.pid
     warm.write(warm.home / ".config" / "holdfast" / "holdfast.toml", "server = false\n")
 
-    assert advice(warm) == "cold"
+    assert warm.advice() == "cold"
     warm.until(lambda: gone(pid))
-    assert advice(warm) == "cold"
+    assert warm.advice() == "cold"
     assert not warm.sockets
 
 
-def test_a_project_may_not_switch_it_off(place: Warm) -> None:
+def test_a_project_may_not_switch_it_off(fresh: Warm) -> None:
     """One server answers for all projects: a project's file is told so and the server is started."""
-    place.write(".claude/holdfast.toml", "server = false\n")
+    fresh.write(".claude/holdfast.toml", "server = false\n")
 
-    place.warm_up()
+    fresh.warm_up()
 
-    assert "key 'server' counts only in" in place.log()
-    assert advice(place) == "warm"
+    assert "key 'server' counts only in" in fresh.log()
+    assert fresh.advice() == "warm"
 
 
 # --- what goes wrong before the hand-over -------------------------------------------------------------------------
@@ -242,30 +221,31 @@ def test_a_stopped_server_means_cold(usual: Warm) -> None:
     usual.warm_up()
     os.kill(usual.pid, signal.SIGSTOP)
     try:
-        assert advice(usual) == "cold"
+        assert usual.advice() == "cold"
     finally:
         os.kill(usual.pid, signal.SIGCONT)
-    usual.until(lambda: advice(usual) == "warm")
+    usual.until(lambda: usual.advice() == "warm")
 
 
 def test_a_stale_socket_means_cold_and_a_new_server(warm: Warm) -> None:
-    """After `kill -9` the socket still lies there: cold, and the next server takes its place."""
+    """After `kill -9` the socket still lies there: cold, and another server takes its place at once, for it worked."""
     pid, place = warm.pid, warm.socket
+    assert warm.advice() == "warm"
+    warm.until(lambda: not list(warm.folder.glob("*.tried")))
     os.kill(pid, signal.SIGKILL)
     warm.until(lambda: gone(pid))
     assert place.is_socket()
 
-    assert advice(warm) == "cold"
-    warm.warm_up()
-    assert advice(warm) == "warm"
+    assert warm.advice() == "cold"
+    warm.until(lambda: warm.advice() == "warm")
     assert warm.pid != pid
 
 
 @pytest.mark.parametrize("words", [b"", b"!", b"x", b"!x", b"!.", b"!\0"])
-def test_any_doubt_before_the_hand_over_means_cold(place: Warm, words: bytes) -> None:
+def test_any_doubt_before_the_hand_over_means_cold(fresh: Warm, words: bytes) -> None:
     """Whatever listens there and says something else, or nothing, or closes: stdin is unread, the event is cold."""
-    with impostor(place, lambda connection: connection.sendall(words)):
-        assert advice(place) == "cold"
+    with impostor(fresh, lambda connection: connection.sendall(words)):
+        assert fresh.advice() == "cold"
 
 
 def test_who_hangs_after_its_sign_of_life_is_left_after_a_second(usual: Warm) -> None:
@@ -278,7 +258,7 @@ def test_who_hangs_after_its_sign_of_life_is_left_after_a_second(usual: Warm) ->
             pass
 
     with impostor(usual, hang):
-        assert advice(usual) == "cold"
+        assert usual.advice() == "cold"
 
 
 def test_a_turn_that_is_still_to_come_is_waited_for(usual: Warm) -> None:
@@ -293,7 +273,7 @@ def test_a_turn_that_is_still_to_come_is_waited_for(usual: Warm) -> None:
             connection.sendall(relay.WAIT)
 
     with impostor(usual, beat):
-        assert advice(usual) == "cold"
+        assert usual.advice() == "cold"
     assert len(beats) == 4
 
 
@@ -301,35 +281,35 @@ def test_a_folder_that_others_may_use_is_not_trusted(warm: Warm) -> None:
     """Where somebody else could have put the socket, nothing is passed."""
     warm.folder.chmod(0o755)
 
-    assert advice(warm) == "cold"
+    assert warm.advice() == "cold"
 
 
-def test_without_a_folder_for_it_every_event_is_cold(place: Warm) -> None:
+def test_without_a_folder_for_it_every_event_is_cold(fresh: Warm) -> None:
     """A state folder that cannot be written costs the server and nothing else."""
-    (place.home / ".local").write_text("no folder")
+    (fresh.home / ".local").write_text("no folder")
 
-    assert [advice(place) for _ in range(2)] == ["cold", "cold"]
+    assert [fresh.advice() for _ in range(2)] == ["cold", "cold"]
 
 
-def test_a_full_disk_costs_the_server_and_nothing_else(place: Warm) -> None:
+def test_a_full_disk_costs_the_server_and_nothing_else(fresh: Warm) -> None:
     """Where nothing more can be written each event is answered, and with room again there is a server."""
-    full = ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *INTERPRETER, str(place.entry), "PreToolUse"]
+    full = ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *INTERPRETER, str(fresh.entry), "PreToolUse"]
     for _ in range(2):
         done = subprocess.run(
-            full, input=json.dumps(place.call()).encode(), env=place.environ(), capture_output=True, check=True
+            full, input=json.dumps(fresh.call()).encode(), env=fresh.environ(), capture_output=True, check=True
         )
         assert json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] in ("cold", "warm")
 
-    place.close()
-    place.warm_up()
-    assert advice(place) == "warm"
+    fresh.close()
+    fresh.warm_up()
+    assert fresh.advice() == "warm"
 
 
-def test_a_path_too_long_for_a_socket_means_cold(place: Warm) -> None:
+def test_a_path_too_long_for_a_socket_means_cold(fresh: Warm) -> None:
     """Where no socket can lie nothing is tried."""
-    deep = place.home / ("x" * 100)
+    deep = fresh.home / ("x" * 100)
 
-    ended = place.fire(place.call(), "PreToolUse", environ=place.environ(XDG_STATE_HOME=str(deep)))
+    ended = fresh.fire(fresh.call(), "PreToolUse", environ=fresh.environ(XDG_STATE_HOME=str(deep)))
 
     assert ended.advice == "cold"
     assert not (deep / "holdfast" / "server").exists()
@@ -349,7 +329,7 @@ def test_after_the_hand_over_an_event_is_never_answered_twice(warm: Warm) -> Non
     assert (process.returncode, out, err) == (0, b"", b"")
     assert len(ran(warm)) == 1
     assert "PreToolUse is lost: the warm server did not answer it" in warm.log()
-    assert advice(warm) == "warm"
+    assert warm.advice() == "warm"
 
 
 def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
@@ -363,7 +343,7 @@ def test_a_server_killed_in_the_middle_loses_no_event(warm: Warm) -> None:
     assert json.loads(out)["hookSpecificOutput"]["additionalContext"] == "warm"
     assert len(ran(warm)) == 1
     assert "lost" not in warm.log()
-    assert advice(warm) == "cold"
+    assert warm.advice() == "cold"
 
 
 def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm) -> None:
@@ -378,7 +358,7 @@ def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm) -> N
     assert not servers.holder(place)
     warm.user_handler("says", warmth.SAYS)
     warm.warm_up()
-    assert advice(warm) == "warm"
+    assert warm.advice() == "warm"
     assert process.poll() is None, "it was over too soon to show anything"
     out, _ = process.communicate(timeout=60)
     assert json.loads(out)["hookSpecificOutput"]["additionalContext"] == "warm"
@@ -402,7 +382,7 @@ def test_when_the_caller_goes_away_its_handlers_end(warm: Warm, number: int) -> 
 
     warm.until(lambda: gone(pid))
     assert warm.pid == server
-    assert advice(warm) == "warm"
+    assert warm.advice() == "warm"
 
 
 def test_a_crash_of_a_handler_costs_only_itself(warm: Warm) -> None:
@@ -410,7 +390,7 @@ def test_a_crash_of_a_handler_costs_only_itself(warm: Warm) -> None:
     warm.user_handler("crashes", "import os\nfrom holdfast import *\n@hookimpl\ndef on_pre_tool_use(): os.abort()\n")
     server = warm.pid
 
-    assert [advice(warm) for _ in range(2)] == ["warm", "warm"]
+    assert [warm.advice() for _ in range(2)] == ["warm", "warm"]
     assert warm.pid == server
     assert "crashes.py" in warm.log()
 
@@ -476,16 +456,16 @@ def copied(short_folder: Path) -> Iterator[Warm]:
 
 def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
     """A file that the server has loaded is another: the server ends, the event is cold, the next server is new."""
-    assert advice(copied) == "warm"
+    assert copied.advice() == "warm"
     pid = copied.pid
     engine = copied.entry.parents[1] / "src" / "holdfast" / "merging.py"
     engine.write_text(engine.read_text() + "\nNEW = True\n")
 
-    assert advice(copied) == "cold"
+    assert copied.advice() == "cold"
     copied.until(lambda: gone(pid))
     assert "the server ends: " in copied.log()
     copied.until(lambda: bool(copied.sockets) and servers.ask(copied.socket) is not None)
-    assert advice(copied) == "warm"
+    assert copied.advice() == "warm"
 
 
 def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
@@ -496,7 +476,7 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
     entry.parent.mkdir(parents=True)
     entry.write_bytes(text)  # the launcher lies elsewhere and outlives the package
 
-    assert advice(copied) in ("", "cold")  # nothing is left, or this interpreter has a Holdfast of its own
+    assert copied.advice() in ("", "cold")  # nothing is left, or this interpreter has a Holdfast of its own
     copied.until(lambda: gone(pid))
     assert not list(copied.folder.glob("[0-9a-f]" * 16))
 
@@ -504,14 +484,14 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 # --- its beginning and its end ------------------------------------------------------------------------------------
 
 
-def test_of_two_that_are_started_one_remains(place: Warm) -> None:
+def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
-    command = [*INTERPRETER, str(place.entry), "--serve"]
-    started = [subprocess.Popen(command, env=place.environ()) for _ in range(3)]
-    place.until(lambda: sum(process.poll() is None for process in started) == 1)
+    command = [*INTERPRETER, str(fresh.entry), "--serve"]
+    started = [subprocess.Popen(command, env=fresh.environ()) for _ in range(3)]
+    fresh.until(lambda: sum(process.poll() is None for process in started) == 1)
     (left,) = [process for process in started if process.poll() is None]
 
-    assert place.pid == left.pid
+    assert fresh.pid == left.pid
     left.kill()
     left.wait()
 
@@ -529,16 +509,35 @@ def test_one_that_hangs_is_replaced_by_the_next_that_is_started(usual: Warm) -> 
     assert gone(pid)
 
 
-def test_it_ends_when_nobody_needs_it(place: Warm) -> None:
+def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
     """Without events it ends by itself and takes its socket with it."""
     script = "import sys; sys.path.insert(0, sys.argv[1]); from holdfast import server; server.IDLE = 0.5; "
     script += "sys.exit(server.main('--serve', sys.argv[2]))"
     command = [sys.executable, "-c", script, str(ROOT / "src"), str(ENTRYPOINT)]
 
-    done = subprocess.run(command, env=place.environ(), timeout=60, check=False)
+    done = subprocess.run(command, env=fresh.environ(), timeout=60, check=False)
 
     assert done.returncode == 0
-    assert not list(place.folder.glob("[0-9a-f]" * 16))
+    assert not list(fresh.folder.glob("[0-9a-f]" * 16))
+
+
+def test_waiting_for_a_turn_counts_as_time_of_the_event(fresh: Warm) -> None:
+    """What the client has waited already is not there for handlers any more: its own limit runs from the start."""
+    fresh.user_handler("says", NOTES)
+    trace = fresh.write("trace", "")
+    module = fresh.entry.parent / "patient" / "holdfast" / "workers.py"
+    text = module.read_text()
+    module.unlink()
+    module.write_text(re.sub("(?m)^MOST = .*$", "MOST = 1", text))
+    fresh.warm_up()
+    first = fresh.begin("PreToolUse")
+    at_work(fresh, first)
+    fresh.fire(fresh.call(), "PreToolUse", environ=fresh.environ(HOLDFAST_TRACE=str(trace)))
+    first.communicate(timeout=60)
+    fresh.until(lambda: bool(trace.read_text()))
+
+    points = json.loads(trace.read_text())["points"]
+    assert points["begun"] - points["accepted"] > 1
 
 
 def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
@@ -568,7 +567,7 @@ def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(warm: Warm) 
     time.sleep(0.3)
 
     assert not spares()
-    assert advice(warm) == "warm"
+    assert warm.advice() == "warm"
     warm.until(lambda: len(spares()) == 2)
 
 
@@ -625,19 +624,19 @@ def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
         assert time.monotonic() - began < warmth.LONG - 5, "it waited for a stdin that is none"
 
 
-def test_one_that_only_looks_keeps_no_server_from_starting(place: Warm) -> None:
+def test_one_that_only_looks_keeps_no_server_from_starting(fresh: Warm) -> None:
     """`holdfast server status` takes the lock for a moment, to see whether somebody has it."""
     over = threading.Event()
 
     def look() -> None:
         while not over.is_set():
-            place.sockets  # noqa: B018 - asks for each lock
+            fresh.sockets  # noqa: B018 - asks for each lock
 
     thread = threading.Thread(target=look)
     thread.start()
     try:
-        place.warm_up()
+        fresh.warm_up()
     finally:
         over.set()
         thread.join()
-    assert advice(place) == "warm"
+    assert fresh.advice() == "warm"

@@ -37,28 +37,6 @@ NOTES = """
 """A handler that leaves a letter each time it runs."""
 
 
-@pytest.fixture
-def place(short_folder: Path) -> Iterator[Warm]:
-    """A home and a project where no server runs yet."""
-    made = warmth.make(short_folder)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def warm(place: Warm) -> Warm:
-    """The same, with a server that answers."""
-    place.warm_up()
-    return place
-
-
-def advice(place: Warm) -> str:
-    """Return how the next event is answered."""
-    ended = place.fire(place.call(), "PreToolUse")
-    assert (ended.exit_code, ended.stderr) == (0, "")
-    return ended.advice
-
-
 def where(place: Warm) -> Path:
     """Return where the server of a place listens, though none does."""
     asked = "import os, sys; sys.path.insert(0, sys.argv[1]); from holdfast import relay; "
@@ -71,79 +49,79 @@ def where(place: Warm) -> Path:
 # --- what lies in its places --------------------------------------------------------------------------------------
 
 
-def test_a_link_in_place_of_the_socket_is_replaced(place: Warm, tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_socket_is_replaced(fresh: Warm, tmp_path: Path) -> None:
     """What it points to is not touched, and the server listens where the link was."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    at = where(place)
+    at = where(fresh)
     at.parent.mkdir(parents=True, mode=0o700)
     at.symlink_to(victim)
     at.with_suffix(".new").symlink_to(victim)
 
-    place.warm_up()
+    fresh.warm_up()
 
-    assert advice(place) == "warm"
+    assert fresh.advice() == "warm"
     assert at.is_socket() and not at.is_symlink()
     assert victim.read_text() == "precious"
 
 
-def test_a_link_in_place_of_the_lock_means_cold(place: Warm, tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_lock_means_cold(fresh: Warm, tmp_path: Path) -> None:
     """It is not followed: the file at its end would be emptied. The log says why there is no server."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    at = where(place)
+    at = where(fresh)
     at.parent.mkdir(parents=True, mode=0o700)
     at.with_suffix(".lock").symlink_to(victim)
 
-    assert advice(place) == "cold"
-    place.until(lambda: "no server was started" in place.log())
-    assert advice(place) == "cold"
+    assert fresh.advice() == "cold"
+    fresh.until(lambda: "no server was started" in fresh.log())
+    assert fresh.advice() == "cold"
     assert victim.read_text() == "precious"
     assert not at.exists()
 
 
-def test_a_link_in_place_of_the_folder_is_as_good_as_what_it_leads_to(place: Warm) -> None:
+def test_a_link_in_place_of_the_folder_is_as_good_as_what_it_leads_to(fresh: Warm) -> None:
     """A user may have put it elsewhere; it is made private there."""
-    elsewhere = place.home / "elsewhere"
+    elsewhere = fresh.home / "elsewhere"
     elsewhere.mkdir(mode=0o755)
-    place.folder.parent.mkdir(parents=True)
-    place.folder.symlink_to(elsewhere)
+    fresh.folder.parent.mkdir(parents=True)
+    fresh.folder.symlink_to(elsewhere)
 
-    place.warm_up()
+    fresh.warm_up()
 
-    assert advice(place) == "warm"
+    assert fresh.advice() == "warm"
     assert elsewhere.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_that_others_may_read_is_made_private(place: Warm) -> None:
+def test_a_folder_that_others_may_read_is_made_private(fresh: Warm) -> None:
     """By who starts the server; until then nobody asks there."""
-    place.folder.mkdir(parents=True, mode=0o755)
+    fresh.folder.mkdir(parents=True, mode=0o755)
 
-    assert advice(place) == "cold"
-    place.until(lambda: bool(place.sockets) and servers.ask(place.socket) is not None)
-    assert place.folder.stat().st_mode & 0o777 == 0o700
-    assert advice(place) == "warm"
+    assert fresh.advice() == "cold"
+    fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
+    assert fresh.folder.stat().st_mode & 0o777 == 0o700
+    assert fresh.advice() == "warm"
 
 
 @pytest.mark.parametrize("what", ["file", "dangling", "socket folder", "lock folder"])
-def test_what_is_in_the_way_costs_the_server_and_nothing_else(place: Warm, what: str) -> None:
+def test_what_is_in_the_way_costs_the_server_and_nothing_else(fresh: Warm, what: str) -> None:
     """Something else where its folder, its lock or its socket is to be: every event is answered, and it stays there."""
-    at = where(place)
-    place.folder.parent.mkdir(parents=True)
+    at = where(fresh)
+    fresh.folder.parent.mkdir(parents=True)
     if what == "file":
-        place.folder.write_text("precious")
+        fresh.folder.write_text("precious")
     elif what == "dangling":
-        place.folder.symlink_to(place.home / "gone")
+        fresh.folder.symlink_to(fresh.home / "gone")
     else:
-        place.folder.mkdir(mode=0o700)
+        fresh.folder.mkdir(mode=0o700)
         (at if what == "socket folder" else at.with_suffix(".lock")).joinpath("in").mkdir(parents=True)
 
-    assert [advice(place), advice(place)] == ["cold", "cold"]
+    assert [fresh.advice(), fresh.advice()] == ["cold", "cold"]
     time.sleep(1)  # one that is being started ends
-    assert not place.sockets
+    assert not fresh.sockets
     if what == "file":
-        assert place.folder.read_text() == "precious"
-    assert servers.stop_of(place.entry) == []
+        assert fresh.folder.read_text() == "precious"
+    assert servers.stop_of(fresh.entry) == []
 
 
 # --- who asks it --------------------------------------------------------------------------------------------------
@@ -211,7 +189,7 @@ def test_garbage_costs_only_its_sender(warm: Warm, name: str) -> None:
 
     assert said[:1] in (b"", relay.ALIVE)
     assert relay.READY_NOW not in said[1:2]
-    assert advice(warm) == "warm"
+    assert warm.advice() == "warm"
     assert warm.pid == pid
     assert servers.ask(warm.socket)["answered"] == 1  # type: ignore[index]
 
@@ -263,26 +241,26 @@ def before_go(warm: Warm) -> None:
 @pytest.mark.parametrize("who", [silent, garbled, half, before_go])
 def test_fifty_of_them_leave_nothing_in_the_server(warm: Warm, who: Callable[[Warm], None]) -> None:
     """Neither a descriptor nor a child, and it is still the same one."""
-    advice(warm)
+    warm.advice()
     pid, before = warm.pid, settled(warm)
     for _ in range(50):
         who(warm)
 
     warm.until(lambda: settled(warm) == before)
     assert warm.pid == pid
-    assert advice(warm) == "warm"
+    assert warm.advice() == "warm"
 
 
 def test_those_who_say_nothing_keep_nobody_waiting_for_long(warm: Warm) -> None:
     """Each takes a child for a second at most: the events behind them are answered, warm, and all is given back."""
-    advice(warm)
+    warm.advice()
     before = settled(warm)
     with ExitStack() as held:
         for _ in range(20):
             connection = held.enter_context(socket.socket(socket.AF_UNIX))
             connection.connect(str(warm.socket))
         began = time.monotonic()
-        assert advice(warm) == "warm"
+        assert warm.advice() == "warm"
         assert time.monotonic() - began < 12
         warm.until(lambda: spent(warm)[1] <= before[1])  # though nobody has gone yet
     warm.until(lambda: settled(warm) == before)
@@ -307,43 +285,43 @@ def test_another_clients_event_is_met_with_silence(
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
     assert "PreToolUse ignored: " in warm.log()
     assert servers.ask(warm.socket)["answered"] == 1  # type: ignore[index]
-    assert advice(warm) == "warm"
+    assert warm.advice() == "warm"
 
 
 # --- what the system does not give it -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("limit", [8, 12, 16, 20, 32, 63])
-def test_with_few_descriptors_there_is_no_server(place: Warm, limit: int) -> None:
+def test_with_few_descriptors_there_is_no_server(fresh: Warm, limit: int) -> None:
     """It would lose events that it has taken: every event is cold instead, and the log says why."""
-    with limited(place, limit) as server:
-        place.until(lambda: server.poll() is not None)
+    with limited(fresh, limit) as server:
+        fresh.until(lambda: server.poll() is not None)
 
-    assert not place.folder.exists()
+    assert not fresh.folder.exists()
     if limit > 12:  # with fewer not even Python gets so far
         assert server.returncode == 1
-        assert "no server was started: a process may open fewer than 64 files here (ulimit -n)" in place.log()
+        assert "no server was started: a process may open fewer than 64 files here (ulimit -n)" in fresh.log()
 
 
-def test_of_a_crowd_none_is_lost_where_descriptors_run_out(place: Warm) -> None:
+def test_of_a_crowd_none_is_lost_where_descriptors_run_out(fresh: Warm) -> None:
     """Forty at once where a server has no room for them: each is answered once, by it or without it."""
-    place.user_handler("notes", NOTES)
-    with limited(place, 64) as server:
-        place.until(lambda: bool(place.sockets) and servers.ask(place.socket) is not None)
-        assert advice(place) == "warm"
+    fresh.user_handler("notes", NOTES)
+    with limited(fresh, 64) as server:
+        fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
+        assert fresh.advice() == "warm"
         assert busy(server.pid) < 0.5, "it forks for ever"
-        (place.root / "ran").unlink()
-        begun = [place.begin("PreToolUse") for _ in range(40)]
+        (fresh.root / "ran").unlink()
+        begun = [fresh.begin("PreToolUse") for _ in range(40)]
         time.sleep(2)  # all of them have connected
         for process in begun:
             assert process.stdin
-            process.stdin.write(json.dumps(place.call()).encode())
+            process.stdin.write(json.dumps(fresh.call()).encode())
             process.stdin.close()
             process.stdin = None
         said = [process.communicate(timeout=100)[0] for process in begun]
 
     assert {json.loads(each)["hookSpecificOutput"]["additionalContext"] for each in said} <= {"warm", "cold"}
-    assert (place.root / "ran").read_text() == "x" * 40
+    assert (fresh.root / "ran").read_text() == "x" * 40
 
 
 @contextmanager

@@ -17,9 +17,6 @@ from tests import warmth
 from tests.warmth import gone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from holdfast.scopes import Target
     from tests.warmth import Warm
 
@@ -27,14 +24,12 @@ pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks
 
 
 @pytest.fixture
-def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Warm]:
+def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """A home where Holdfast is installed for the user, and no server runs yet."""
     monkeypatch.setattr(client, "version", lambda: None)
-    made = warmth.make(short_folder)
-    warmth.move_in(made, monkeypatch)
-    install.install(scopes.target("user", made.root))
-    yield warmth.installed(made)
-    made.close()
+    warmth.move_in(fresh, monkeypatch)
+    install.install(scopes.target("user", fresh.root))
+    return warmth.installed(fresh)
 
 
 @pytest.fixture
@@ -110,7 +105,7 @@ def test_the_server_of_another_entrypoint_goes_on(place: Warm, target: Target) -
 
     lines = uninstall.uninstall(target)
 
-    assert [line for line in lines if line.startswith("ended")] == [f"ended {own.place}"]
+    assert [line for line in lines if line.startswith("ended")] == [f"ended {own.address}"]
     place.until(lambda: gone(own.pid))
     assert [each.entry for each in servers.found()] == [str(other.entry)]
     assert other.fire(other.call(), "PreToolUse").advice == "warm"

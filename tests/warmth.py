@@ -70,6 +70,12 @@ class Warm(Place):
         """Return a tool call that is about to be made."""
         return self.payload("PreToolUse-Bash")
 
+    def advice(self) -> str:
+        """Return how the next event is answered."""
+        ended = self.fire(self.call(), "PreToolUse")
+        assert (ended.exit_code, ended.stderr) == (0, "")
+        return ended.advice
+
     @property
     def folder(self) -> Path:
         """Where servers of this home listen."""

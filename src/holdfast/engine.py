@@ -46,19 +46,15 @@ def main(argument: str | None = None, entry: str = "") -> int:
     """
     gc.disable()  # there is little to collect in a process this short, and much to look through while modules load
     code = dispatch(argument, replying.Streams, time.monotonic() - min(age(), LONGEST_START))
-    finished()
-    if entry and not _alone():
-        from holdfast import standby
+    passed("over")
+    if entry:
+        from holdfast import relay
 
-        standby.start(entry)
+        if not relay.off(os.environb):  # what else switches the server off is `standby`'s to find out
+            from holdfast import standby
+
+            standby.start(entry)
     return code
-
-
-def _alone() -> bool:
-    """Tell whether the environment switches the server off; what else does is `standby`'s to find out."""
-    from holdfast import relay
-
-    return os.environb.get(b"HOLDFAST_SERVER", b"").lower() in relay.OFF
 
 
 def dispatch(
@@ -154,26 +150,18 @@ def answer(
     return reply.exit_code
 
 
-def traced() -> bool:
-    """Tell whether somebody wants to know when this event came where (`tracing`, for `holdfast profile`)."""
-    return "HOLDFAST_TRACE" in os.environ
+def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) -> None:
+    """Note, where somebody wants to know (`tracing`, for `holdfast profile`), that the event came to a point.
 
-
-def passed(point: str, answers: Sequence[Answer] = ()) -> None:
-    """Note that the event came to a point, and what its handlers took, where that is asked for."""
-    if traced():
+    Args:
+        point: one of `tracing.POINTS`; nothing is noted after the last one.
+        answers: what its handlers have answered so far.
+        at: when it came there (`time.monotonic()`); now by default.
+    """
+    if "HOLDFAST_TRACE" in os.environ:
         from holdfast import tracing
 
-        tracing.note(point)
-        tracing.note_calls((given.label, given.moments, given.fault) for given in answers)
-
-
-def finished() -> None:
-    """Let whoever asked have what was noted: nothing more is done for this event."""
-    if traced():
-        from holdfast import tracing
-
-        tracing.write()
+        tracing.note(point, [(given.label, given.moments, given.fault) for given in answers], at)
 
 
 def open_project(environ: Mapping[str, str], *, tell: bool = True) -> Project:

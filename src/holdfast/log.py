@@ -32,10 +32,10 @@ def set_level(level: Level) -> None:
     _lowest = level
 
 
-def set_project(root: Path) -> None:
-    """Name the project at `root` in every line from now on in this process: all projects share the log."""
+def set_project(root: Path | None) -> None:
+    """Name the project at `root`, or none, in every line from now on in this process: all projects share the log."""
     global _root
-    _root = str(root)
+    _root = str(root or "")
 
 
 def write(level: Level, message: str, **fields: object) -> None:

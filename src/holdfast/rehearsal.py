@@ -67,6 +67,7 @@ def of_engine() -> None:
             answers = [isolation.from_wire(json.loads(json.dumps(each))) for each in _wired(event, plan, project)]
             engine.conclude(event, plan, answers)
             log.write("debug", "")
+    log.set_project(None)
 
 
 def of_handlers() -> None:
@@ -85,6 +86,7 @@ def of_handlers() -> None:
         ledger.rows("SELECT * FROM costs WHERE project = ? ORDER BY at", "")
         ledger.close()
         calls.keep_managers(route.function for route in _ROUTES)
+    log.set_project(None)
 
 
 def _choose(payload: dict[str, Any]) -> None:

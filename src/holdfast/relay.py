@@ -99,17 +99,17 @@ def ask(entry: str, argument: str | None) -> int | None:
         import posix
 
         environ = posix.environ
-        place = b"" if environ.get(b"HOLDFAST_SERVER", b"").lower() in OFF else address(entry, environ)
-        if not place or not private(place):
+        where = b"" if off(environ) else address(entry, environ)
+        if not where or not private(where):
             return None
         import _socket
 
         server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         server.settimeout(LIFE)
-        server.connect(place)
-        if server.fileno() < 3 or not ours(
-            server
-        ):  # one of the standard descriptors was closed: its number is ours now
+        server.connect(where)
+        if server.fileno() < 3:  # one of the standard descriptors was closed, and its number is ours now
+            return None
+        if not ours(server):
             return None
         mask = posix.umask(0o77)
         posix.umask(mask)
@@ -140,6 +140,11 @@ def ask(entry: str, argument: str | None) -> int | None:
     return ord(code)
 
 
+def off(environ: "Mapping[bytes, bytes]") -> bool:
+    """Tell whether an environment switches the server off (`HOLDFAST_SERVER`)."""
+    return environ.get(b"HOLDFAST_SERVER", b"").lower() in OFF
+
+
 def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
     """Return where the server of this user, entrypoint, interpreter, sandbox and set of folders listens.
 
@@ -163,15 +168,15 @@ def address(entry: str, environ: "Mapping[bytes, bytes]") -> bytes:
     identity = (posix.getuid(), entry, sys.executable, sys.getfilesystemencoding(), folders, seen)
     # A remainder is digest enough for names that nobody chooses: hashlib takes longer to load than all this.
     key = int.from_bytes(repr(identity).encode("utf-8", "replace"), "big") % 18446744073709551557
-    place = base + b"/holdfast/server/%016x" % key
-    return place if base[:1] == b"/" and len(place) < 100 else b""  # a socket's name holds 104 bytes, on some 108
+    where = base + b"/holdfast/server/%016x" % key
+    return where if base[:1] == b"/" and len(where) < 100 else b""  # a socket's name holds 104 bytes, on some 108
 
 
-def private(place: bytes) -> bool:
+def private(where: bytes) -> bool:
     """Tell whether a socket lies where only we can have put it. Raises OSError where there is none."""
     import posix
 
-    folder = posix.stat(place.rpartition(b"/")[0])
+    folder = posix.stat(where.rpartition(b"/")[0])
     return folder.st_uid == posix.getuid() and not folder.st_mode & 0o077
 
 

@@ -26,7 +26,7 @@ class Running:
     """A server that runs.
 
     Attributes:
-        place: its socket's path.
+        address: its socket's path.
         pid: its process id; 0 where it does not say.
         answers: whether it said something of itself.
         started: when it was started, in seconds since 1970 (UTC).
@@ -37,7 +37,7 @@ class Running:
         memory: bytes of memory that are its own and its children's share (Linux: PSS); 0 where that is not told.
     """
 
-    place: Path
+    address: Path
     pid: int
     answers: bool = False
     started: float = 0.0
@@ -55,7 +55,7 @@ def folder() -> Path:
 
 def off() -> str:
     """Return what switches the server off here, or nothing: the environment, or the user's configuration."""
-    if os.environb.get(b"HOLDFAST_SERVER", b"").lower() in relay.OFF:
+    if relay.off(os.environb):
         return f"HOLDFAST_SERVER={os.environ['HOLDFAST_SERVER']}"
     if not config.load(None, trusted=False).config.server:
         return f"server = false in {paths.user_config()}"
@@ -70,10 +70,10 @@ def found() -> list[Running]:
     return []
 
 
-def holder(place: Path) -> int:
-    """Return the process id of the server that a socket's path belongs to; 0 where none runs, -1 if it is not told."""
+def holder(address: Path) -> int:
+    """Return the process id of the server at an address; 0 where none runs, -1 if it is not told."""
     try:
-        descriptor = os.open(place.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(address.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return 0
     try:
@@ -86,12 +86,12 @@ def holder(place: Path) -> int:
     return 0
 
 
-def ask(place: Path, patience: float = PATIENCE) -> dict[str, Any] | None:
-    """Return what the server at a place says of itself, None where it says nothing in time (seconds)."""
+def ask(address: Path, patience: float = PATIENCE) -> dict[str, Any] | None:
+    """Return what the server at an address says of itself, None where it says nothing in time (seconds)."""
     request = b"status\0\0/\0" + b"0"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection, suppress(OSError, ValueError):
         connection.settimeout(patience)
-        connection.connect(str(place))
+        connection.connect(str(address))
         if not relay.ours(connection):
             return None
         connection.sendall(b"%8d" % len(request) + request)
@@ -103,8 +103,8 @@ def ask(place: Path, patience: float = PATIENCE) -> dict[str, Any] | None:
     return None
 
 
-def stop(place: Path) -> bool:
-    """End the server at a place, by force if it does not obey; what is being answered goes on.
+def stop(address: Path) -> bool:
+    """End the server at an address, by force if it does not obey; what is being answered goes on.
 
     Returns:
         Whether there was one that has ended.
@@ -112,18 +112,18 @@ def stop(place: Path) -> bool:
     Raises:
         OSError: it is not ours to end.
     """
-    pid = holder(place)
+    pid = holder(address)
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if pid <= 0 or holder(place) != pid:
+        if pid <= 0 or holder(address) != pid:
             break
         with suppress(ProcessLookupError):
             os.kill(pid, number)
         until = time.monotonic() + OBEYS
-        while holder(place) == pid and time.monotonic() < until:
+        while holder(address) == pid and time.monotonic() < until:
             time.sleep(0.01)
-    ended = pid > 0 and holder(place) != pid
-    if ended and not holder(place):
-        for each in (place, place.with_suffix(".tried")):
+    ended = pid > 0 and holder(address) != pid
+    if ended and not holder(address):
+        for each in (address, address.with_suffix(".tried")):
             each.unlink(missing_ok=True)
     return ended
 
@@ -140,8 +140,8 @@ def stop_of(entry: Path) -> list[Path]:
         Where those that were ended had listened. Nothing lies there any more, nor of servers that ended before.
     """
     own = os.path.realpath(entry)
-    wanted = [each.place for each in found() if not each.answers or os.path.realpath(each.entry) == own]
-    ended = [place for place in wanted if _ended(place)]
+    wanted = [each.address for each in found() if not each.answers or os.path.realpath(each.entry) == own]
+    ended = [address for address in wanted if _ended(address)]
     with suppress(OSError):
         for each in folder().iterdir():
             if not holder(each.with_suffix("")):
@@ -150,19 +150,19 @@ def stop_of(entry: Path) -> list[Path]:
     return ended
 
 
-def _ended(place: Path) -> bool:
+def _ended(address: Path) -> bool:
     with suppress(OSError):
-        return stop(place)
+        return stop(address)
     return False
 
 
-def _look(place: Path) -> Running:
-    said = ask(place)
+def _look(address: Path) -> Running:
+    said = ask(address)
     if said is None:
-        return Running(place, max(holder(place), 0))
+        return Running(address, max(holder(address), 0))
     known = {name: said[name] for name in ("started", "answered", "answering", "waiting", "entry") if name in said}
-    pid = said.get("pid") or max(holder(place), 0)  # a server of another version may say less
-    return Running(place, pid, answers=True, memory=_memory(pid), **known)
+    pid = said.get("pid") or max(holder(address), 0)  # a server of another version may say less
+    return Running(address, pid, answers=True, memory=_memory(pid), **known)
 
 
 def _memory(pid: int) -> int:

@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import sys
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -95,7 +94,7 @@ def wait(control: socket.socket, *, early: bool) -> None:
 
 
 def _answer(connection: socket.socket, control: socket.socket, spare: Spare, said: bytes) -> None:
-    started = time.monotonic()
+    started = json.loads(said)["accepted"]
     connection.settimeout(PATIENCE)
     try:
         request = receive(connection)
@@ -115,10 +114,7 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
     except (OSError, ValueError):
         return  # who asks answers for itself: it has not said `GO`
     connection.settimeout(None)
-    if engine.traced():
-        from holdfast import tracing
-
-        tracing.note("accepted", json.loads(said)["taken"])
+    engine.passed("accepted", at=started)
     streams: list[Relayed] = []
 
     def take() -> Relayed:
@@ -128,7 +124,7 @@ def _answer(connection: socket.socket, control: socket.socket, spare: Spare, sai
     code = engine.dispatch(request.argument, take, started, spare)
     for each in streams:
         each.let_go(code)
-    engine.finished()
+    engine.passed("over")
 
 
 def receive(connection: socket.socket) -> Request:

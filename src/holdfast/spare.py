@@ -23,11 +23,9 @@ class Spare:
 
     Attributes:
         child: the process.
-        told: whether it has been told all that it waits for.
     """
 
     child: Child
-    told: bool = False
 
     @classmethod
     def fork(cls, work: Callable[[Told, int, int, int], None]) -> Spare:

@@ -29,8 +29,8 @@ def start(entry: str) -> bool:
         Whether one was started.
     """
     try:
-        place = relay.address(entry, dict(os.environb))
-        if servers.off() or not place or not _first(mark(Path(os.fsdecode(place)))):
+        address = relay.address(entry, dict(os.environb))
+        if servers.off() or not address or not _first(mark(Path(os.fsdecode(address)))):
             return False
         run([sys.executable, "-IS", entry, "--serve"])
     except Exception as error:  # noqa: BLE001 - the event is answered, and the next one is answered without a server
@@ -39,9 +39,9 @@ def start(entry: str) -> bool:
     return True
 
 
-def mark(place: Path) -> Path:
-    """Return the file whose time says when a server for a socket's path was last tried."""
-    return place.with_suffix(".tried")
+def mark(address: Path) -> Path:
+    """Return the file whose time says when a server at an address was last tried."""
+    return address.with_suffix(".tried")
 
 
 def _first(mark: Path) -> bool:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 VARIABLE = "HOLDFAST_TRACE"
 """Names the file that a line is appended to for each event. It must be there: nobody's variable makes files."""
@@ -21,11 +21,11 @@ VARIABLE = "HOLDFAST_TRACE"
 POINTS = ("accepted", "ready", "begun", "read", "found", "answered", "written", "delivered", "let_go", "over")
 """The points, in their order.
 
-accepted: the server took the connection. ready: its child was, and said so (these two only where the server answers).
-begun: whoever answers was told to. read: the payload was. found: the handlers were, and the event was typed. answered:
-all handlers were called. written: the reply was. delivered: the handlers know that it was. let_go: the client was told
-to go on (only by the server). over: all is done. Handlers may be called as soon as the payload was read, by a process
-beside the one that notes this.
+accepted: the server took the connection; its turn may come later. ready: its child was, and said so (these two only
+where the server answers). begun: whoever answers was told to. read: the payload was. found: the handlers were, and the
+event was typed. answered: all handlers were called. written: the reply was. delivered: the handlers know that it was.
+let_go: the client was told to go on (only by the server). over: all is done. Handlers may be called as soon as the
+payload was read, by a process beside the one that notes this.
 """
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # nothing is made, nobody waited for
@@ -33,23 +33,22 @@ _points: dict[str, float] = {}
 _calls: list[dict[str, object]] = []
 
 
-def note(point: str, moment: float | None = None) -> None:
-    """Note that the event came to a point, now or at a moment; only the first time counts."""
-    _points.setdefault(point, time.monotonic() if moment is None else moment)
-
-
-def note_calls(calls: Iterable[tuple[str, Sequence[float], str]]) -> None:
-    """Note what handlers took.
+def note(point: str, calls: Sequence[tuple[str, Sequence[float], str]] = (), at: float | None = None) -> None:
+    """Note that the event came to a point; only the first time counts. The last point has all of it written.
 
     Args:
-        calls: the label of each call, its moments (`calls.Answer.moments`) and its fault.
+        point: one of `POINTS`.
+        calls: the label of each call that was made, its moments (`calls.Answer.moments`) and its fault.
+        at: the moment; now by default.
     """
+    _points.setdefault(point, time.monotonic() if at is None else at)
     _calls.extend({"label": label, "moments": list(moments), "fault": fault} for label, moments, fault in calls)
+    if point == POINTS[-1]:
+        _write()
 
 
-def write() -> None:
+def _write() -> None:
     """Append what was noted as one line to the file that `VARIABLE` names; one that cannot be written is nobody's."""
-    note("over")
     line = json.dumps({"points": _points, "calls": _calls}) + "\n"
     with suppress(OSError):
         descriptor = os.open(os.environ[VARIABLE], _APPEND)

@@ -40,7 +40,7 @@ def uninstall(target: Target) -> list[str]:
         if installs.forget(target.real) or (unknown and _others(target)):
             lines.append("the launcher stays, other settings still name it")
         else:
-            removed = [f"ended {place}" for place in servers.stop_of(paths.launcher())]
+            removed = [f"ended {address}" for address in servers.stop_of(paths.launcher())]
             removed += [f"removed {path}" for path in launcher.remove()]
             doubt = "whether other settings name the launcher is not known; where they do, install into them again"
             lines += [*removed, *([doubt] if removed and unknown else [])]

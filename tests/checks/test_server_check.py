@@ -17,21 +17,16 @@ from tests.doctoring import examine, healthy, mend, only
 from tests.warmth import gone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from tests.warmth import Warm
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
 
 
 @pytest.fixture
-def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Warm]:
+def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """The home that the doctor looks at, without a server."""
-    made = warmth.make(short_folder)
-    warmth.move_in(made, monkeypatch)
-    yield made
-    made.close()
+    warmth.move_in(fresh, monkeypatch)
+    return fresh
 
 
 @pytest.fixture

@@ -32,12 +32,10 @@ pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks
 
 
 @pytest.fixture
-def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Warm]:
+def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """The home that the command is run in; nothing is installed and no server runs."""
-    made = warmth.make(short_folder)
-    warmth.move_in(made, monkeypatch)
-    yield made
-    made.close()
+    warmth.move_in(fresh, monkeypatch)
+    return fresh
 
 
 @pytest.fixture
@@ -67,7 +65,10 @@ def second(warm: Warm) -> Warm:
 
 def test_where_none_runs(place: Warm) -> None:
     """That is nothing to mend, so it says what happens next."""
-    assert holdfast("server", "status").out == "No server runs; the next event of a session starts one.\n"
+    assert (
+        holdfast("server", "status").out
+        == "No server runs; where Holdfast is installed, the next event of a session starts one.\n"
+    )
     assert holdfast("server", "status", "--json").json == {"off": "", "servers": []}
     assert not place.folder.exists(), "asking made a folder"
 
@@ -99,7 +100,7 @@ def test_one_that_runs_is_named_with_all_there_is_to_know(warm: Warm) -> None:
     assert before - warmth.LONG - 5 < began.timestamp() < before + 1
     assert shown.pop("memory") > 1_000_000
     del shown["started_at"]
-    expected = {"place": str(warm.socket), "pid": warm.pid, "answers": True, "entry": str(warm.entry)}
+    expected = {"address": str(warm.socket), "pid": warm.pid, "answers": True, "entry": str(warm.entry)}
     assert shown == expected | {"answered": 0, "answering": 0, "waiting": 0}
 
 
@@ -328,7 +329,7 @@ def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest
     stop = servers.stop
 
     def fails(place: Path) -> bool:
-        if place == kept.place:
+        if place == kept.address:
             raise PermissionError(1, "Operation not permitted")
         return stop(place)
 

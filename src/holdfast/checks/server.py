@@ -25,8 +25,8 @@ def look(project: Project) -> Iterator[Finding]:
                 f"the server of {each.entry} has answered {each.answered} {'event' if each.answered == 1 else 'events'}"
             )
             continue
-        text = f"the server at {each.place} (process {each.pid}) does not answer, which costs each event 50 ms"
-        yield problem(text, "holdfast server stop", _stopping(each.place))
+        text = f"the server at {each.address} (process {each.pid}) does not answer, which costs each event 50 ms"
+        yield problem(text, "holdfast server stop", _stopping(each.address))
     if off:
         yield ok(f"the server is off ({off}), so every event is a cold start")
     elif not relay.address(str(paths.launcher()), dict(os.environb)):
@@ -36,8 +36,8 @@ def look(project: Project) -> Iterator[Finding]:
         yield ok("no server runs; the next event starts one")
 
 
-def _stopping(place: Path) -> Callable[[], str]:
+def _stopping(address: Path) -> Callable[[], str]:
     def fix() -> str:
-        return f"the server at {place} was ended" if servers.stop(place) else f"{place} could not be stopped"
+        return f"the server at {address} was ended" if servers.stop(address) else f"{address} could not be stopped"
 
     return fix

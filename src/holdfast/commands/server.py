@@ -45,7 +45,7 @@ def status(as_json: bool) -> None:
     elif nowhere := _nowhere():
         options.say(f"No server can run: {nowhere}.")
     elif not found:
-        options.say("No server runs; the next event of a session starts one.")
+        options.say("No server runs; where Holdfast is installed, the next event of a session starts one.")
 
 
 @command.command()
@@ -110,7 +110,7 @@ def _check(entry: Path) -> None:
 def _ended(each: Running) -> bool:
     """End a server and say so; tell whether it has ended."""
     try:
-        ended = servers.stop(each.place) or not servers.holder(each.place)  # it may have ended by itself meanwhile
+        ended = servers.stop(each.address) or not servers.holder(each.address)  # it may have ended by itself meanwhile
     except OSError:  # somebody else's process
         return False
     if ended:
@@ -120,7 +120,7 @@ def _ended(each: Running) -> bool:
 
 def _ending(each: Running) -> str:
     """Return what a person can do about a server that does not end."""
-    return f"kill -9 {each.pid}" if each.pid > 0 else f"remove {each.place.with_suffix('.lock')}"
+    return f"kill -9 {each.pid}" if each.pid > 0 else f"remove {each.address.with_suffix('.lock')}"
 
 
 def _of(entry: Path) -> Running | None:
@@ -129,7 +129,7 @@ def _of(entry: Path) -> Running | None:
 
 def _name(each: Running) -> str:
     process = f"process {each.pid}" if each.pid > 0 else "a process that did not say its number"
-    return f"server of {each.entry or each.place} ({process})"
+    return f"server of {each.entry or each.address} ({process})"
 
 
 def _line(each: Running) -> str:
@@ -151,4 +151,4 @@ def _stamp(each: Running) -> str:
 def _json(each: Running) -> dict[str, object]:
     names = ("pid", "answers", "entry", "answered", "answering", "waiting", "memory")
     started = _stamp(each) if each.answers else None
-    return {"place": str(each.place), "started_at": started, **{name: getattr(each, name) for name in names}}
+    return {"address": str(each.address), "started_at": started, **{name: getattr(each, name) for name in names}}

@@ -56,8 +56,8 @@ def server(double: Double) -> Iterator[None]:
             time.sleep(0.01)  # one that gets ready for an event may still write into the folder that is to go
         if not ours:  # it ended before its time, and an event may have started another
             time.sleep(SETTLES)
-        for place in _places(double):
-            servers.stop(place)
+        for address in _addresses(double):
+            servers.stop(address)
 
 
 def _forked(pid: int) -> list[int]:
@@ -72,17 +72,17 @@ def _forked(pid: int) -> list[int]:
 def _wait(double: Double, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + STARTS
     while process.poll() is None and time.monotonic() < until:
-        if any(servers.ask(place) for place in _places(double)):
+        if any(servers.ask(address) for address in _addresses(double)):
             return
         time.sleep(0.02)
     raise HoldfastError(f"no warm server started for the replay; --cold does without it (see {paths.log_file()})")
 
 
 def _process_of(double: Double) -> int:
-    return next(filter(None, map(servers.holder, _places(double))), 0)
+    return next(filter(None, map(servers.holder, _addresses(double))), 0)
 
 
-def _places(double: Double) -> list[Path]:
+def _addresses(double: Double) -> list[Path]:
     with suppress(OSError):
         return [lock.with_suffix("") for lock in double.servers.glob("*.lock")]
     return []

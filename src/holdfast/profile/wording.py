@@ -46,7 +46,8 @@ def about(chosen: Chosen, rounds: int, event: str, off: str, left_out: int, load
     if chosen.samples:
         said.append(f"No {event or 'event'} of this project is recorded; samples of the package stood in. {RECORDING}.")
     if chosen.older:
-        said.append(f"{_many(chosen.older, 'older event')} stayed out; --limit takes more.")
+        which = "more sample" if chosen.samples else "older event"
+        said.append(f"{_many(chosen.older, which)} stayed out; --limit takes more.")
     if chosen.unwanted:
         said.append(f"{_many(chosen.unwanted, 'recorded event')} no handler asks for any more stayed out.")
     if chosen.unread:
