@@ -1,0 +1,80 @@
+"""Which process is the server at an address: the one that holds the lock beside the socket."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast import paths, servers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BACKLOG = 1024
+
+
+def claim(address: Path) -> tuple[socket.socket, int] | None:
+    """Listen at an address that only its owner can reach, until this process ends.
+
+    A server that listens there and hangs is ended.
+
+    Args:
+        address: the socket's path.
+
+    Returns:
+        A listening socket and the lock that says so as long as it is open, or None where another server listens.
+
+    Raises:
+        OSError: nobody can listen there.
+    """
+    paths.ensure_private(servers.folder()).chmod(0o700)
+    lock = os.open(address.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    if not _locked(lock):
+        lives = _lives(address)
+        if not lives:
+            servers.stop(address)
+        if lives or not _locked(lock):
+            os.close(lock)
+            return None
+    os.ftruncate(lock, 0)
+    os.write(lock, b"%d\n" % os.getpid())
+    return _listen(address), lock
+
+
+def _listen(address: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    fresh = address.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    listener.bind(str(fresh))
+    fresh.chmod(0o600)
+    listener.listen(_BACKLOG)
+    listener.setblocking(False)
+    fresh.rename(address)  # in the place of one whose server died
+    return listener
+
+
+def _locked(lock: int) -> bool:
+    """Take the lock; who only looks whether somebody has it (`servers.holder`) is in the way for a moment."""
+    for _ in range(20):
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _lives(address: Path) -> bool:
+    """Tell whether the server at an address says something; one that has just begun to listen is given time."""
+    until = time.monotonic() + servers.PATIENCE
+    while servers.holder(address):
+        left = until - time.monotonic()
+        if left <= 0:
+            return False
+        if servers.ask(address, left):
+            return True
+        time.sleep(0.05)
+    return False
