@@ -523,13 +523,13 @@ def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
 
 def test_waiting_for_a_turn_counts_as_time_of_the_event(fresh: Warm) -> None:
     """What the client has waited already is not there for handlers any more: its own limit runs from the start."""
-    fresh.user_handler("says", NOTES)
     trace = fresh.write("trace", "")
     module = fresh.entry.parent / "patient" / "holdfast" / "workers.py"
     text = module.read_text()
     module.unlink()
     module.write_text(re.sub("(?m)^MOST = .*$", "MOST = 1", text))
     fresh.warm_up()
+    fresh.user_handler("says", NOTES)
     first = fresh.begin("PreToolUse")
     at_work(fresh, first)
     fresh.fire(fresh.call(), "PreToolUse", environ=fresh.environ(HOLDFAST_TRACE=str(trace)))
