@@ -17,7 +17,7 @@ import pytest
 from holdfast import faults, log, paths
 from holdfast.checks import ledger as ledger_check
 from holdfast.project import Project
-from holdfast.survival import archive, deliveries, forgetting, generations, owners, recordings, runs, seals, sessions
+from holdfast.survival import archive, deliveries, erasing, generations, owners, recordings, runs, seals, sessions
 from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER, THIRD
@@ -362,10 +362,10 @@ def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
     """A table that somebody adds has a project, and a session, a workflow, a file or a moment by which it goes."""
     for name, columns in ledger_check._wanted().items():
         assert "project" in columns, name
-        moments = [each for each in columns if each in forgetting.MOMENTS or each.endswith("_at")]
+        moments = [each for each in columns if each in erasing.MOMENTS or each.endswith("_at")]
         assert moments or "session" in columns, name
         assert {"session", "workflow", "path", "name", "id"} & set(columns), name
-        unknown = {each for each in columns if "session" in each} - set(forgetting.SESSIONS)
+        unknown = {each for each in columns if "session" in each} - set(erasing.SESSIONS)
         assert unknown == set(), name
 
 

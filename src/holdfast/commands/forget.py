@@ -10,7 +10,7 @@ from holdfast import clock, faults, pairing
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.survival import forgetting, selection, sessions
-from holdfast.survival.forgetting import Scope
+from holdfast.survival.erasing import Scope
 from holdfast.workflow import detect
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.wording import one_line, quoted
