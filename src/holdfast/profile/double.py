@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import launcher, paths, scopes
+from holdfast import launcher, scopes
 from holdfast.profile import moving
 from holdfast.profile.moving import Move
 from holdfast.project import Project
 from holdfast.simulate import belongings
+from holdfast.throwaway import Throwaway
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,39 +43,22 @@ _STRIPPED = ("CLAUDE", "HOLDFAST_", "XDG_", "GIT_", "PWD", "OLDPWD")  # what nam
 
 
 @dataclass
-class Double:
+class Double(Throwaway):
     """The double of a project and its user.
 
     Attributes:
-        top: the folder of all of it.
         of: the project that it is the double of; only read.
         left_out: files that were not copied: too large, too many, or not readable.
     """
 
-    top: Path
     of: Project
     left_out: list[Path] = field(default_factory=list)
     _copied: int = 0
 
     @property
-    def root(self) -> Path:
-        """The project's folder."""
-        return self.top / "project"
-
-    @property
-    def home(self) -> Path:
-        """The user's home."""
-        return self.top / "home"
-
-    @property
     def servers(self) -> Path:
         """Where its warm server listens: not far down, since a socket's path must be short."""
         return self.top / "s" / "holdfast" / "server"
-
-    @property
-    def launcher(self) -> Path:
-        """The entrypoint that the registered command runs."""
-        return self.home / paths.launcher().relative_to(Path.home())
 
     def environ(self, **given: str) -> dict[str, str]:
         """Return the user's environment as the client hands it to a hook, with the double's places in it."""

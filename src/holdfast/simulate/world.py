@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, events, matching, paths, trial
 from holdfast.simulate import belongings
+from holdfast.throwaway import Throwaway
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,39 +64,22 @@ class Heard:
 
 
 @dataclass
-class World:
+class World(Throwaway):
     """Where one row is played; nothing outside `top` is read or written.
 
+    Settings, launcher, ledger and transcripts lie in its `home`.
+
     Attributes:
-        top: the folder of all of it.
-        root: the first project's folder.
-        home: the user's home; settings, launcher, ledger and transcripts lie in it.
         now: the time that every process is told.
         limits: shell words in front of every command, such as `ulimit -f 0;`.
         variables: what every process gets in its environment beside the client's own.
         plugin: the folder of the plugin's copy, where it is registered beside the settings.
     """
 
-    top: Path
     now: datetime = BEGIN
     limits: str = ""
     variables: dict[str, str] = field(default_factory=dict)
     plugin: Path | None = None
-
-    @property
-    def root(self) -> Path:
-        """The first project's folder."""
-        return self.top / "project"
-
-    @property
-    def home(self) -> Path:
-        """The user's home."""
-        return self.top / "home"
-
-    @property
-    def launcher(self) -> Path:
-        """The entrypoint that settings name."""
-        return self.home / ".local" / "share" / "holdfast" / "run"
 
     @property
     def settings(self) -> Path:
