@@ -20,18 +20,9 @@ _ENGINE = (
     *("engine", "serving", "spare", "isolation", "calls", "context", "merging", "outcomes", "budget", "costs", "spent"),
     *("trust", "project", "state.ledger", "state.connection", "events.event", "tracing"),
 )
-_PACKAGES = (
-    *("pluggy", "pydantic", "platformdirs", "sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal"),
-    *(
-        "pickle",
-        "encodings.utf_8_sig",
-        "encodings.utf_16_le",
-        "encodings.ascii",
-        "encodings.latin_1",
-        "difflib",
-        "subprocess",
-    ),
-)
+_STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
+_ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
+_PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
 
 
 def warm_up() -> None:
