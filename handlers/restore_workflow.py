@@ -270,11 +270,10 @@ def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> li
 
 
 def _left(found: Found) -> list[str]:
-    return (
-        [f"{found.left} state files that were changed earlier were not looked at; `holdfast list` shows them."]
-        if found.left
-        else []
-    )
+    """Say how many workflows nobody looked at, where there are any."""
+    if not found.left:
+        return []
+    return [f"{found.left} state files that were changed earlier were not looked at; `holdfast list` shows them."]
 
 
 def _say_refused(
