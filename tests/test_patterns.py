@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import patterns
 from holdfast.patterns import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_it_is_compiled_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,6 +42,19 @@ def test_it_has_what_a_compiled_one_has() -> None:
     assert regex(rb"\d+").findall(b"1 22") == [b"1", b"22"]
     with pytest.raises(AttributeError):
         _ = word.unknown  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("used", [True, False])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_copy_is_one_like_it(copied: Callable[[re.Pattern[str]], re.Pattern[str]], used: bool) -> None:
+    """Copying asks for methods of one that has no text yet; it is told that there are none."""
+    word = regex(r"b+", re.IGNORECASE)
+    assert not used or word.search("aB")
+
+    other = copied(word)
+
+    assert other.pattern == "b+"
+    assert other.findall("aBb") == ["Bb"]
 
 
 def test_all_are_compiled_before_others_are_forked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,19 @@ class _Pattern:
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self.pattern = pattern
         self.flags = flags
+        self._compiled: re.Pattern[Any] | None = None
 
     def __getattr__(self, name: str) -> Any:  # called for what is not there yet
-        compiled = re.compile(self.pattern, self.flags)
-        self.__dict__.update({method: getattr(compiled, method) for method in _METHODS})  # for the next use
-        return getattr(compiled, name)
+        if "pattern" not in self.__dict__:  # `copy` asks one that it has made and not yet filled
+            raise AttributeError(name)
+        return getattr(self.compile(), name)
+
+    def compile(self) -> re.Pattern[Any]:
+        """Return the compiled one, and have its methods at hand for the next use."""
+        if self._compiled is None:
+            self._compiled = re.compile(self.pattern, self.flags)
+            self.__dict__.update({method: getattr(self._compiled, method) for method in _METHODS})
+        return self._compiled
 
 
 def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
@@ -37,4 +45,4 @@ def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 def compile_all() -> None:
     """Compile those that were made by now, in a process that others are forked from."""
     while _waiting:
-        _waiting.pop().search  # noqa: B018 - asking for a method compiles
+        _waiting.pop().compile()
