@@ -37,7 +37,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "installing": (
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),
-        *("demo", "startup", "registered", "accepted", "trial", "plugins", "throwaway"),
+        *("demo", "startup", "bytecode", "registered", "accepted", "trial", "plugins", "throwaway"),
         *("simulate", "simulate.*", "profile", "profile.*"),
     ),
     "report": ("report", "report.*"),

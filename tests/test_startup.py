@@ -9,8 +9,6 @@ from holdfast import launcher, paths, startup
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
 
 def test_it_is_measured_with_the_launcher_of_this_machine(home: Path) -> None:
     """One event takes more than nothing and leaves nothing behind in the home."""
@@ -22,19 +20,6 @@ def test_it_is_measured_with_the_launcher_of_this_machine(home: Path) -> None:
     assert seconds is not None
     assert 0.01 < seconds < startup.LIMIT
     assert sorted(home.rglob("*")) == before
-
-
-def test_the_bytecode_is_written_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some installers write none; what is there already is left as it is."""
-    (tmp_path / "holdfast" / "inner").mkdir(parents=True)
-    for name in ("one", "inner/two"):
-        (tmp_path / "holdfast" / f"{name}.py").write_text("x = 1\n")
-    monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
-
-    startup.compile_package()
-
-    found = sorted(path.parent.parent.name for path in tmp_path.rglob("__pycache__/*.pyc"))
-    assert found == ["holdfast", "inner"]
 
 
 def test_one_that_does_not_start_is_said() -> None:

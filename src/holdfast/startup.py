@@ -1,4 +1,4 @@
-"""What one event costs on this machine where no server answers it: made as little as it can be, then measured."""
+"""What one event costs on this machine where no server answers it, and the sentence that says so."""
 
 from __future__ import annotations
 
@@ -11,16 +11,6 @@ from holdfast import paths, recorded, trial
 
 LIMIT = 10.0
 """Seconds after which a measurement is given up."""
-
-
-def compile_package() -> None:
-    """Write the package's bytecode as far as it is missing: not every installer does, and each cold event would.
-
-    What cannot be written is left: Python compiles it in memory, as it would have.
-    """
-    import compileall
-
-    compileall.compile_dir(paths.package_root() / "holdfast", quiet=2)
 
 
 def line() -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import demand, install, startup
+from holdfast import bytecode, demand, install, startup
 from holdfast.commands.targets import named, target_options
 
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ def command(
         click.echo(install.preview(target, allow_cli=allow_cli), nl=False)
     else:
         click.echo("\n".join(install.install(target, allow_cli=allow_cli)))
-        startup.compile_package()
+        bytecode.write()
         click.echo(startup.line())
