@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast import servers
+
 if TYPE_CHECKING:
     from bench.place import Place
 
@@ -50,25 +52,15 @@ def measure(place: Place) -> Usage | None:
     pids = tree(place)
     later, later_ns = _cpu(pids)
     spent = None if nanoseconds is None or later_ns is None else round((later_ns - nanoseconds) / 1e6, 2)
-    pss = sum(_kilobytes(pid, "smaps_rollup", "Pss:") for pid in pids) / 1024
-    rss = sum(_kilobytes(pid, "status", "VmRSS:") for pid in pids) / 1024
+    pss = servers.memory(pids) / (1 << 20)
+    rss = sum(map(_resident, pids)) / 1024
     return Usage(len(pids), round(pss, 1), round(rss, 1), later - ticks, spent, IDLE)
 
 
 def tree(place: Place) -> list[int]:
     """Return the ids of a place's servers and of all that descends from them; empty where there is no /proc."""
-    return family({pid for pid in _all() if _serves(pid, os.fsencode(place.launcher))})
-
-
-def family(found: set[int]) -> list[int]:
-    """Return the ids of processes and of all that descends from them."""
-    parents = {pid: int(fields[1]) for pid, fields in ((pid, _stat(pid)) for pid in _all()) if fields}
-    grown = True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in found} - found
-        found |= more
-        grown = bool(more)
-    return sorted(found)
+    found = [pid for pid in _all() if _serves(pid, os.fsencode(place.launcher))]
+    return sorted({each for pid in found for each in servers.family(pid)})
 
 
 def stop(place: Place) -> None:
@@ -118,9 +110,10 @@ def _cpu(pids: list[int]) -> tuple[int, int | None]:
         return ticks, None
 
 
-def _kilobytes(pid: int, file: str, name: str) -> int:
+def _resident(pid: int) -> int:
+    """Return the kilobytes of a process that are in memory."""
     with suppress(OSError):
-        for line in (_PROC / str(pid) / file).read_text().splitlines():
-            if line.startswith(name):
+        for line in (_PROC / str(pid) / "status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
                 return int(line.split()[1])
     return 0

@@ -191,6 +191,35 @@ def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) ->
     assert (found.pid, found.answers, found.answered, found.entry) == (pid, True, 7, "")
 
 
+def test_places_are_looked_for_where_one_says(place: Path, tmp_path: Path) -> None:
+    """This user's where nothing is said; a folder that is not there has none."""
+    place.with_suffix(".lock").write_text("")
+    (tmp_path / "b.lock").write_text("")
+    (tmp_path / "a.lock").write_text("")
+
+    assert servers.addresses() == [place]
+    assert servers.addresses(tmp_path) == [tmp_path / "a", tmp_path / "b"]
+    assert servers.addresses(tmp_path / "none") == []
+
+
+def test_a_family_is_a_process_with_all_that_descends_from_it() -> None:
+    """Their memory is a sum; one that has ended takes none and has forked nobody."""
+    script = "sh -c 'echo ready; read _; :'; :"
+    with subprocess.Popen(["/bin/sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        found = servers.family(process.pid)
+        shares = [servers.memory([pid]) for pid in found]
+        assert servers.memory(found) > max(shares)
+        assert min(shares) > 0
+        process.communicate(b"\n")
+
+    assert len(found) == 2
+    assert found[0] == process.pid
+    assert servers.family(process.pid) == [process.pid]
+    assert servers.memory(found) == 0
+
+
 def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: Path) -> None:
     """A running server of another entrypoint keeps its own; what dead ones left goes."""
     dead = place.with_name("fedcba9876543210")

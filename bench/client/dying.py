@@ -12,6 +12,7 @@ from bench import server
 from bench.client import ways
 from bench.client.added import drive
 from bench.race import WrongAnswerError
+from holdfast import servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +68,7 @@ def _refused(driven: Driven, place: Place) -> bool:
 
 
 def _mcp(driven: Driven) -> list[int]:
-    return [pid for pid in server.family({driven.pid}) if b"bench.alternatives.over_mcp" in server.command(pid)]
+    return [pid for pid in servers.family(driven.pid) if b"bench.alternatives.over_mcp" in server.command(pid)]
 
 
 def _kill(pids: Iterable[int]) -> None:

@@ -11,9 +11,12 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast import config, paths, relay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PATIENCE = 3.0
 """Seconds a server has to say something of itself; one that does not hangs."""
@@ -65,8 +68,14 @@ def off() -> str:
 def found() -> list[Running]:
     """Return the servers of this user that run, those that do not answer too."""
     with suppress(OSError):
-        locks = sorted(folder().glob("*.lock"))
-        return [_look(lock.with_suffix("")) for lock in locks if holder(lock.with_suffix(""))]
+        return [_look(address) for address in addresses() if holder(address)]
+    return []
+
+
+def addresses(where: Path | None = None) -> list[Path]:
+    """Return the sockets' paths of servers that run or have run, in a folder or else in this user's."""
+    with suppress(OSError):
+        return [lock.with_suffix("") for lock in sorted((where or folder()).glob("*.lock"))]
     return []
 
 
@@ -84,6 +93,27 @@ def holder(address: Path) -> int:
     finally:
         os.close(descriptor)
     return 0
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all that it has forked, and theirs (Linux: proc(5)); elsewhere the process alone."""
+    found = [pid]
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text("ascii").split():
+                found += family(int(child))
+    return found
+
+
+def memory(pids: Iterable[int]) -> int:
+    """Return the bytes of memory that are processes' share, what they have in common counted once (Linux: PSS)."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError):
+            for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1]) * 1024
+    return total
 
 
 def ask(address: Path, patience: float = PATIENCE) -> dict[str, Any] | None:
@@ -162,16 +192,4 @@ def _look(address: Path) -> Running:
         return Running(address, max(holder(address), 0))
     known = {name: said[name] for name in ("started", "answered", "answering", "waiting", "entry") if name in said}
     pid = said.get("pid") or max(holder(address), 0)  # a server of another version may say less
-    return Running(address, pid, answers=True, memory=_memory(pid), **known)
-
-
-def _memory(pid: int) -> int:
-    """Return the proportional set size of a process and all that it has forked (proc(5))."""
-    total = 0
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines():
-            if line.startswith("Pss:"):
-                total += int(line.split()[1]) * 1024
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            total += sum(_memory(int(child)) for child in (task / "children").read_text("ascii").split())
-    return total
+    return Running(address, pid, answers=True, memory=memory(family(pid)), **known)

@@ -44,45 +44,26 @@ def server(double: Double) -> Iterator[None]:
         yield
     finally:
         double.launcher.unlink(missing_ok=True)  # from now on no event starts another
-        forked = _forked(process.pid)
+        family = servers.family(process.pid)
         process.terminate()
-        ours = _process_of(double) == process.pid
+        ours = any(servers.holder(address) == process.pid for address in servers.addresses(double.servers))
         with suppress(subprocess.TimeoutExpired):
             process.wait(servers.OBEYS)
         process.kill()
         process.wait()
         until = time.monotonic() + SETTLES
-        while any(Path(f"/proc/{pid}").exists() for pid in forked) and time.monotonic() < until:
+        while any(Path(f"/proc/{pid}").exists() for pid in family) and time.monotonic() < until:
             time.sleep(0.01)  # one that gets ready for an event may still write into the folder that is to go
         if not ours:  # it ended before its time, and an event may have started another
             time.sleep(SETTLES)
-        for address in _addresses(double):
+        for address in servers.addresses(double.servers):
             servers.stop(address)
-
-
-def _forked(pid: int) -> list[int]:
-    """Return the processes that a process has forked, and theirs (Linux)."""
-    found: list[int] = []
-    with suppress(OSError):
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split():
-            found += [int(child), *_forked(int(child))]
-    return found
 
 
 def _wait(double: Double, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + STARTS
     while process.poll() is None and time.monotonic() < until:
-        if any(servers.ask(address) for address in _addresses(double)):
+        if any(servers.ask(address) for address in servers.addresses(double.servers)):
             return
         time.sleep(0.02)
     raise HoldfastError(f"no warm server started for the replay; --cold does without it (see {paths.log_file()})")
-
-
-def _process_of(double: Double) -> int:
-    return next(filter(None, map(servers.holder, _addresses(double))), 0)
-
-
-def _addresses(double: Double) -> list[Path]:
-    with suppress(OSError):
-        return [lock.with_suffix("") for lock in double.servers.glob("*.lock")]
-    return []
