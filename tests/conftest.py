@@ -13,7 +13,6 @@ import pytest
 from hypothesis import settings
 
 from holdfast import log
-from tests import warmth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +65,8 @@ def short_folder() -> Iterator[Path]:
 @pytest.fixture
 def fresh(short_folder: Path) -> Iterator[Warm]:
     """A home and a project where the server is not switched off and none runs yet."""
+    from tests import warmth  # not above: a copy of this file alone is tried by test_conftest
+
     made = warmth.make(short_folder)
     yield made
     made.close()
