@@ -102,7 +102,7 @@ def _owns(event: SessionStart, context: Context) -> bool:
     from holdfast.workflow import formats
 
     found = formats.near(context.project, event.session_id).workflows
-    return any(owners.owner(context.project, each) == event.session_id for each in found if not each.finished)
+    return any(owners.owner(context.project, each) == event.session_id for each in found if each.waits)
 
 
 def _hint(event: SessionStart, context: Context) -> list[Outcome]:
@@ -115,9 +115,7 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     waiting = [
         each
         for each in owners.ranked(found.workflows)
-        if not each.finished
-        and owners.owner(context.project, each) not in others
-        and owners.fresh(context.project, each)
+        if each.waits and owners.owner(context.project, each) not in others and owners.fresh(context.project, each)
     ]
     if not waiting:
         return []
@@ -258,7 +256,7 @@ def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> li
     """Where nothing is restored, say in a line each what is there and what cannot be read."""
     from holdfast.workflow import guidance
 
-    lines = [guidance.line(other) for other in others if not other.finished]
+    lines = [guidance.line(other) for other in others if other.waits]
     lines += _left(found) if lines else []
     problems = [_problem(problem.path, problem.reason, context) for problem in found.problems]
     said: list[Outcome] = []

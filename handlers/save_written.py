@@ -4,12 +4,19 @@ PreCompact may never fire ([ISS 50467], [ISS 13572]): what is saved here needs n
 file, so nothing is imported before the path is known to matter.
 """
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from holdfast import Context, hookimpl
-from holdfast.events import PostToolUse
+from holdfast import hookimpl
 from holdfast.workflow import places
+
+if TYPE_CHECKING:
+    from holdfast import Context
+    from holdfast.events import PostToolUse
+    from holdfast.workflow.model import Workflow
 
 
 @hookimpl(match="Write|Edit|MultiEdit")
@@ -25,10 +32,26 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
     saved = path if places.is_state(context.root, path) else _merged(context)
     for workflow in formats.near(context.project, event.session_id, saved).workflows:
-        if workflow.path == saved and not workflow.recovered:
-            generations.keep(context.project, workflow.path, workflow.raw, why=event.tool_name)
-            history.observe(context.project, workflow)
-            owners.take(context.project, workflow, event.session_id)
+        if saved is None or workflow.recovered or not workflow.holds(saved):
+            continue
+        now = _followed(context, workflow, saved, event.tool_name)
+        generations.keep(context.project, now.path, now.raw, why=event.tool_name)
+        history.observe(context.project, now)
+        owners.take(context.project, now, event.session_id)
+
+
+def _followed(context: Context, workflow: Workflow, saved: Path, tool: str) -> Workflow:
+    """Bring a session's state and list in step with a task of it that was written by hand; return it as it is then."""
+    if workflow.path == saved:
+        return workflow
+    from holdfast.errors import HoldfastError
+    from holdfast.workflow.formats import wfs
+
+    try:
+        return wfs.written(context.project, workflow, saved, why=tool)
+    except HoldfastError as error:
+        context.log(f"{workflow.place} does not follow {saved.name}: {error}", level="warning")
+        return workflow
 
 
 def _path(event: PostToolUse) -> Path | None:

@@ -14,7 +14,7 @@ from holdfast.survival import launches, progress, sessions
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
     from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
-    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.model import Step, Workflow
 
 NAMED = 20  # titles of corrected to-dos that are named
 PROMPT = 4_000  # characters of a prompt that are shown; an agent's words can be long
@@ -152,23 +152,37 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     workflow = progress.mine(context.project, session)
     if workflow is None:
         return said
-    from holdfast.survival import flights
-    from holdfast.workflow import views, wording
-    from holdfast.workflow.formats import hybrid
+    from holdfast.workflow import formats
 
     listed = _wanted_list(session, context, workflow, bool(moved))
     # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its own bookkeeping.
     over = moved[-1].phase.status in ("completed", "failed") if moved else bool(listed)
-    step = hybrid.step(workflow) if over else None
-    phase = workflow.phases[step.number - 1] if step else None
-    busy = [launch for launch in flights.running(context.project, session) if phase and launch.phase == phase.id]
-    if step and busy:
-        said.append(advise(f"Next: phase {step.number}/{workflow.total}; {_running(busy[0])}."))
-    elif step:
+    step = formats.get(workflow.format).step(workflow) if over else None
+    return [*said, *(_next(session, context, workflow, step) if step else []), *listed]
+
+
+def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[Outcome]:
+    """Tell what comes next, and what else can be begun beside it."""
+    from holdfast.survival import flights
+    from holdfast.workflow import formats, views, wording
+
+    running = {launch.phase: launch for launch in flights.running(context.project, session) if launch.phase}
+    phase = next((each for each in workflow.phases if each.number == step.number), None)
+    if phase and phase.id in running:
+        said = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
+    elif phase is None:
+        said = [f"Next: {wording.one_line(step.text, 300)}."]
+    else:
         prompt = wording.clean(step.prompt)
         prompt = prompt if len(prompt) <= PROMPT else f"{prompt[:PROMPT]}… (whole in {workflow.place})"
-        said.append(advise(f"Next: {wording.one_line(step.text, 300)}.\n{views.call(step)}\n{prompt}"))
-    return [*said, *listed]
+        said = [f"Next: {wording.one_line(step.text, 300)}.\n{views.call(step)}\n{prompt}"]
+    ready = formats.of_agents(workflow.format).ready(workflow)
+    beside = [each for each in ready if each is not phase and each.id not in running]
+    if beside:
+        named = [f"{workflow.named(each)} {wording.quoted(each.title)} ({each.agent or 'no agent'})" for each in beside]
+        more = f" and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
+        said.append(f"Ready beside it, to be worked on in parallel: {', '.join(named[:NAMED])}{more}.")
+    return [advise(text) for text in said]
 
 
 def _running(launch: launches.Launch) -> str:
@@ -178,12 +192,13 @@ def _running(launch: launches.Launch) -> str:
 
 
 def _doubt(launch: launches.Launch, words: str) -> str:
-    from holdfast.workflow import wording
+    from holdfast.workflow import formats, wording
 
+    undoing = formats.of_agents((launch.workflow or "hybrid").partition(":")[0]).undoing
     return (
         f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {launch.phase} "
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
-        f"`holdfast hybrid reopen {launch.phase}`."
+        f"`{undoing(launch.phase or '')}`."
     )
 
 
@@ -191,7 +206,8 @@ def _sentence(moved: progress.Moved) -> str:
     from holdfast.workflow import wording
 
     phase = moved.phase
-    sentence = f'Phase {phase.number}/{moved.workflow.total} "{wording.one_line(phase.title)}" is {phase.status}'
+    name = moved.workflow.named(phase)
+    sentence = f'{name[0].upper()}{name[1:]} "{wording.one_line(phase.title)}" is {phase.status}'
     if phase.status == "completed" and phase.deliverables:
         sentence += f"; deliverables: {wording.one_line(', '.join(phase.deliverables))}"
     if moved.words:

@@ -122,7 +122,7 @@ def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None
     from holdfast.survival import errands, owners
     from holdfast.workflow import formats
 
-    found = [each for each in formats.near(context.project, event.session_id).workflows if not each.finished]
+    found = [each for each in formats.near(context.project, event.session_id).workflows if each.waits]
     meant = errands.candidates(context.project, event.session_id, event.agent_id)
     keys = {(each.workflow, each.phase) for each in meant}
     for workflow in found:

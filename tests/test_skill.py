@@ -70,8 +70,8 @@ def test_every_call_it_names_is_one(call: str) -> None:
     assert name in cli.COMMANDS
     command: click.Command = import_module(f"holdfast.commands.{name}").command
     verb = name
-    if isinstance(command, click.Group):
-        verb = f"{name} {words[0]}"
+    while isinstance(command, click.Group):
+        verb = f"{verb} {words[0]}"
         command = command.commands[words.pop(0)]
     assert verb in install.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
     options = {option for parameter in command.params for option in parameter.opts}
@@ -83,9 +83,9 @@ def test_every_command_it_names_takes_json(call: str) -> None:
     """It says so."""
     assert "Every command named here takes `--json`." in TEXTS["skill"]
     words = shlex.split(call)[1:]
-    command: click.Command = import_module(f"holdfast.commands.{words[0]}").command
-    if isinstance(command, click.Group):
-        command = command.commands[words[1]]
+    command: click.Command = import_module(f"holdfast.commands.{words.pop(0)}").command
+    while isinstance(command, click.Group):
+        command = command.commands[words.pop(0)]
     assert "--json" in {option for parameter in command.params for option in parameter.opts}
 
 

@@ -36,6 +36,7 @@ COMMANDS = {
     "server": "Show, start or stop the warm server.",
     "handlers": "List, trust, check and write handlers.",
     "hybrid": "What only the hybrid format has.",
+    "wfs": "What only the wfs format has.",
     "dispatch": "Answer one event from stdin; what the entrypoint does.",
 }
 

@@ -51,7 +51,7 @@ class Config(_Section):
     """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
 
     project: ProjectSection = Field(default_factory=ProjectSection.model_construct)
-    format: Literal["hybrid", "compaction"] = Field(
+    format: Literal["hybrid", "compaction", "wfs"] = Field(
         default="compaction", description="The format `holdfast start` uses."
     )
     freshness_days: float = Field(

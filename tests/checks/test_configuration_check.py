@@ -30,7 +30,7 @@ def test_none_is_needed(root: Path) -> None:
     ("text", "words"),
     [
         ('formt = "hybrid"\n', "unknown key 'formt' (did you mean 'format'?)"),
-        ('format = "wfs"\n', "key 'format'"),
+        ('format = "other"\n', "key 'format'"),
         ("format = \n", "is not TOML"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the acceptance tests of document 000 share."""
+"""Where the acceptance tests of the documents work."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.requirements.document_000 import Calculator
+from tests.requirements.document_002 import Workflows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,3 +19,9 @@ if TYPE_CHECKING:
 def calculator(holdfast_project: Callable[..., HoldfastProject]) -> Calculator:
     """An empty project for the workflow of document 000."""
     return Calculator(holdfast_project({}))
+
+
+@pytest.fixture
+def workflows(holdfast_project: Callable[..., HoldfastProject]) -> Workflows:
+    """A project without sessions of document 002."""
+    return Workflows(holdfast_project({}))

@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "requirements.md"
 TESTS = ROOT / "tests" / "requirements"
 
-_COUNTS = {"R000": 41, "I000": 21, "R001": 27, "I001": 22}
-_WIDE = ("R000", "R001")  # numbered with two digits
+_COUNTS = {"R000": 41, "I000": 21, "R001": 27, "I001": 22, "R002": 47, "I002": 30}
+_WIDE = ("R000", "R001", "R002")  # numbered with two digits
 _NUMBER = r"[RI]\d{3}-\d+"
 _OPENING = re.compile(rf"({_NUMBER}(?:(?:, | and ){_NUMBER})*)\b")
 

@@ -40,7 +40,9 @@ def test_every_format_offers_the_whole_protocol(project: Project, name: str) -> 
     flow = keeper.done(project, flow, note="n")
     step = keeper.step(flow)
     assert step is not None
-    assert (step.number, step.total, step.title, step.agent, step.prompt) == (2, 2, "C d", "y", "C d\n\nContext: n")
+    assert (step.number, step.total, step.title, step.agent) == (2, 2, "C d", "y")
+    assert "C d" in step.prompt
+    assert "\n\nContext: n" in step.prompt
     flow = keeper.done(project, flow)
     assert flow.finished
     assert keeper.step(flow) is None
@@ -48,8 +50,8 @@ def test_every_format_offers_the_whole_protocol(project: Project, name: str) -> 
 
 def test_an_unknown_format_is_an_error() -> None:
     """The message says which there are."""
-    with pytest.raises(HoldfastError, match="known are compaction, hybrid"):
-        formats.get("wfs")
+    with pytest.raises(HoldfastError, match="known are compaction, hybrid, wfs"):
+        formats.get("other")
 
 
 def test_a_workflow_says_where_it_lies_and_how_far_it_is(workflow: Workflow) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.workflow import memory, places, plans
-from holdfast.workflow.formats import compaction_file, hybrid_extra, hybrid_file
+from holdfast.workflow import extras, memory, places, plans
+from holdfast.workflow.formats import compaction_file, hybrid_file, wfs_places
 
 ROOT = Path("/home/user/project")
 
@@ -15,7 +15,11 @@ ROOT = Path("/home/user/project")
 def test_they_are_what_the_formats_and_detection_say() -> None:
     """One truth in two rooms, for the hook path has no time to load them all."""
     compaction = f"{compaction_file.FOLDER}/*/state-*.json"
-    assert set(places.STATES) == {hybrid_file.FILE, hybrid_extra.FILE, compaction}
+    hybrid = Path(hybrid_file.FILE)
+    session = Path(wfs_places.TOP, "WFS-*", wfs_places.SESSION)
+    tasks = Path(wfs_places.TOP, "WFS-*", wfs_places.TASKS, "IMPL-*.json")
+    files = [hybrid, extras.beside(hybrid), session, extras.beside(session), tasks]
+    assert set(places.STATES) == {compaction, *(each.as_posix() for each in files)}
     assert set(places.SOURCES) == {memory.FILE, f"{plans.FOLDER}/*/{plans.FILE}"}
 
 

@@ -14,9 +14,9 @@ from holdfast.errors import MissingError, NotOurs, StateError
 from holdfast.state import document
 from holdfast.state.lock import locked
 from holdfast.survival import owners, sessions
-from holdfast.workflow import foreign, formats, memory, statefile
+from holdfast.workflow import extras, foreign, formats, memory, statefile
 from holdfast.workflow.detect import detect
-from holdfast.workflow.formats import compaction_file, hybrid_extra, hybrid_file, hybrid_view
+from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _redraw(project: Project) -> str:
 
 def _extra(project: Project, found: Found) -> Iterator[Finding]:
     """Say that the file beside the hybrid workflow belongs to another one."""
-    path = project.root / hybrid_extra.FILE
+    path = extras.beside(hybrid_file.path(project))
     try:
         named = str(statefile.read(project, path).data.get("id", ""))
     except StateError:

@@ -84,7 +84,7 @@ def foresee(project: Project, session: str, workflows: Sequence[Workflow]) -> Ve
 
 
 def _to_seal(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
-    return [each for each in owners.of_session(project, session, workflows) if not each.finished]
+    return [each for each in owners.of_session(project, session, workflows) if each.waits]
 
 
 def _owning(
@@ -119,7 +119,7 @@ def _decide(
         sealed: the keys of those that the seal of this compaction names, its session's own first.
         sealer: the session that left it; empty without one.
     """
-    unfinished = [each for each in owners.ranked(workflows) if not each.finished]
+    unfinished = [each for each in owners.ranked(workflows) if each.waits]
     before = set[str]()
     alone = not sessions.live_others(project, session)
     # Where nobody else could own it, what was nobody's when it was sealed counts with the session's own: newest first.

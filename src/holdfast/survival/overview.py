@@ -220,7 +220,7 @@ def _free(
         return lambda session: False
     if owner:
         return lambda session: session == owner
-    busy = {owners.owner(project, each) for each in found.workflows if not each.finished}
+    busy = {owners.owner(project, each) for each in found.workflows if each.waits}
     return lambda session: session in live and session not in busy
 
 

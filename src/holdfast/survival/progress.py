@@ -11,12 +11,12 @@ from holdfast.errors import HoldfastError
 from holdfast.survival import launches, results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from holdfast.project import Project
     from holdfast.survival.launches import Launch
     from holdfast.survival.results import Due
-    from holdfast.workflow.model import Phase, Workflow
+    from holdfast.workflow.model import Phase, Status, Workflow
 
 
 class Moved(NamedTuple):
@@ -34,12 +34,20 @@ class Moved(NamedTuple):
 
 
 def mine(project: Project, session: str) -> Workflow | None:
-    """Return the workflow whose phases this session's agents work on, if there is one it may touch."""
-    from holdfast.survival import owners
-    from holdfast.workflow.formats import hybrid
+    """Return the workflow whose phases this session's agents work on, if there is one it may touch.
 
-    found = owners.of_session(project, session, hybrid.find(project).workflows)
-    return next((workflow for workflow in found if not workflow.recovered), None)
+    Of several its own comes first, then one that is not finished, then the last changed.
+    """
+    return next(iter(_all_mine(project, session)), None)
+
+
+def _all_mine(project: Project, session: str) -> list[Workflow]:
+    from holdfast.survival import owners
+    from holdfast.workflow import formats
+
+    found = owners.of_session(project, session, formats.agents_work_on(project, session))
+    usable = [each for each in owners.ranked(found) if not each.recovered and not each.resting]
+    return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
 
 def launch(
@@ -70,13 +78,11 @@ def launch(
         The phase that became active by it, or None when none did.
     """
     from holdfast.survival import owners
-    from holdfast.workflow.formats import hybrid
 
     if launches.find(project, session, tool_use_id):
         return None
-    workflow = mine(project, session)
     agent = agent or "general-purpose"
-    phase = _meant(workflow, f"{description}\n{prompt}", agent, begun) if workflow else None
+    workflow, phase = _meant(_all_mine(project, session), f"{description}\n{prompt}", agent, begun)
     key = workflow.key if workflow and phase else None
     said = {"description": description, "prompt": prompt}
     launches.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
@@ -84,7 +90,7 @@ def launch(
         return None
     owners.take(project, workflow, session)  # a session that comes later must not keep the result from counting
     # The format itself sees to it that one phase is active at a time (R000-15) and that no hook revives a finished one.
-    return _move(project, phase.id, lambda: hybrid.move(project, phase.id, "active", by="hook"))
+    return _judge(project, workflow, phase.id, "active")
 
 
 def settle(project: Project, session: str) -> list[Moved]:
@@ -102,68 +108,77 @@ def settle(project: Project, session: str) -> list[Moved]:
 def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
     """Return, once, the launches whose completed phase is in doubt, for a failure was reported afterwards.
 
-    A hook never undoes a completion; people can (`holdfast hybrid reopen`).
+    A hook never undoes a completion; people can (`AgentFormat.undoing`).
     """
     return [(due.launch, due.words) for due in results.disputed(project, session)]
 
 
-def _meant(workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
-    """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
-    from holdfast.workflow.formats import hybrid
+def _meant(
+    workflows: Sequence[Workflow], text: str, agent: str, begun: bool
+) -> tuple[Workflow, Phase] | tuple[None, None]:
+    """Return the phase an agent is launched for, with its workflow; what is named goes before the agent's own name."""
+    from holdfast.workflow import formats
 
-    phase = hybrid.match_phase(workflow, text, agent)
+    if len(workflows) > 1:
+        unnamed = [formats.of_agents(each.format).match_phase(each, text, "") is None for each in workflows]
+        workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
+    for workflow in workflows:
+        if phase := _meant_of(workflow, text, agent, begun):
+            return workflow, phase
+    return None, None
+
+
+def _meant_of(workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
+    """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
+    from holdfast.workflow import formats
+
+    keeper = formats.of_agents(workflow.format)
+    phase = keeper.match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
     if phase and phase.status == "failed" and begun:  # a start is caught up with by name, a retry is not (I000-6)
-        return hybrid.match_phase(workflow, text, "")
+        return keeper.match_phase(workflow, text, "")
     return phase
 
 
 def _apply(project: Project, session: str, due: Due) -> Moved | None:
     launched = due.launch
-    phase = _phase(mine(project, session), launched) if launched.phase else None
+    workflow, phase = _phase(_all_mine(project, session), launched)
     # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.state == "failed"
-    moved = _finish(project, phase, due) if phase and not doubtful else None
+    moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
     launches.judged(project, session, launched.tool_use_id, "completed" if doubtful else due.state)
     return moved
 
 
-def _phase(workflow: Workflow | None, launched: Launch) -> Phase | None:
-    if workflow is None or workflow.key != launched.workflow:
-        return None
-    return next((each for each in workflow.phases if each.id == launched.phase), None)
+def _phase(workflows: Sequence[Workflow], launched: Launch) -> tuple[Workflow, Phase] | tuple[None, None]:
+    for workflow in workflows if launched.phase else ():
+        if workflow.key == launched.workflow:
+            phase = next((each for each in workflow.phases if each.id == launched.phase), None)
+            return (workflow, phase) if phase else (None, None)
+    return None, None
 
 
-def _finish(project: Project, phase: Phase, due: Due) -> Moved | None:
+def _finish(project: Project, workflow: Workflow, phase: Phase, due: Due) -> Moved | None:
     """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
-    from holdfast.workflow.formats import hybrid
-
     if phase.status == "failed":
         return None  # a retry that was never launched
-    phase_id = phase.id
-    if due.state == "failed":
-        failed = _move(project, phase_id, lambda: hybrid.move(project, phase_id, "failed", error=due.words, by="hook"))
-        return failed and Moved(failed.workflow, failed.phase, failed.words or due.words)
-    deliverables, handover = hybrid.extract_result(due.words)
-    return _move(
-        project,
-        phase_id,
-        lambda: hybrid.move(project, phase_id, "completed", deliverables=deliverables, handover=handover, by="hook"),
-    )
+    moved = _judge(project, workflow, phase.id, due.state, due.words)
+    return moved and moved._replace(words=moved.words or (due.words if due.state == "failed" else ""))
 
 
-def _move(project: Project, phase_id: str, change: Callable[[], tuple[Workflow, bool]]) -> Moved | None:
-    """Make a change; one that is refused is reported with the workflow as it stands."""
-    from holdfast.workflow.formats import hybrid
+def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
+    """Move a phase; a move that is refused is reported with the workflow as it stands."""
+    from holdfast.workflow import formats
 
+    keeper = formats.of_agents(workflow.format)
     try:
-        workflow, changed = change()
-        words = ""
+        workflow, changed = keeper.judge(project, workflow, phase_id, status, words)
+        refused = ""
     except HoldfastError as error:
-        workflow_now = next(iter(hybrid.find(project).workflows), None)
-        if workflow_now is None:
+        now = next((each for each in keeper.find(project).workflows if each.key == workflow.key), None)
+        if now is None:
             return None
-        workflow, changed, words = workflow_now, True, str(error)
+        workflow, changed, refused = now, True, str(error)
     phase = next((each for each in workflow.phases if each.id == phase_id), None)
-    return Moved(workflow, phase, words) if changed and phase else None
+    return Moved(workflow, phase, refused) if changed and phase else None

@@ -41,7 +41,7 @@ def select(
     own, free = candidates(project, workflows, session)
     if own:
         return own[0]
-    unfinished = [each for each in workflows if not each.finished]
+    unfinished = _waiting(workflows)
     taken = len(unfinished) - len(free)
     if not taken or (anyway and not free):
         return _only(unfinished, "unfinished", workflows)
@@ -78,9 +78,10 @@ def candidates(
 ) -> tuple[list[Workflow], list[Workflow]]:
     """Return the unfinished workflows that may be the current one, in their order: the session's own, those free to it.
 
+    One that rests is none as long as there is another.
     No other live session's is free to a session; to a person (None) all are.
     """
-    unfinished = [workflow for workflow in workflows if not workflow.finished]
+    unfinished = _waiting(workflows)
     if session is None:
         return [], unfinished
     owner = {workflow.key: owners.owner(project, workflow) for workflow in unfinished}
@@ -94,6 +95,11 @@ def named(workflows: Sequence[Workflow], wanted: str, *, whole: bool = False) ->
     exact = [each for each in workflows if wanted in (each.id, each.title, each.place, str(each.path), each.ref)]
     begins = [each for each in workflows if each.id.startswith(wanted) or each.title.startswith(wanted)]
     return exact if exact or whole else begins
+
+
+def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
+    unfinished = [each for each in workflows if not each.finished]
+    return [each for each in unfinished if each.waits] or unfinished
 
 
 def _named(project: Project, workflows: Sequence[Workflow], wanted: str, whole: bool) -> Workflow:

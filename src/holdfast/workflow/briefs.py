@@ -85,7 +85,7 @@ def _part(workflow: Workflow, phase: Phase) -> list[str]:
 
 
 def _phase(workflow: Workflow, phase: Phase) -> str:
-    return f"phase {phase.number}/{workflow.total} {wording.quoted(phase.title)}"
+    return f"{workflow.named(phase)} {wording.quoted(phase.title)}"
 
 
 def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:

@@ -122,7 +122,7 @@ def presence(root: Path) -> Callable[[str], str | None]:
 
 
 def _place(phase: Phase, workflow: Workflow) -> str:
-    return f"phase {phase.number}/{workflow.total}"
+    return workflow.named(phase)
 
 
 def _mark(phase: Phase) -> str:

@@ -137,6 +137,8 @@ def line(workflow: Workflow) -> str:
     if workflow.finished:
         return f"{name}: completed, {workflow.total} phases"
     phase = f" {wording.quoted(workflow.phase)}" if workflow.phase else ""
+    if workflow.resting:
+        return f"{name}: paused at phase {workflow.position}{phase}"
     status = facts.status_word(workflow.phase_status or workflow.status)
     return f"{name}: phase {workflow.position}{phase}, {status}"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from holdfast.project import Project
@@ -49,6 +49,8 @@ class Workflow:
         origin: whether an agent keeps it, or it was derived from a plan and nobody touched it since (I001-9).
         recovered: the file is broken and this is its last generation.
         beside: another file, relative to the root, that holds a part of it; empty if none does.
+        resting: whether it was paused on purpose: it waits for somebody to resume it, and is not given back unasked.
+        unit: what its phases are called where it is not phases: `task`; they are named by their ids then.
     """
 
     format: str
@@ -73,11 +75,26 @@ class Workflow:
     warnings: tuple[str, ...] = ()
     recovered: bool = False
     beside: str = ""
+    resting: bool = False
+    unit: str = "phase"
+
+    def named(self, phase: Phase) -> str:
+        """Return what a phase is called in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
+        return f"phase {phase.number}/{self.total}" if self.unit == "phase" else f"{self.unit} {phase.id}"
+
+    def holds(self, path: Path) -> bool:
+        """Tell whether a file is its state, or that of one of its tasks where they have files of their own."""
+        return path == self.path or (self.unit == "task" and path.parent.parent == self.path.parent)
 
     @property
     def finished(self) -> bool:
         """Whether all of it is done; a failed workflow is not, it can be retried (I000-9)."""
         return self.status == "completed"
+
+    @property
+    def waits(self) -> bool:
+        """Whether a session that comes may go on with it unasked: it is neither finished nor resting."""
+        return not self.finished and not self.resting
 
     @property
     def ref(self) -> str:
@@ -196,14 +213,20 @@ class PutBack(NamedTuple):
 class Format(Protocol):
     """What a module in `workflow/formats/` offers.
 
-    All but `find` and `step` write; they raise StateError when the file cannot be read or written, NotOurs when it has
-    another schema, and TransitionError when the change is refused.
+    All but `find`, `near`, `step` and `parsed` write; they raise StateError when the file cannot be read or written,
+    NotOurs when it has another schema, and TransitionError when the change is refused.
     """
 
     NAME: str
 
     def find(self, project: Project) -> Found:
         """Return the project's workflows of this format; never writes and never raises for what a file holds."""
+
+    def near(self, project: Project, keys: Collection[str]) -> Found:
+        """Return as `find` does the workflows an event can be about: those last changed, those with these keys.
+
+        A key may end with its `#`: then the workflow that is kept at that path is meant.
+        """
 
     def start(self, project: Project, start: Start) -> Workflow:
         """Create a workflow."""
@@ -228,3 +251,27 @@ class Format(Protocol):
 
         Another workflow that is unfinished and in its place gives way only with `replace`.
         """
+
+
+class AgentFormat(Format, Protocol):
+    """What a format offers besides whose phases are worked on by agents and move by what those report."""
+
+    def match_phase(self, workflow: Workflow, text: str, agent: str) -> Phase | None:
+        """Return the phase an agent was launched for, or None when it is for none.
+
+        `text` is the call's description followed by its prompt; without an `agent` only what is named there counts.
+        """
+
+    def judge(
+        self, project: Project, workflow: Workflow, phase_id: str, status: Status, words: str
+    ) -> tuple[Workflow, bool]:
+        """Make a phase active, completed or failed because of its agent, which said `words`.
+
+        Returns the workflow as it is now and whether anything changed; what no hook may do does nothing.
+        """
+
+    def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
+        """Return the phases that can be begun now and worked on in parallel."""
+
+    def undoing(self, phase_id: str) -> str:
+        """Return the command by which a person makes a completed phase active again."""

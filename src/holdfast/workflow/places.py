@@ -11,6 +11,9 @@ STATES = (
     ".claude/state/workflow.json",
     ".claude/state/workflow.extra.json",
     "untracked/workflow-state/*/state-*.json",
+    ".workflow/WFS-*/workflow-session.json",
+    ".workflow/WFS-*/workflow-session.extra.json",
+    ".workflow/WFS-*/.task/IMPL-*.json",
 )  # of the formats
 SOURCES = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # what is detected (R001-21, R001-22)
 

@@ -77,7 +77,7 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
     lines = [f'The phases of the workflow "{one_line(workflow.title, 80)}" as a to-do list:']
     lines += [_line(todo, ids) for todo in todos[:_MOST]]
     if len(todos) > _MOST:
-        lines.append(f"+{len(todos) - _MOST} more: `holdfast hybrid todos --json` prints all of them")
+        lines.append(f"+{len(todos) - _MOST} more: `holdfast show` has all of them")
     known = [todo for todo in todos if todo["content"] in ids]
     lines.append(
         "Where there is a TodoWrite tool, it takes this list as it stands beside the other items, with the activeForm "

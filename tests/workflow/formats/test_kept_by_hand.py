@@ -736,7 +736,7 @@ def test_what_cannot_be_read_is_left_and_named(desk: Desk, place: str, content: 
     assert [each for each in path.parent.iterdir() if "corrupt" in each.name] == []
 
 
-@pytest.mark.parametrize(("place", "text"), [(COMPACTION, state()), (HYBRID, work())], ids=formats.NAMES[::-1])
+@pytest.mark.parametrize(("place", "text"), [(COMPACTION, state()), (HYBRID, work())], ids=["compaction", "hybrid"])
 def test_an_update_of_a_broken_file_says_what_became_of_it(desk: Desk, place: str, text: str) -> None:
     """A file seen before and broken since is written anew from its last good content, also where that says it already.
 

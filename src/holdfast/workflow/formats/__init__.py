@@ -12,13 +12,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.project import Project
-    from holdfast.workflow.model import Format
+    from holdfast.workflow.model import AgentFormat, Format, Workflow
 
 FORMATS = {
     "hybrid": "holdfast.workflow.formats.hybrid",
     "compaction": "holdfast.workflow.formats.compaction",
+    "wfs": "holdfast.workflow.formats.wfs",
 }
 NAMES = tuple(FORMATS)
+WITH_AGENTS = ("hybrid", "wfs")
+"""The formats whose phases are worked on by agents (`AgentFormat`)."""
+_TOPS = {"wfs": ".workflow"}
+"""The folder without which there is no workflow of a format."""
 
 
 def get(name: str) -> Format:
@@ -28,9 +33,23 @@ def get(name: str) -> Format:
     return cast("Format", import_module(FORMATS[name]))
 
 
+def of_agents(name: str) -> AgentFormat:
+    """Return the module of a format whose phases agents work on."""
+    return cast("AgentFormat", get(name))
+
+
+def agents_work_on(project: Project, session: str) -> list[Workflow]:
+    """Return the workflows that agents can be working on at an event of a session, finished ones too."""
+    from holdfast.survival import owners
+
+    keys = owners.lately(project, session)
+    found = [get(name).near(project, keys).workflows for name in _present(project) if name in WITH_AGENTS]
+    return [workflow for each in found for workflow in each]
+
+
 def all_found(project: Project) -> Found:
     """Return the workflows of all formats, the most recently changed first (then by path), with all problems."""
-    return _together([get(name).find(project) for name in FORMATS])
+    return _together([get(name).find(project) for name in _present(project)])
 
 
 def near(project: Project, session: str, path: Path | None = None) -> Found:
@@ -40,14 +59,17 @@ def near(project: Project, session: str, path: Path | None = None) -> Found:
     one kept at `path`.
     """
     from holdfast.survival import owners
-    from holdfast.workflow.formats import compaction
 
     keys = owners.lately(project, session)
+    names = _present(project)
     if path is not None and path.is_relative_to(project.root):
-        keys.add(f"{compaction.NAME}:{path.relative_to(project.root).as_posix()}#")
-    return _together(
-        [compaction.near(project, keys) if name == compaction.NAME else get(name).find(project) for name in FORMATS]
-    )
+        keys.update(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names)
+    return _together([get(name).near(project, keys) for name in names])
+
+
+def _present(project: Project) -> list[str]:
+    """Return the formats that a project can have workflows of; a format that it has none of is not even loaded."""
+    return [name for name in FORMATS if name not in _TOPS or (project.root / _TOPS[name]).is_dir()]
 
 
 def _together(found: list[Found]) -> Found:

@@ -20,7 +20,7 @@ from holdfast.workflow.model import Changes, Found, Problem, Start, Step, Workfl
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterator
 
     from holdfast.project import Project
 
@@ -48,7 +48,7 @@ def find(project: Project) -> Found:
     return _found(*files.scan(project))
 
 
-def near(project: Project, keys: Iterable[str]) -> Found:
+def near(project: Project, keys: Collection[str]) -> Found:
     """Return as `find` does the workflows whose files were changed last, and those the ledger calls by these keys."""
     places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
     paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])

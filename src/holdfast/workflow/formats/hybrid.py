@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.state.lock import locked
-from holdfast.workflow.formats import hybrid_extra as extra
+from holdfast.workflow import extras
+from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.formats import hybrid_file as files
 from holdfast.workflow.formats import hybrid_moves as moves
 from holdfast.workflow.formats import hybrid_store as store
-from holdfast.workflow.formats.hybrid_agents import extract_result, match_phase
 from holdfast.workflow.formats.hybrid_functions import (
     create_workflow_state,
     get_workflow_state,
@@ -21,7 +21,7 @@ from holdfast.workflow.formats.hybrid_view import generate_markdown
 from holdfast.workflow.model import Changes, Found, Phase, Problem, Start, Status, Step, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from holdfast.project import Project
     from holdfast.workflow.formats.hybrid_moves import Mover
@@ -36,13 +36,17 @@ __all__ = [
     "find",
     "generate_markdown",
     "get_workflow_state",
+    "judge",
     "match_phase",
     "move",
+    "near",
     "parsed",
     "put_back",
+    "ready",
     "reopen",
     "start",
     "step",
+    "undoing",
     "update",
     "update_phase_status",
 ]
@@ -59,8 +63,13 @@ def find(project: Project) -> Found:
     except StateError as error:
         return Found(problems=(Problem(error.path, error.reason),))
     broken = (Problem(file.path, f"{file.broken}; its last generation is used"),) if file.broken else ()
-    workflow, problems = extra.merged(project, files.view(project, file))
+    workflow, problems = extras.merged(project, files.view(project, file))
     return Found((workflow,), broken + problems)
+
+
+def near(project: Project, keys: Collection[str]) -> Found:
+    """Return what `find` does: there is one workflow of this format at most."""
+    return find(project)
 
 
 def start(project: Project, start: Start) -> Workflow:
@@ -103,7 +112,7 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
 def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
     """Apply changes to the current phase, or to phase `changes.current`, which becomes active without a status.
 
-    Reading, reminders and context are kept in a file beside the state (`hybrid_extra`). A broken state file is replaced
+    Reading, reminders and context are kept in a file beside the state (`extras`). A broken state file is replaced
     by its last generation with the changes in it, also where they change nothing. Raises TransitionError.
     """
 
@@ -113,7 +122,7 @@ def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
 
     with locked(files.path(project).parent):
         store.change(project, edit, why="update", error=changes.error, repair=True)
-        extra.add(project, workflow.id, changes)
+        extras.add(project, workflow.path, workflow.id, changes)
         return find(project).workflows[0]
 
 
@@ -155,6 +164,25 @@ def move(
             moves.check_error(data, index, error)
 
     return store.change(project, edit, why=f"{phase_id} {status or 'noted'}", error=error)
+
+
+def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> tuple[Workflow, bool]:
+    """Move a phase because of its agent; what a finished one delivers is read from its words (I000-14)."""
+    if status == "completed":
+        deliverables, handover = extract_result(words)
+        return move(project, phase_id, status, deliverables=deliverables, handover=handover)
+    return move(project, phase_id, status, error=words if status == "failed" else "")
+
+
+def ready(workflow: Workflow) -> tuple[Phase, ...]:
+    """Return the phase that is next: one is active at a time (R000-15)."""
+    due = None if any(each.status == "active" for each in workflow.phases) else _due(workflow)
+    return (due,) if due else ()
+
+
+def undoing(phase_id: str) -> str:
+    """Return the command by which a person makes a completed phase active again (I000-15)."""
+    return f"holdfast hybrid reopen {phase_id}"
 
 
 def reopen(project: Project, phase_id: str) -> Workflow:

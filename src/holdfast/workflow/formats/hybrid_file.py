@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clock import from_mtime, stamp
 from holdfast.errors import NotOurs
 from holdfast.workflow import statefile, values
+from holdfast.workflow.extras import CONTEXT, READING, REMINDERS, TYPE
 from holdfast.workflow.model import Phase, Status, Workflow
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ NAME = "hybrid"
 FILE = ".claude/state/workflow.json"
 STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")
 # Never written here, for the file has exactly the keys of R000-02; read where a person put them (R000-38).
-TYPE, READING, REMINDERS, CONTEXT = "workflow_type", "required_reading", "key_reminders", "context"
 
 _PHASE_KEYS = ("id", "title", "agent", "status", "deliverables", "context_for_next")  # R000-07
 _TELLING = ("title", "deliverables", "context_for_next")  # which other tools' phases do not have

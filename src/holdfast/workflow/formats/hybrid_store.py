@@ -10,9 +10,9 @@ from holdfast import clock
 from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
 from holdfast.state.lock import locked
 from holdfast.survival import archive, generations, history
-from holdfast.workflow import statefile, values, views
-from holdfast.workflow.formats import hybrid_extra, hybrid_view
+from holdfast.workflow import extras, statefile, values, views
 from holdfast.workflow.formats import hybrid_file as files
+from holdfast.workflow.formats import hybrid_view
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def change(
 
 def view(project: Project, file: StateFile) -> Workflow:
     """Return what the state file says as a workflow, with what the file beside it adds."""
-    return hybrid_extra.merged(project, files.view(project, file))[0]
+    return extras.merged(project, files.view(project, file))[0]
 
 
 def expect(data: dict[str, Any], workflow_id: str) -> None:
@@ -98,7 +98,9 @@ def _created(project: Project, start: Start) -> Workflow:
         generations.keep(project, before.path, before.document.raw, why="before start")
     aside = statefile.keep_aside(project, before.path, before.document.raw) if before else None
     id_ = _new_id(before)
-    hybrid_extra.begin(project, id_, start)  # first: killed between the two, it is nobody's, and nothing is lost
+    extras.begin(
+        project, files.path(project), id_, start
+    )  # first: killed between the two, it is nobody's, and nothing is lost
     data = files.fresh(id_, start.title, start.phases)
     workflow = noted(project, statefile.write(project, files.path(project), data, before, why="start"))
     if aside is None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workflow.formats.hybrid_agents import extract_result, match_phase
+from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.model import Phase, Status, Workflow
 
 

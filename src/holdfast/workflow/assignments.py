@@ -1,4 +1,4 @@
-"""Which phase an agent was launched for, and what its result delivers, in the `hybrid` format (I000-14, I000-15)."""
+"""Which phase an agent was launched for, and what its result delivers (I000-14, I000-15)."""
 
 from __future__ import annotations
 
@@ -45,13 +45,18 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
     `Phase N`; of several that are unfinished the agent's own, then the one named first. The agent's name alone
     counts only for the current or first pending phase, and only if no other unfinished phase has that agent.
     """
+    phases = titled(workflow, text) or _numbered(workflow, " ".join(text[:_READ].split()).casefold())
+    return _meant(phases, agent) if phases else _by_agent(workflow, agent)
+
+
+def titled(workflow: Workflow, text: str) -> list[Phase]:
+    """Return the phases whose id or whole title stands in a text, the one named first in front."""
     folded = " ".join(text[:_READ].split()).casefold()
     lines = [" ".join(line.split()).casefold() for line in text[:_READ].splitlines()]
     named = [
         (at, -len(each.title), each) for each in workflow.phases if (at := _named(each, folded, lines)) is not None
     ]
-    phases = [each for *_, each in sorted(named, key=lambda found: found[:2])] or _numbered(workflow, folded)
-    return _meant(phases, agent) if phases else _by_agent(workflow, agent)
+    return [each for *_, each in sorted(named, key=lambda found: found[:2])]
 
 
 def _meant(named: list[Phase], agent: str) -> Phase:

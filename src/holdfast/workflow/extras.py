@@ -1,6 +1,7 @@
-"""What a `hybrid` workflow is given beyond its schema, kept in a file of its own.
+"""What a workflow is given beyond its format's schema, kept in a file of its own.
 
-The state file beside it keeps exactly the keys of R000-02, whatever `start` and `update` were given.
+The state file beside it keeps exactly the keys of its schema (R000-02, R002-08), whatever `start` and `update` were
+given.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clock import from_mtime, stamp
 from holdfast.errors import MissingError, NotOurs, StateError
 from holdfast.workflow import statefile, values
-from holdfast.workflow.formats import hybrid_file as files
 from holdfast.workflow.model import Problem
 
 if TYPE_CHECKING:
@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Changes, Start, Workflow
     from holdfast.workflow.statefile import StateFile
 
-FILE = ".claude/state/workflow.extra.json"
+TYPE, READING, REMINDERS, CONTEXT = "workflow_type", "required_reading", "key_reminders", "context"
 
-_KEYS = (files.TYPE, files.READING, files.REMINDERS, files.CONTEXT)
+_KEYS = (TYPE, READING, REMINDERS, CONTEXT)
+
+
+def beside(state: Path) -> Path:
+    """Return where what a state file has no place for is kept: `workflow.json` has `workflow.extra.json`."""
+    return state.with_name(f"{state.stem}.extra.json")
 
 
 def merged(project: Project, workflow: Workflow) -> tuple[Workflow, tuple[Problem, ...]]:
@@ -33,74 +38,71 @@ def merged(project: Project, workflow: Workflow) -> tuple[Workflow, tuple[Proble
     Keys of this kind that a person wrote into the state file itself come first (R000-38: extras do not break it).
     """
     try:
-        file = _load(project)
+        file = _load(project, beside(workflow.path))
     except StateError as error:
         return workflow, (Problem(error.path, error.reason),)
     if file is None or values.text(file.data["id"]) != workflow.id:
         return workflow, ()
     warnings = list(workflow.warnings)
-    reading = map(values.at, values.texts(file.data.get(files.READING), files.READING, warnings))
-    reminders = values.texts(file.data.get(files.REMINDERS), files.REMINDERS, warnings)
+    reading = map(values.at, values.texts(file.data.get(READING), READING, warnings))
+    reminders = values.texts(file.data.get(REMINDERS), REMINDERS, warnings)
     whole = replace(
         workflow,
-        kind=values.text(file.data.get(files.TYPE)) or workflow.kind,
+        kind=values.text(file.data.get(TYPE)) or workflow.kind,
         reading=tuple(dict.fromkeys([*workflow.reading, *reading])),
         reminders=tuple(dict.fromkeys([*workflow.reminders, *reminders])),
-        context={**workflow.context, **values.mapping(file.data.get(files.CONTEXT), files.CONTEXT, warnings)},
+        context={**workflow.context, **values.mapping(file.data.get(CONTEXT), CONTEXT, warnings)},
         updated_at=max(workflow.updated_at, stamp(from_mtime(file.document.mtime))),
         warnings=tuple(warnings),
-        beside=FILE,
+        beside=file.path.relative_to(project.root).as_posix(),
     )
     return whole, ((Problem(file.path, f"{file.broken}; its last generation is used"),) if file.broken else ())
 
 
-def begin(project: Project, workflow_id: str, start: Start) -> None:
+def begin(project: Project, state: Path, workflow_id: str, start: Start) -> None:
     """Write what a new workflow is given, or remove what an earlier one left; hold the folder's lock.
 
     Raises NotOurs over a file of something else, StateError.
     """
+    path = beside(state)
     given = {
-        files.TYPE: start.kind,
-        files.READING: list(dict.fromkeys(map(values.at, start.reading))),
-        files.REMINDERS: list(dict.fromkeys(start.reminders)),
-        files.CONTEXT: dict(start.context),
+        TYPE: start.kind,
+        READING: list(dict.fromkeys(map(values.at, start.reading))),
+        REMINDERS: list(dict.fromkeys(start.reminders)),
+        CONTEXT: dict(start.context),
     }
     if any(given.values()):
         data = {"id": workflow_id, **{key: value for key, value in given.items() if value}}
-        statefile.write(project, _path(project), data, _replaceable(project), why="start")
-    elif _replaceable(project) is not None:
-        statefile.discard(project, _path(project), why="start of another workflow")
+        statefile.write(project, path, data, _replaceable(project, path), why="start")
+    elif _replaceable(project, path) is not None:
+        statefile.discard(project, path, why="start of another workflow")
 
 
-def add(project: Project, workflow_id: str, changes: Changes) -> None:
+def add(project: Project, state: Path, workflow_id: str, changes: Changes) -> None:
     """Add readings, reminders and context to what the workflow has; hold the folder's lock.
 
     Raises NotOurs over a file of something else, StateError.
     """
     if changes.reading or changes.reminders or changes.context:
-        statefile.insist(lambda: _add(project, workflow_id, changes))
+        statefile.insist(lambda: _add(project, beside(state), workflow_id, changes))
 
 
-def _path(project: Project) -> Path:
-    return project.root / FILE
-
-
-def _add(project: Project, workflow_id: str, changes: Changes) -> None:
-    before = _replaceable(project)
+def _add(project: Project, path: Path, workflow_id: str, changes: Changes) -> None:
+    before = _replaceable(project, path)
     mine = before is not None and values.text(before.data["id"]) == workflow_id
     data: dict[str, Any] = dict(before.data) if before is not None and mine else {"id": workflow_id}
-    for key, new in ((files.READING, tuple(map(values.at, changes.reading))), (files.REMINDERS, changes.reminders)):
+    for key, new in ((READING, tuple(map(values.at, changes.reading))), (REMINDERS, changes.reminders)):
         if new:
             data[key] = values.added(data.get(key), new)
     if changes.context:
-        data[files.CONTEXT] = {**values.mapping(data.get(files.CONTEXT), files.CONTEXT, []), **changes.context}
-    statefile.write(project, _path(project), data, before, why="update")
+        data[CONTEXT] = {**values.mapping(data.get(CONTEXT), CONTEXT, []), **changes.context}
+    statefile.write(project, path, data, before, why="update")
 
 
-def _load(project: Project) -> StateFile | None:
+def _load(project: Project, path: Path) -> StateFile | None:
     """Return the file, None where there is none. Raises StateError when it is broken, NotOurs when it is no extra."""
     try:
-        file = statefile.read(project, _path(project))
+        file = statefile.read(project, path)
     except MissingError:
         return None
     if not _is_ours(file.data):
@@ -108,14 +110,14 @@ def _load(project: Project) -> StateFile | None:
     return file
 
 
-def _replaceable(project: Project) -> StateFile | None:
+def _replaceable(project: Project, path: Path) -> StateFile | None:
     """Return the file to be rewritten, if any; one that is broken beyond its generations is set aside."""
     try:
-        return _load(project)
+        return _load(project, path)
     except NotOurs:
         raise
     except StateError:
-        statefile.set_aside(project, _path(project))
+        statefile.set_aside(project, path)
         return None
 
 

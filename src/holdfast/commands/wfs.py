@@ -1,0 +1,277 @@
+"""`holdfast wfs …`: what only the wfs format has: sessions in .workflow/ with markers, checks and repairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast import clock
+from holdfast.commands import options, wfs_tasks
+from holdfast.errors import HoldfastError, StateError
+from holdfast.survival import owners
+from holdfast.workflow.formats import wfs, wfs_check, wfs_choice, wfs_index, wfs_markers, wfs_repair, wfs_scratch
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_store as store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.project import Project
+    from holdfast.workflow.formats.wfs_session import Session
+
+name_argument = click.argument("name", metavar="[SESSION]", required=False)
+
+
+@click.group(name="wfs")
+def command() -> None:
+    """Sessions with hierarchical tasks (.workflow/WFS-…/.task/IMPL-*.json).
+
+    The JSON files are the only authority; TODO_LIST.md is generated from them
+    and never read back. Holdfast plans and records the steps in a task's
+    flow_control: it does not run the commands that stand in task files.
+    """
+
+
+command.add_command(wfs_tasks.task)
+
+
+@command.command()
+@click.argument("topic")
+@click.option(
+    "--type",
+    "kind",
+    type=click.Choice(wfs_choice.COMPLEXITIES),
+    help="At least so complex; it is upgraded with its tasks.",
+)
+@options.json_option
+@options.project_option
+def start(topic: str, kind: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Start a session about TOPIC and make it the active one; another active one is paused."""
+    project = options.open_project(project_dir)
+    before = wfs_markers.active(project)
+    session = store.create(project, topic, kind or "")
+    _own(project, session)
+    news = [f"Started {session.name} in {places.TOP}/{session.name}."]
+    news += [f"{name} is paused." for name in before]
+    _tell(project, session, as_json, *news, "Next: holdfast wfs task add TITLE makes its first task.")
+
+
+@command.command(name="list")
+@options.json_option
+@options.project_option
+def listed(as_json: bool, project_dir: str | None) -> None:
+    """List the sessions."""
+    project = options.open_project(project_dir)
+    found = wfs.find(project)
+    rows = [_row(project, folder.name) for folder in store.folders(project)]
+    if as_json:
+        options.print_json(rows)
+        return
+    lines = [
+        f"{row['status']:<9} {row['done']:>4}/{row['tasks']:<4} {row['phase']:<9}  {row['session']}  {row['project']}"
+        for row in rows
+    ]
+    lines += [f"problem: {problem.path}: {problem.reason}" for problem in found.problems]
+    options.say("\n".join(lines) or f"There are no sessions in {places.TOP}/; holdfast wfs start TOPIC begins one.")
+
+
+@command.command()
+@options.json_option
+@options.project_option
+def active(as_json: bool, project_dir: str | None) -> None:
+    """Say which session is active."""
+    project = options.open_project(project_dir)
+    names = wfs_markers.active(project)
+    if as_json:
+        options.print_json({"active": names, "text": wfs_markers.detected(names)})
+    else:
+        options.say(wfs_markers.detected(names))
+
+
+@command.command()
+@click.argument("name", metavar="SESSION")
+@options.json_option
+@options.project_option
+def switch(name: str, as_json: bool, project_dir: str | None) -> None:
+    """Make SESSION the active one; the one that was is paused."""
+    project = options.open_project(project_dir)
+    session = store.switch(project, name)
+    _own(project, session)
+    _tell(project, session, as_json, f"{session.name} is active.")
+
+
+@command.command()
+@name_argument
+@options.json_option
+@options.project_option
+def pause(name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Pause the active session, or SESSION."""
+    project = options.open_project(project_dir)
+    session = store.pause(project, store.current(project, name))
+    _tell(project, session, as_json, f"{session.name} is paused; holdfast wfs resume {session.name} goes on with it.")
+
+
+@command.command()
+@name_argument
+@options.json_option
+@options.project_option
+def resume(name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Go on with SESSION, or the only one that is paused; one that is completed is opened again."""
+    project = options.open_project(project_dir)
+    session = store.resume(project, store.get(project, name) if name else _only_paused(project))
+    _own(project, session)
+    _tell(project, session, as_json, f"{session.name} is active.")
+
+
+@command.command()
+@name_argument
+@click.option("--anyway", is_flag=True, help="Also with tasks that are not completed; they stay as they are.")
+@options.json_option
+@options.project_option
+def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
+    """Complete the active session, or SESSION: from then on nothing is written in it."""
+    project = options.open_project(project_dir)
+    session = store.complete(project, store.current(project, name), anyway=anyway)
+    wfs.observed(project, session)
+    _tell(project, session, as_json, f"{session.name} is completed.")
+
+
+@command.command()
+@name_argument
+@options.json_option
+@options.project_option
+def check(name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Check sessions: markers, states, tasks against the nine rules, lists. Exits with 1 where a rule is broken."""
+    project = options.open_project(project_dir)
+    found = wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project))
+    _print_findings(found, as_json, "Nothing is wrong.")
+
+
+@command.command()
+@click.option("--dry-run", is_flag=True, help="Say what would be done.")
+@options.json_option
+@options.project_option
+def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
+    """Set right what has come apart; what a file held before is kept, beside it or as a generation."""
+    project = options.open_project(project_dir)
+    done, failed = list[str](), list[str]()
+    for each in wfs_repair.found(project):
+        try:
+            if not dry_run:
+                each.do()
+            done.append(each.what)
+        except HoldfastError as error:
+            failed.append(f"{each.what}: {error}")
+    if as_json:
+        options.print_json({"dry_run": dry_run, "repairs": done, "failed": failed})
+    else:
+        head = "would be done: " if dry_run else ""
+        options.say(
+            "\n".join([*(f"{head}{each}" for each in done), *(f"not done: {each}" for each in failed)])
+            or "Nothing is to be set right."
+        )
+    if failed:
+        raise SystemExit(1)
+
+
+@command.command()
+@name_argument
+@options.json_option
+@options.project_option
+def todo(name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Generate TODO_LIST.md from the tasks, and print it; what it said otherwise is told, and kept as a generation."""
+    project = options.open_project(project_dir)
+    session = store.current(project, name)
+    board = wfs_index.board(session.folder)
+    drift = wfs_repair.drift(session, board)
+    refused = store.relist(project, session, anyway=True)
+    if refused:
+        raise HoldfastError(refused)
+    text = store.list_of(session, board).decode("utf-8", "replace")
+    if as_json:
+        options.print_json({"session": session.name, "drift": list(drift), "text": text})
+        return
+    for line in drift:
+        click.echo(f"it was different: {line}", err=True)
+    options.say(text.removesuffix("\n"))
+
+
+@command.command()
+@click.argument("command_name", metavar="COMMAND")
+@click.argument("description")
+@click.option("--unrelated", is_flag=True, help="It has nothing to do with the active session.")
+@options.json_option
+@options.project_option
+def scratch(command_name: str, description: str, unrelated: bool, as_json: bool, project_dir: str | None) -> None:
+    """Say where the output of COMMAND belongs: in the active session's .chat/, else in .scratchpad/.
+
+    The folder is made; the file is yours to write. A leading verb of DESCRIPTION
+    is left out: "trace auth flow" becomes auth-flow.
+    """
+    project = options.open_project(project_dir)
+    path = wfs_scratch.route(project, command_name, description, clock.now(), unrelated=unrelated)
+    if as_json:
+        options.print_json({"path": str(path)})
+    else:
+        options.say(places.inner(project, path))
+
+
+def _only_paused(project: Project) -> Session:
+    found: list[Session] = []
+    for folder in store.folders(project):
+        try:
+            session = store.get(project, folder.name)
+        except StateError:
+            continue
+        if session.standing == "paused":
+            found.append(session)
+    if len(found) == 1:
+        return found[0]
+    named = ", ".join(each.name for each in found)
+    raise HoldfastError(f"several sessions are paused: {named}; name one" if found else "no session is paused")
+
+
+def _own(project: Project, session: Session) -> None:
+    """Give a session's workflow to the client's session that runs this command."""
+    if own := options.session():
+        owners.own(project, wfs.shown(project, session), own)
+
+
+def _tell(project: Project, session: Session, as_json: bool, *news: str) -> None:
+    if as_json:
+        options.print_json(_row(project, session.name))
+    else:
+        options.say("\n".join([*news, *(f"warning: {each}" for each in wfs.shown(project, session).warnings)]))
+
+
+def _row(project: Project, name: str) -> dict[str, Any]:
+    try:
+        session = store.get(project, name)
+    except StateError as error:
+        return {"session": name, "project": "", "type": "", "status": "broken", "phase": "", "tasks": 0, "done": 0} | {
+            "problem": error.reason
+        }
+    board = wfs_index.board(session.folder)
+    return {
+        "session": session.name,
+        "project": session.topic,
+        "type": session.kind,
+        "status": session.standing,
+        "phase": session.phase,
+        "tasks": len(board.leaves),
+        "done": sum(each.status == "completed" for each in board.leaves),
+        "current_tasks": [each.id for each in board.current()],
+        "path": str(session.folder),
+    }
+
+
+def _print_findings(found: Iterable[Any], as_json: bool, none: str) -> None:
+    listed = list(found)
+    broken = any(each.rule for each in listed)
+    if as_json:
+        options.print_json([each._asdict() | {"text": each.text} for each in listed])
+    else:
+        options.say("\n".join(each.text for each in listed) or none)
+    if broken:
+        raise SystemExit(1)

@@ -1,0 +1,395 @@
+"""`holdfast wfs task …`: the tasks of a session."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.commands import options
+from holdfast.errors import HoldfastError
+from holdfast.survival import history, owners
+from holdfast.workflow.formats import wfs, wfs_check, wfs_choice, wfs_context, wfs_index, wfs_moves, wfs_steps
+from holdfast.workflow.formats import wfs_store as store
+from holdfast.workflow.formats import wfs_variables as variables
+from holdfast.workflow.formats import wfs_view as views
+from holdfast.workflow.formats.wfs_task import New
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.project import Project
+    from holdfast.survival.stepruns import Outcome
+    from holdfast.workflow.formats.wfs_board import Board
+    from holdfast.workflow.formats.wfs_brief import Brief
+    from holdfast.workflow.formats.wfs_moves import After
+    from holdfast.workflow.formats.wfs_session import Session
+    from holdfast.workflow.formats.wfs_steps import Standing
+
+session_option = click.option("--session", "name", metavar="NAME", help="Whose; the active session's by default.")
+id_argument = click.argument("id_", metavar="ID")
+
+
+@click.group(name="task")
+def task() -> None:
+    """The tasks of a session: IMPL-N, and IMPL-N.M for subtasks."""
+
+
+@task.command()
+@click.argument("title")
+@click.option("--parent", default="", metavar="ID", help="The task it is a subtask of.")
+@click.option("--type", "kind", type=click.Choice(wfs_choice.TYPES), help="By default as its title tells.")
+@click.option("--agent", default="", metavar="@NAME", help="By default as type and title tell.")
+@click.option("--require", "requirements", multiple=True, metavar="TEXT", help="What it has to do; repeat it.")
+@click.option("--focus", "focus_paths", multiple=True, metavar="PATH", help="Where it is done; repeat it.")
+@click.option(
+    "--accept", "acceptance", multiple=True, metavar="TEXT", help="By what it is known to be done; repeat it."
+)
+@click.option("--after", "depends_on", multiple=True, metavar="ID", help="What comes before it; repeat it.")
+@session_option
+@options.json_option
+@options.project_option
+def add(
+    title: str,
+    parent: str,
+    kind: str | None,
+    agent: str,
+    requirements: tuple[str, ...],
+    focus_paths: tuple[str, ...],
+    acceptance: tuple[str, ...],
+    depends_on: tuple[str, ...],
+    name: str | None,
+    as_json: bool,
+    project_dir: str | None,
+) -> None:
+    """Make a task called TITLE."""
+    project = options.open_project(project_dir)
+    session = store.current(project, name)
+    new = New(title, kind or "", agent, requirements, focus_paths, acceptance, depends_on)
+    _tell(project, wfs_moves.add(project, session, new, parent), as_json, "made")
+
+
+@task.command()
+@id_argument
+@click.argument("titles", nargs=-1, required=True, metavar="TITLE…")
+@session_option
+@options.json_option
+@options.project_option
+def decompose(id_: str, titles: tuple[str, ...], name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Take task ID apart into subtasks called TITLE…; it becomes a container, they inherit its context."""
+    project = options.open_project(project_dir)
+    after = wfs_moves.decompose(project, store.current(project, name), id_, [New(title) for title in titles])
+    _tell(project, after, as_json, "made")
+
+
+@task.command()
+@id_argument
+@click.option("--anyway", is_flag=True, help="Also if it waits for others.")
+@session_option
+@options.json_option
+@options.project_option
+def start(id_: str, anyway: bool, name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Begin task ID."""
+    project = options.open_project(project_dir)
+    _tell(project, wfs_moves.begin(project, store.current(project, name), id_, anyway=anyway), as_json, "active")
+
+
+@task.command()
+@id_argument
+@session_option
+@options.json_option
+@options.project_option
+def reopen(id_: str, name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Make completed task ID active again; for people, no hook ever does this."""
+    project = options.open_project(project_dir)
+    after = wfs_moves.begin(project, store.current(project, name), id_, anyway=True, reopen=True)
+    _tell(project, after, as_json, "active")
+
+
+@task.command()
+@id_argument
+@click.option(
+    "--summary", default="", metavar="TEXT", help="What came of it, for the tasks that depend on it; - reads it."
+)
+@session_option
+@options.json_option
+@options.project_option
+def complete(id_: str, summary: str, name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Complete task ID and write its summary."""
+    project = options.open_project(project_dir)
+    after = wfs_moves.complete(project, store.current(project, name), id_, _text(summary))
+    _tell(project, after, as_json, "completed")
+
+
+@task.command()
+@id_argument
+@click.option("--reason", default="", metavar="TEXT", help="What blocks it; the ledger keeps it.")
+@session_option
+@options.json_option
+@options.project_option
+def block(id_: str, reason: str, name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Block task ID: nobody goes on with it until it is begun again."""
+    project = options.open_project(project_dir)
+    after = wfs_moves.block(project, store.current(project, name), id_)
+    _tell(project, after, as_json, "blocked", error=reason)
+
+
+@task.command(name="list")
+@session_option
+@options.json_option
+@options.project_option
+def listed(name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """List the tasks with their statuses; a container's follows from its subtasks."""
+    project = options.open_project(project_dir)
+    session = store.current(project, name)
+    board = wfs_index.board(session.folder)
+    if as_json:
+        options.print_json([_row(board, each) for each in board.tasks])
+        return
+    lines = [_line(board, each) for each in board.tasks]
+    lines += [f"problem: {problem.path.name}: {problem.reason}" for problem in board.problems]
+    options.say("\n".join(lines) or f"{session.name} has no tasks; holdfast wfs task add TITLE makes one.")
+
+
+@task.command()
+@id_argument
+@click.option("--for-agent", is_flag=True, help="As its agent gets it: with all that it inherits, variables filled in.")
+@session_option
+@options.json_option
+@options.project_option
+def show(id_: str, for_agent: bool, name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Show task ID: status, context, steps, and what it waits for.
+
+    The commands of its steps are shown and never run by Holdfast.
+    """
+    project = options.open_project(project_dir)
+    session, board, found, steps = _found(project, name, id_)
+    given = wfs_context.given(project, session, board, found, wfs_steps.outputs(steps))
+    if for_agent:
+        options.print_json(given.as_json())
+    elif as_json:
+        options.print_json(_row(board, found) | {"file": given.task, "steps": [_step(each) for each in steps]})
+    else:
+        options.say("\n".join(_page(board, found, given.task, steps, given.unresolved)))
+
+
+@task.command(name="next")
+@session_option
+@options.json_option
+@options.project_option
+def following(name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Say which tasks can be begun now; those that stand together can be worked on in parallel."""
+    project = options.open_project(project_dir)
+    session = store.current(project, name)
+    board = wfs_index.board(session.folder)
+    active = [each for each in board.leaves if each.status == "active"]
+    ready = board.executable()
+    if as_json:
+        rows = {"active": [_row(board, each) for each in active], "ready": [_row(board, each) for each in ready]}
+        options.print_json(rows | {"why": "" if active or ready else wfs.nothing_due(board)})
+        return
+    lines = [f"active: {_line(board, each).strip()}" for each in active]
+    lines += [f"ready:  {_line(board, each).strip()}" for each in ready]
+    options.say("\n".join(lines) or f"{session.name}: {wfs.nothing_due(board)}.")
+
+
+@task.command()
+@session_option
+@options.json_option
+@options.project_option
+def validate(name: str | None, as_json: bool, project_dir: str | None) -> None:
+    """Check the tasks against the nine rules and name every violation. Exits with 1 where there is one."""
+    project = options.open_project(project_dir)
+    session = store.current(project, name)
+    found = list(wfs_check.tasks(project, session.folder))
+    if as_json:
+        options.print_json([each._asdict() | {"text": each.text} for each in found])
+    else:
+        options.say("\n".join(each.text for each in found) or f"The tasks of {session.name} break no rule.")
+    if any(each.rule for each in found):
+        raise SystemExit(1)
+
+
+@task.command()
+@id_argument
+@click.argument("text", required=False)
+@click.option("--set", "assignments", multiple=True, metavar="NAME=TEXT", help="What a variable stands for, this time.")
+@session_option
+@options.json_option
+@options.project_option
+def resolve(
+    id_: str,
+    text: str | None,
+    assignments: tuple[str, ...],
+    name: str | None,
+    as_json: bool,
+    project_dir: str | None,
+) -> None:
+    """Fill in the [variables] of TEXT for task ID, or list what they stand for. Exits with 1 where one is unknown."""
+    project = options.open_project(project_dir)
+    session, board, found, steps = _found(project, name, id_)
+    given = dict(_pair(each) for each in assignments)
+    filled = wfs_context.given(project, session, board, found, wfs_steps.outputs(steps) | given)
+    known = wfs_context.known(session, board, found, filled.task["context"], wfs_steps.outputs(steps) | given)
+    if text is None:
+        if as_json:
+            options.print_json({"variables": known, "unresolved": list(filled.unresolved)})
+        else:
+            options.say("\n".join([*(f"[{each}]: {value}" for each, value in known.items()), *filled.unresolved]))
+        return
+    done = variables.resolve(text, known)
+    if as_json:
+        options.print_json({"text": done.text, "unknown": list(done.unknown)})
+    else:
+        options.say(done.text)
+    if done.unknown:
+        click.echo(f"unknown: {', '.join(f'[{each}]' for each in done.unknown)}", err=True)
+        raise SystemExit(1)
+
+
+@task.command()
+@id_argument
+@click.argument("step_name", metavar="STEP")
+@click.option("--output", default="", metavar="TEXT", help="What it put out; - reads it from stdin, @FILE from a file.")
+@click.option("--failed", is_flag=True, help="It failed; its on_error says what that means.")
+@click.option("--skipped", is_flag=True, help="It was left out on purpose.")
+@session_option
+@options.json_option
+@options.project_option
+def step(
+    id_: str,
+    step_name: str,
+    output: str,
+    failed: bool,
+    skipped: bool,
+    name: str | None,
+    as_json: bool,
+    project_dir: str | None,
+) -> None:
+    """Record what came of a STEP of task ID; [variables] that its output_to names stand for it from then on.
+
+    Whoever works on the task takes its steps. Holdfast runs none of them.
+    """
+    project = options.open_project(project_dir)
+    session, _, found, steps = _found(project, name, id_)
+    outcome: Outcome = "failed" if failed else "skipped" if skipped else "completed"
+    wfs_steps.record(project, views.key(session), found.id, steps, step_name, outcome, _text(output))
+    now = wfs_steps.standings(_data(project, session, found), wfs_steps.runs(project, views.key(session), found.id))
+    if as_json:
+        options.print_json([_step(each) for each in now])
+    else:
+        options.say("\n".join(_step_line(number, each) for number, each in enumerate(now, 1)))
+
+
+def _found(project: Project, name: str | None, id_: str) -> tuple[Session, Board, Brief, list[Standing]]:
+    session = store.current(project, name)
+    board = wfs_index.board(session.folder)
+    found = board.find(id_)
+    runs = wfs_steps.runs(project, views.key(session), found.id)
+    return session, board, found, wfs_steps.standings(_data(project, session, found), runs)
+
+
+def _data(project: Project, session: Session, found: Brief) -> dict[str, Any]:
+    return wfs_context.read(project, session, found.name)
+
+
+def _tell(project: Project, after: After, as_json: bool, what: str, error: str = "") -> None:
+    workflow = views.workflow(project, after.session, after.board)
+    history.observe(project, workflow, error=error)
+    if own := options.session():
+        owners.take(project, workflow, own)
+    if as_json:
+        options.print_json(
+            {
+                "changed": after.changed,
+                "tasks": [_row(after.board, each) for each in after.tasks],
+                "session": workflow.id,
+            }
+            | {"current_tasks": [each.id for each in after.board.current()]}
+        )
+        return
+    verb = f"{what}" if after.changed else f"{what} already"
+    lines = [f"{each.id} “{each.title}” is {verb}." for each in after.tasks]
+    ready = [each for each in after.board.executable() if each not in after.tasks]
+    if ready and what != "made":
+        lines.append(
+            f"Ready now: {', '.join(f'{each.id} “{each.title}”' for each in ready[:5])}{' …' if len(ready) > 5 else ''}"
+        )
+    options.say("\n".join([*lines, *(f"warning: {each}" for each in workflow.warnings)]))
+
+
+def _row(board: Board, each: Brief) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "title": each.title,
+        "status": "container" if board.is_container(each) else each.said or each.status,
+        "progress": board.status(each),
+        "type": each.kind,
+        "agent": each.agent,
+        "parent": each.parent or None,
+        "depends_on": list(each.depends_on),
+        "waits_for": [] if each.status == "completed" else board.waits_for(each),
+    }
+
+
+def _line(board: Board, each: Brief) -> str:
+    indent = "  " if each.key and each.key.is_sub else ""
+    sign = "▸" if board.is_container(each) else {"completed": "✓", "active": ">", "blocked": "!"}.get(each.status, "·")
+    waits = board.waits_for(each) if each.status == "pending" and not board.is_container(each) else []
+    behind = f"  (waits for {', '.join(waits)})" if waits else ""
+    return f"{indent}{sign} {each.id}  {each.title}  [{board.status(each)}]  {each.agent}{behind}".rstrip()
+
+
+def _page(
+    board: Board, found: Brief, data: dict[str, Any], steps: Sequence[Standing], unresolved: Sequence[str]
+) -> list[str]:
+    lines = [_line(board, found).strip()]
+    context = data["context"]
+    for heading, name in (
+        ("Requirements", "requirements"),
+        ("Focus paths", "focus_paths"),
+        ("Acceptance", "acceptance"),
+    ):
+        listed = context.get(name)
+        lines += ["", f"{heading}:", *(f"- {each}" for each in listed)] if isinstance(listed, list) and listed else []
+    handed = context["inherited"]["context"]
+    lines += ["", "Inherited:", *(f"- {each}" for each in handed)] if handed else []
+    shared = context["shared_context"]
+    lines += ["", "Shared:", *(f"- {name}: {value}" for name, value in shared.items())] if shared else []
+    if steps:
+        lines += ["", "Steps before it (Holdfast records them, and runs none):"]
+        lines += [_step_line(number, each) for number, each in enumerate(steps, 1)]
+    lines += ["", "Could not be filled in:", *(f"- {each}" for each in unresolved)] if unresolved else []
+    return lines
+
+
+def _step(each: Standing) -> dict[str, Any]:
+    known = each.run._asdict() if each.run else None
+    return each.step._asdict() | {"state": each.state, "run": known}
+
+
+def _step_line(number: int, each: Standing) -> str:
+    variable = f" → [{each.step.output_to}]" if each.step.output_to else ""
+    error = f", on error {each.step.on_error}" if each.step.on_error != "fail" else ""
+    return f"{number}. {each.step.name}: {each.step.action}{variable} ({each.state}{error})"
+
+
+def _pair(given: str) -> tuple[str, str]:
+    name, sign, value = given.partition("=")
+    if not sign or not name:
+        raise click.BadParameter(f"{given!r} is not NAME=TEXT", param_hint="--set")
+    return name, value
+
+
+def _text(given: str) -> str:
+    """Return a text that is given, or what stands on stdin for `-` and in a file for `@FILE`."""
+    if given == "-":
+        return sys.stdin.read()
+    if not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise HoldfastError(f"{given[1:]} cannot be read: {error.strerror or error}") from error

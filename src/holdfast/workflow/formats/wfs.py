@@ -1,0 +1,371 @@
+"""The `wfs` format: sessions in `.workflow/` with hierarchical tasks, one JSON file each (document 002)."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.errors import NotOurs, StateError, TransitionError
+from holdfast.state import document
+from holdfast.state.lock import locked
+from holdfast.survival import generations, history
+from holdfast.workflow import extras, statefile
+from holdfast.workflow import views as outlines
+from holdfast.workflow.formats import wfs_agents as agents
+from holdfast.workflow.formats import wfs_board as boards
+from holdfast.workflow.formats import wfs_choice as choice
+from holdfast.workflow.formats import wfs_ids as ids
+from holdfast.workflow.formats import wfs_index as index
+from holdfast.workflow.formats import wfs_markers as markers
+from holdfast.workflow.formats import wfs_moves as moves
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_session as sessions
+from holdfast.workflow.formats import wfs_store as store
+from holdfast.workflow.formats import wfs_view as views
+from holdfast.workflow.formats.wfs_task import New
+from holdfast.workflow.model import Changes, Found, Problem, PutBack, Start, Step, Workflow
+from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.formats.wfs_moves import After
+    from holdfast.workflow.formats.wfs_session import Session
+    from holdfast.workflow.model import Phase, Status
+
+NAME = views.NAME
+SUMMARY = 20_000
+"""Characters of an agent's last words that become a task's summary."""
+MOST = 16
+"""Sessions an event reads: those that are marked or wanted, and the last changed."""
+
+
+def find(project: Project) -> Found:
+    """Return the project's sessions as workflows."""
+    return _read(project, store.folders(project), 0)
+
+
+def near(project: Project, keys: Collection[str]) -> Found:
+    """Return the sessions an event can be about: those that are marked, those with these keys, the last changed."""
+    folders = store.folders(project)
+    if len(folders) <= MOST:
+        return _read(project, folders, 0)
+    paths = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
+    wanted = {parts[1] for path in paths if len(parts := path.split("/")) > 2} | set(markers.active(project))
+    last = heapq.nlargest(MOST, folders, key=_changed)
+    chosen = [each for each in folders if each in last or each.name in wanted]
+    return _read(project, chosen, len(folders) - len(chosen))
+
+
+def start(project: Project, start: Start) -> Workflow:
+    """Make a session whose tasks are the phases given, one after the other, and make it the active one (R002-09).
+
+    Raises:
+        TransitionError: the type is none, or a session of this title is unfinished and does not give way (`replace`:
+            then it is paused).
+        StateError: it cannot be written.
+    """
+    if start.kind and start.kind not in choice.COMPLEXITIES:
+        raise TransitionError(f"a wfs session's type is one of {', '.join(choice.COMPLEXITIES)}, not {start.kind!r}")
+    same = [each for each in find(project).workflows if each.title == start.title and not each.finished]
+    if same and not start.replace:
+        raise TransitionError(f"{same[0].id} {quoted(start.title)} is unfinished; {outlines.ways(same[0])}")
+    session = store.create(project, start.title, start.kind)
+    extras.begin(project, places.state(session.folder), session.name, start)
+    before: tuple[str, ...] = ()
+    for title, agent in start.phases:
+        after = moves.add(project, session, New(title, agent=_agent(agent), depends_on=before))
+        before = (after.tasks[0].id,)
+    return _observed(project, shown(project, store.get(project, session.name)))
+
+
+def begin(project: Project, workflow: Workflow) -> Workflow:
+    """Begin the next task that can be begun; nothing happens while one is active."""
+    session = _session(project, workflow)
+    board = index.board(session.folder)
+    due = next(iter(board.current()), None)
+    if due is None or due.status == "active":
+        return shown(project, session)
+    return _after(project, moves.begin(project, session, due.id))
+
+
+def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+    """Complete the current task with `note` as its summary and begin the next; the last one completes the session.
+
+    When somebody else completed the task meanwhile nothing happens. With `everything` the session is ended, and tasks
+    that are left stay as they are: nothing is said to be done that is not (D002-3). Raises TransitionError.
+    """
+    session = _session(project, workflow)
+    if workflow.finished:
+        raise TransitionError(f"{session.name} is completed; `holdfast wfs resume {session.name}` opens it again")
+    if everything:
+        return shown(project, store.complete(project, session, anyway=True))
+    seen = workflow.context.get("task")
+    if not isinstance(seen, str):
+        raise TransitionError(f"{session.name}: {nothing_due(index.board(session.folder))}")
+    after = moves.complete(project, session, seen, note)
+    if after.board.finished:
+        return shown(project, store.complete(project, after.session))
+    return begin(project, _after(project, after)) if after.changed else shown(project, after.session)
+
+
+def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+    """Change the current task, or task number `changes.current`: its status, its title, its summary.
+
+    Reading, reminders and context are kept beside the session's state (`extras`). The title of another task means that
+    task. Raises TransitionError.
+    """
+    session = _session(project, workflow)
+    if changes.total not in (None, workflow.total) or changes.deliverables:
+        raise TransitionError(f"{session.name} has the tasks it lists, {workflow.total}, and their summaries")
+    task, title = _task_meant(workflow, changes)
+    jump = changes.current is not None or (title is None and changes.phase is not None)
+    status = changes.status or ("active" if jump else None)
+    if task is not None:
+        alone = not any(each.status == "active" for each in workflow.phases)
+        _move(project, session, task, status, title or "", changes.handover or "", anyway=jump and alone)
+    with locked(session.folder):
+        extras.add(project, workflow.path, session.name, changes)
+    return _observed(project, shown(project, store.get(project, session.name)), error=changes.error)
+
+
+def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str | None]:
+    """Return the task that a change is about, and what it is to be called from now on. Raises TransitionError."""
+    number, title = workflow.current, changes.phase
+    other = next((each for each in workflow.phases if title and each.title == title), None)
+    if changes.current is not None:
+        number = changes.current
+    elif other is not None:
+        number, title = other.number, None
+    task = next((each for each in workflow.phases if each.number == number), None)
+    wanted = changes.phase or changes.status or changes.handover is not None or changes.current is not None
+    if task is None and wanted:
+        which = "no task is current" if number is None else f"there is no phase {number}"
+        raise TransitionError(f"{workflow.id}: {which}; it has {workflow.total} tasks, which are its phases")
+    return (task if wanted else None), title
+
+
+def _move(
+    project: Project,
+    session: Session,
+    task: Phase,
+    status: Status | None,
+    title: str,
+    summary: str,
+    *,
+    anyway: bool,
+) -> None:
+    if status == "completed":
+        moves.complete(project, session, task.id, summary)
+    elif status == "active":
+        moves.begin(project, session, task.id, anyway=anyway)
+    elif status in ("blocked", "failed"):
+        moves.block(project, session, task.id)
+    elif status == "pending":
+        raise TransitionError("a task that was begun does not become pending again; block it instead")
+    if title or (summary and status != "completed"):
+        moves.note(project, session, task.id, title=title, summary="" if status == "completed" else summary)
+
+
+def step(workflow: Workflow) -> Step | None:
+    """Return the task that is active or comes next with the prompt for its agent, or None when all is done."""
+    if workflow.finished:
+        return None
+    due = workflow.context.get("task")
+    task = next((each for each in workflow.phases if each.id == due), None)
+    if task is None:
+        left = [each for each in workflow.phases if each.status != "completed"]
+        text = _waiting(workflow, left)
+        return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
+    verb = "go on with" if task.status == "active" else "start"
+    agent = f" with the agent {task.agent}" if task.agent else ""
+    text = f'{verb} task {task.id} "{task.title}" ({task.number}/{workflow.total}){agent}'
+    return Step(task.number, workflow.total, task.title, task.agent, _prompt(workflow, task.id, task.title), text)
+
+
+def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
+    """Return the task an agent was launched for, or None (`wfs_agents.match`)."""
+    return agents.match(workflow, text, agent)
+
+
+def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> tuple[Workflow, bool]:
+    """Move a task because of its agent: what that said is the summary of a completed one; a failed one is blocked.
+
+    A hook completes no session: that its tasks are all done is said, and left to who works in it.
+    """
+    session = _session(project, workflow)
+    if session.standing == "completed":
+        return workflow, False
+    if status == "active":
+        task = index.board(session.folder).get(phase_id)
+        if task is None or task.status == "completed":
+            return workflow, False
+        after = moves.begin(project, session, phase_id, anyway=True)
+    elif status == "completed":
+        after = moves.complete(project, session, phase_id, words[:SUMMARY])
+    else:
+        after = moves.block(project, session, phase_id)
+    error = words if status == "failed" else ""
+    return _observed(project, views.workflow(project, after.session, after.board), error), after.changed
+
+
+def ready(workflow: Workflow) -> tuple[Phase, ...]:
+    """Return the tasks that can be begun now: those that wait for nothing can be worked on in parallel."""
+    if workflow.root is None or workflow.finished:
+        return ()
+    board = index.board(workflow.path.parent)
+    ids_ = {each.id for each in board.executable()}
+    return tuple(each for each in workflow.phases if each.id in ids_)
+
+
+def undoing(phase_id: str) -> str:
+    """Return the command by which a person makes a completed task active again."""
+    return f"holdfast wfs task reopen {phase_id}"
+
+
+def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+    """Return the session that a content of its state file, or of one of its tasks' files, is part of.
+
+    Of a task's file the workflow has that path and content. Raises NotOurs, or StateError where it is broken.
+    """
+    file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
+    folder = path.parent.parent if path.parent.name == places.TASKS else path.parent
+    if folder.parent != places.top(project):
+        raise NotOurs(path, f"does not lie in a session's folder in {places.TOP}/")
+    marked = folder.name in markers.active(project)
+    if path.name == places.SESSION:
+        return views.workflow(project, sessions.view(file, folder, marked=marked), index.board(folder))
+    if ids.key(path.stem) is None or "status" not in file.data:
+        raise NotOurs(path, "is no task of a session")
+    now = views.workflow(project, sessions.load(project, folder, marked=marked), index.board(folder))
+    return replace(now, path=path, raw=raw)
+
+
+def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+    """Make a state file or a task's file hold an earlier content again; state and list follow.
+
+    Nothing is in its way, so `replace` changes nothing. Raises NotOurs, StateError.
+    """
+    wanted = parsed(project, path, raw)
+    folder = places.top(project) / wanted.id
+
+    def attempt() -> tuple[bool, Path | None]:
+        before = statefile.present(project, path)
+        if before is not None and before.present == raw:
+            return False, None
+        return True, statefile.put_back(project, path, raw, before, why=why)
+
+    with locked(folder):
+        changed, aside = statefile.insist(attempt)
+        session, board = store.get(project, folder.name), index.board(folder)
+        if session.standing != "completed":
+            session = store.follow(project, session, board, why=why)
+            store.write_list(project, session, board, before=None)
+        return PutBack(shown(project, session), changed, aside)
+
+
+def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow:
+    """Bring a session's state and list in step with a task's file that somebody wrote, and keep that as a generation.
+
+    Raises TransitionError where the session is completed, StateError where the file or the state is broken.
+    """
+    raw, _ = document.read(path)
+    document.parse(path, raw, 0.0)
+    generations.keep(project, path, raw, why=why)
+    with store.changing(project, _session(project, workflow), why=why) as change:
+        pass  # what follows from the tasks is written at the end
+    return views.workflow(project, change.session, change.board)
+
+
+def shown(project: Project, session: Session) -> Workflow:
+    """Return a session as a workflow, with its tasks as they are now."""
+    return views.workflow(project, session, index.board(session.folder))
+
+
+def observed(project: Project, session: Session) -> Workflow:
+    """Return a session as a workflow, and note in the ledger what moved in it."""
+    return _observed(project, shown(project, session))
+
+
+def nothing_due(board: boards.Board) -> str:
+    """Say why no task can be begun."""
+    if not board.tasks:
+        return "it has no tasks; holdfast wfs task add TITLE makes one"
+    if board.finished:
+        return "all its tasks are completed; holdfast wfs complete ends it"
+    blocked = [each.id for each in board.leaves if each.status == "blocked"]
+    waiting = [f"{each.id} for {', '.join(board.waits_for(each))}" for each in board.leaves if each.status == "pending"]
+    said = [f"blocked: {', '.join(blocked)}"] if blocked else []
+    said += [f"waiting: {'; '.join(waiting[:5])}{'; …' if len(waiting) > 5 else ''}"] if waiting else []
+    return f"no task can be begun ({'; '.join(said)})"
+
+
+def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
+    if not workflow.phases:
+        return "plan its tasks; holdfast wfs task add TITLE makes one"
+    if not left:
+        return "all its tasks are completed; holdfast wfs complete ends it"
+    return "no task can be begun: those that are left are blocked or wait for one that is; holdfast wfs task list"
+
+
+def _prompt(workflow: Workflow, id_: str, title: str) -> str:
+    """Return what an agent is told of a task; all of it is printed by the command that the text names."""
+    lines = [f"{id_}: {title}"]
+    for name, heading in (("requirements", "Requirements"), ("focus_paths", "Focus on"), ("acceptance", "Acceptance")):
+        listed = workflow.context.get(name)
+        if isinstance(listed, list) and listed:
+            lines += ["", f"{heading}:", *(f"- {each}" for each in listed)]
+    handed = workflow.context.get("handed_over")
+    if isinstance(handed, dict):
+        lines += ["", *(f"Context: {text} ({before})" for before, text in handed.items())]
+    return "\n".join(
+        [*lines, "", f"Everything on it: holdfast wfs task show {id_} --for-agent --session {workflow.id}"]
+    )
+
+
+def _read(project: Project, folders: Iterable[Path], left: int) -> Found:
+    marked = markers.active(project)
+    found, problems = list[Workflow](), list[Problem]()
+    for folder in folders:
+        try:
+            session = sessions.load(project, folder, marked=folder.name in marked)
+        except StateError as error:
+            problems.append(Problem(error.path, error.reason))
+            continue
+        if session.file.broken:
+            problems.append(Problem(session.file.path, f"{session.file.broken}; its last generation is used"))
+        board = index.board(folder)
+        problems += board.problems
+        found.append(views.workflow(project, session, board))
+    return Found(tuple(found), tuple(problems), left)
+
+
+def _changed(folder: Path) -> int:
+    """Return when a session's state was last changed; Holdfast writes it with each of its tasks."""
+    with suppress(OSError):
+        return os.stat(places.state(folder)).st_mtime_ns  # noqa: PTH116 - of each of many, for each event
+    return 0
+
+
+def _session(project: Project, workflow: Workflow) -> Session:
+    return store.get(project, workflow.id)
+
+
+def _after(project: Project, after: After) -> Workflow:
+    return _observed(project, views.workflow(project, after.session, after.board))
+
+
+def _observed(project: Project, workflow: Workflow, error: str = "") -> Workflow:
+    history.observe(project, workflow, error=error, at=clock.stamp())
+    return workflow
+
+
+def _agent(name: str) -> str:
+    return name if not name or name.startswith("@") else f"@{name}"

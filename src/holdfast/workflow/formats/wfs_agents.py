@@ -1,0 +1,62 @@
+"""Which task of a `wfs` session an agent was launched for, and what its end does to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.workflow import assignments
+from holdfast.workflow.formats import wfs_ids as ids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.workflow.model import Phase, Workflow
+
+READ = 100_000  # characters of a prompt that are looked at
+
+
+def match(workflow: Workflow, text: str, agent: str) -> Phase | None:
+    """Return the task an agent was launched for, or None when it is for none.
+
+    An id in description or prompt decides, whatever zeros it is written with; of a container's id the subtask that is
+    active or comes next; of several ids the one that is unfinished and the agent's own, then the one named first. Else
+    the whole title counts, and last the agent's name: for the one active task that has this agent, or the only
+    unfinished one.
+
+    Args:
+        workflow: the session.
+        text: the call's description followed by its prompt.
+        agent: `subagent_type`; without one only what is named in the text counts.
+    """
+    named = [phase for id_ in ids.mentioned(text[:READ]) for phase in _of_id(workflow, id_)]
+    if named:
+        return _likeliest(named, agent)
+    titled = assignments.titled(workflow, text)
+    return _likeliest(titled, agent) if titled else _by_agent(workflow, agent)
+
+
+def _of_id(workflow: Workflow, id_: str) -> Sequence[Phase]:
+    """Return the task with an id; of a container, which is none of the phases, its active subtasks or the next one."""
+    key = ids.key(id_)
+    own = [phase for phase in workflow.phases if ids.key(phase.id) == key]
+    below = [phase for phase in workflow.phases if (each := ids.key(phase.id)) and each.parent == key]
+    left = [phase for phase in below if phase.status != "completed"]
+    return own or [phase for phase in left if phase.status == "active"] or left[:1] or below[:1]
+
+
+def _likeliest(named: Sequence[Phase], agent: str) -> Phase:
+    """Choose among tasks that are named: a prompt may well tell what is done already."""
+    unfinished = [phase for phase in named if phase.status != "completed"]
+    own = [phase for phase in unfinished if phase.agent == _bare(agent)]
+    return (own or unfinished or named)[0]
+
+
+def _by_agent(workflow: Workflow, agent: str) -> Phase | None:
+    own = [phase for phase in workflow.phases if agent and phase.agent == _bare(agent) and phase.status != "completed"]
+    active = [phase for phase in own if phase.status == "active"]
+    candidates = active or own
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _bare(agent: str) -> str:
+    return agent.strip().removeprefix("@")

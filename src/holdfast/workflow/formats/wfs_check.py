@@ -1,0 +1,71 @@
+"""Looking through sessions of the `wfs` format for all that is wrong with them, at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import NotOurs, StateError
+from holdfast.state import document
+from holdfast.workflow.formats import wfs_index as index
+from holdfast.workflow.formats import wfs_markers as markers
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_repair as repair
+from holdfast.workflow.formats import wfs_rules as rules
+from holdfast.workflow.formats import wfs_session as sessions
+from holdfast.workflow.formats import wfs_view as views
+from holdfast.workflow.formats.wfs_rules import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+_MEND = "holdfast wfs repair --dry-run says what can be done"
+
+
+def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
+    """Yield what is wrong with sessions: markers, states, their tasks against the nine rules, their lists."""
+    marked = markers.active(project)
+    if len(marked) > 1:
+        yield Finding(0, places.TOP, "markers", marked, "several sessions are marked as active", _MEND)
+    for name in marked:
+        if not (places.top(project) / name).is_dir():
+            file = f"{places.TOP}/{places.MARKER}{name}"
+            yield Finding(0, file, "session", name, "there is no such session", _MEND)
+    for folder in folders:
+        for found in (*_session(project, folder, marked), *tasks(project, folder)):
+            yield found._replace(file=f"{folder.name}/{found.file}")
+
+
+def tasks(project: Project, folder: Path) -> Iterator[Finding]:
+    """Yield what is wrong with a session's task files; files are named relative to its folder."""
+    board = index.board(folder)
+    for problem in board.problems:
+        yield Finding(5, f"{places.TASKS}/{problem.path.name}", "", None, problem.reason, "write it anew as JSON")
+    files = {}
+    for task in board.tasks:
+        try:
+            files[task.name] = document.load(places.task(folder, task.name)).data
+        except StateError:
+            files[task.name] = {}
+    yield from rules.check(board, files, lambda path: (project.root / path).exists())
+
+
+def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[Finding]:
+    try:
+        session = sessions.load(project, folder, marked=folder.name in marked)
+    except NotOurs as error:
+        yield Finding(0, places.SESSION, "", None, error.reason, "it is left alone; move it away if it is not meant so")
+        return
+    except StateError as error:
+        yield Finding(0, places.SESSION, "", None, error.reason, _MEND)
+        return
+    board = index.board(folder)
+    if session.file.broken:
+        problem = f"{session.file.broken}; its last generation is used"
+        yield Finding(0, places.SESSION, "", None, problem, _MEND)
+    for said in views.drifts(session, board):
+        yield Finding(0, places.SESSION, "status", session.said, said, _MEND)
+    for line in repair.drift(session, board):
+        yield Finding(0, places.LIST, "", None, line, "holdfast wfs todo writes it anew")

@@ -1,0 +1,72 @@
+"""What the `wfs` format derives: how complex a session is, of what type a task is, which agent works on it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from holdfast.patterns import regex
+
+Complexity = Literal["simple", "medium", "complex"]
+COMPLEXITIES: tuple[Complexity, ...] = ("simple", "medium", "complex")
+"""What a session's type can be, in order: a session is upgraded and never goes down by itself (R002-42)."""
+TYPES = ("feature", "bugfix", "refactor", "test-gen", "test-fix", "docs")
+"""What a task's type can be (R002-20)."""
+PLANNER, DEVELOPER, TESTER, GENERAL = "@action-planning-agent", "@code-developer", "@test-fix-agent", "@general-purpose"
+AGENTS = (DEVELOPER, PLANNER, TESTER, GENERAL)
+"""The agents the document knows (R002-21); others are possible, and reported as others."""
+
+_MEDIUM, _COMPLEX = 5, 16  # leaves from which on a session is that (R002-41, I002-21)
+_TESTS = r"(?:unit |integration |e2e |end-to-end |regression |acceptance )?tests?"
+_TYPE_WORDS = (
+    ("test-fix", regex(rf"\b(?:run|execute|fix|repair|stabili[sz]e|debug)\b.*\b{_TESTS}\b|\b(?:failing|flaky)\b", 2)),
+    ("test-gen", regex(rf"\b(?:write|add|create|generate|cover|extend)\b.*\b{_TESTS}\b|\btest coverage\b", 2)),
+    ("docs", regex(r"\b(?:document|documentation|docs|readme|changelog|docstrings?)\b", 2)),
+    ("bugfix", regex(r"\b(?:fix|bug|bugfix|hotfix|repair|regression|crash)\b", 2)),
+    ("refactor", regex(r"\b(?:refactor\w*|restructure|clean ?up|rename|extract|simplify|deduplicate)\b", 2)),
+)  # 2 is re.IGNORECASE
+_PLANNING = regex(r"\b(?:plan|planning|design|architecture|architect|break ?down|decompose|roadmap|specify)\b", 2)
+_REVIEW = regex(r"^\W*(?:code )?(?:review|audit)\b", 2)
+
+
+def complexity(leaves: int) -> Complexity:
+    """Return how complex a session with so many leaf tasks is: fewer than 5, up to 15, more (R002-41)."""
+    return "complex" if leaves >= _COMPLEX else "medium" if leaves >= _MEDIUM else "simple"
+
+
+def upgraded(now: str, leaves: int) -> str:
+    """Return a session's type after its tasks have become so many: never a lower one; what nobody knows stays."""
+    wanted = complexity(leaves)
+    if now and now not in COMPLEXITIES:
+        return now
+    return wanted if not now or COMPLEXITIES.index(wanted) > COMPLEXITIES.index(now) else now
+
+
+def type_of(title: str) -> str:
+    """Return a task's type as its title tells, a feature where nothing else is said.
+
+    "Run …/fix … tests" is test-fix, "write … tests" test-gen, words of documentation docs, of a bug bugfix, of order
+    refactor; the first of these that is named counts.
+    """
+    return next((name for name, words in _TYPE_WORDS if words.search(title)), "feature")
+
+
+def agent_of(kind: str, title: str) -> str:
+    """Return which agent a task is for (R002-43, I002-20).
+
+    | what the task is | agent |
+    |---|---|
+    | its title begins with review or audit: it is asked for by name | @general-purpose |
+    | its type is test-fix | @test-fix-agent |
+    | its title has plan, design, architecture, break down, decompose, roadmap, specify, and its type is a feature | \
+@action-planning-agent |
+    | all others: code and its tests | @code-developer |
+
+    Args:
+        kind: the task's type.
+        title: the task's title.
+    """
+    if _REVIEW.search(title):
+        return GENERAL
+    if kind == "test-fix":
+        return TESTER
+    return PLANNER if kind in ("feature", "") and _PLANNING.search(title) else DEVELOPER

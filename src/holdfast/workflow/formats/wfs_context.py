@@ -1,0 +1,191 @@
+"""What an agent is given for a task of the `wfs` format: the task whole, with all that comes to it from elsewhere."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import StateError
+from holdfast.state import document
+from holdfast.workflow import statefile, values
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_variables as variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from holdfast.project import Project
+    from holdfast.workflow.formats.wfs_board import Board
+    from holdfast.workflow.formats.wfs_brief import Brief
+    from holdfast.workflow.formats.wfs_session import Session
+    from holdfast.workflow.formats.wfs_variables import Resolved
+
+_LONGEST = 600  # characters of a summary that a dependent task is given; its path is with it
+_READ = 64 * 1024  # bytes of a summary that are looked at
+
+
+class Given(NamedTuple):
+    """A task as its agent is given it (R002-44).
+
+    Attributes:
+        task: the whole JSON object, with what is inherited and the variables filled in.
+        session: the session's name.
+        phase: the session's phase.
+        unresolved: what could not be filled in, each with where it stands and why.
+    """
+
+    task: dict[str, Any]
+    session: str
+    phase: str
+    unresolved: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the document's form; `unresolved` is there only where something is."""
+        said: dict[str, Any] = {"task": self.task, "workflow": {"session": self.session, "phase": self.phase}}
+        return said | ({"unresolved": list(self.unresolved)} if self.unresolved else {})
+
+
+def given(project: Project, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
+    """Return a task with all that comes to it from elsewhere.
+
+    In this order (R002-31, R002-32): from its parent what that inherited itself and its shared context; of what it
+    depends on the summaries; then what its own file says, with variables filled in from outputs and properties.
+
+    Args:
+        project: where.
+        session: whose task it is.
+        board: the session's tasks.
+        task: the task.
+        outputs: what its steps have put out, by the names of their variables.
+
+    Raises:
+        StateError: its file cannot be read.
+    """
+    data = copy.deepcopy(read(project, session, task.name))
+    context = data.get("context")
+    context = data["context"] = dict(context) if isinstance(context, dict) else {}
+    above = board.get(task.parent) if task.parent else None
+    parent = read(project, session, above.name) if above else {}
+    missing = [] if above or not task.parent else [f"context.parent: {task.parent} has no file"]
+    handed = list(dict.fromkeys([*_handed_down(parent), *_inherited(context), *_of_dependencies(session, board, task)]))
+    context["inherited"] = {"from": task.parent or None, "context": handed}
+    shared = _object(_object(parent.get("context")).get("shared_context")) | _object(context.get("shared_context"))
+    context["shared_context"] = shared
+    unresolved = [*missing, *_missing_dependencies(session, board, task), *_fill(data, session, board, task, outputs)]
+    return Given(data, session.name, session.phase, tuple(unresolved))
+
+
+def own(project: Project, session: Session, task: Brief) -> Mapping[str, Any]:
+    """Return the context that a task's own file gives it; nothing where it cannot be read."""
+    with suppress(StateError):
+        return _object(read(project, session, task.name).get("context"))
+    return {}
+
+
+def known(
+    session: Session, board: Board, task: Brief, context: Mapping[str, Any], outputs: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what each variable of a task's texts stands for (R002-30); a step's output goes before a property."""
+    return variables.properties(context, list(summaries(session, board, task).values())) | dict(outputs)
+
+
+def summaries(session: Session, board: Board, task: Brief) -> dict[str, str]:
+    """Return where the summaries of what a task depends on lie, relative to the project's root, by id."""
+    found: dict[str, str] = {}
+    for id_ in task.depends_on:
+        each = board.get(id_)
+        path = places.summary(session.folder, each.id) if each else None
+        if each and path and path.is_file():
+            found[each.id] = path.relative_to(session.folder.parent.parent).as_posix()
+    return found
+
+
+def opening(session: Session, id_: str) -> str:
+    """Return the beginning of a task's summary on one line, without its heading; empty where there is none."""
+    with suppress(StateError):
+        raw = document.read(places.summary(session.folder, id_), document.LIMIT)[0][:_READ]
+        lines = [line for line in raw.decode("utf-8", "replace").splitlines() if not line.startswith("# ")]
+        text = " ".join(" ".join(lines).split())
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
+    return ""
+
+
+def _fill(
+    data: dict[str, Any], session: Session, board: Board, task: Brief, outputs: Mapping[str, str]
+) -> Iterator[str]:
+    """Fill in the variables of a task's texts; yield those that could not be, with where they stand."""
+    values_of = known(session, board, task, data["context"], outputs)
+    control = data.get("flow_control")
+    if not isinstance(control, dict):
+        return
+    told = _outputs_of_steps(control)
+    for field, value in list(control.items()):
+        if field == "target_files":
+            continue  # paths: a bracket in one is no variable
+        control[field] = yield from _filled(value, f"flow_control.{field}", values_of, told)
+
+
+def _filled(value: Any, field: str, known: Mapping[str, str], told: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        done: Resolved = variables.resolve(value, known)
+        for name in done.unknown:
+            why = f"the output of step {told[name]}, not recorded yet" if name in told else "nothing here is called so"
+            yield f"{field}: [{name}]: {why}"
+        return done.text
+    if isinstance(value, list):
+        filled = []
+        for number, each in enumerate(value):
+            filled.append((yield from _filled(each, f"{field}[{number}]", known, told)))
+        return filled
+    if isinstance(value, dict):
+        found: dict[str, Any] = {}
+        for name, each in value.items():
+            found[name] = each if name == "output_to" else (yield from _filled(each, f"{field}.{name}", known, told))
+        return found
+    return value
+
+
+def _outputs_of_steps(control: Mapping[str, Any]) -> dict[str, str]:
+    """Return which step puts out which variable."""
+    listed = control.get("pre_analysis")
+    found: dict[str, str] = {}
+    for number, each in enumerate(listed if isinstance(listed, list) else (), 1):
+        if isinstance(each, dict) and isinstance(each.get("output_to"), str):
+            found.setdefault(each["output_to"], values.text(each.get("step")) or str(number))
+    return found
+
+
+def _handed_down(parent: Mapping[str, Any]) -> list[str]:
+    context = _object(parent.get("context"))
+    return [*_inherited(context), *values.texts(context.get("requirements"), "", [])]
+
+
+def _inherited(context: Mapping[str, Any]) -> list[str]:
+    inherited = context.get("inherited")
+    said = inherited.get("context") if isinstance(inherited, dict) else inherited
+    return list(values.texts(said, "", []))
+
+
+def _of_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:
+    for id_ in summaries(session, board, task):
+        if text := opening(session, id_):
+            yield f"{id_} is completed: {text}"
+
+
+def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:
+    for id_ in task.depends_on:
+        each = board.get(id_)
+        if each is None:
+            yield f"context.depends_on: {id_} has no file"
+        elif each.status == "completed" and not places.summary(session.folder, each.id).is_file():
+            yield f"context.depends_on: {id_} is completed without a summary"
+
+
+def read(project: Project, session: Session, name: str) -> dict[str, Any]:
+    """Return what a task's file holds, or its last generation where it is broken. Raises StateError."""
+    return statefile.read(project, places.task(session.folder, name)).data
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}

@@ -1,0 +1,91 @@
+"""Reading a session's tasks in the `wfs` format; of many, only those files that have changed since they were read."""
+
+from __future__ import annotations
+
+import marshal
+import os
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import MissingError, StateError
+from holdfast.state import cache, document
+from holdfast.state.unchanged import Stamp, settled, stamp
+from holdfast.workflow.formats import wfs_brief as briefs
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats.wfs_board import Board
+from holdfast.workflow.formats.wfs_brief import Brief
+from holdfast.workflow.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+MANY = 32
+"""Task files from which on what they say is kept, so that an event does not read a thousand of them."""
+_FORMAT = 1
+
+Kept = dict[str, tuple[Stamp, tuple[Any, ...]]]
+
+
+def board(folder: Path) -> Board:
+    """Return the tasks of the session in a folder; a file that cannot be read is among the problems."""
+    found = _files(folder / places.TASKS)
+    kept = _kept(folder) if len(found) > MANY else {}
+    fresh: Kept = {}
+    tasks, problems = list[Brief](), list[Problem]()
+    for name, seen in found.items():
+        known = kept.get(name)
+        if known and known[0] == seen:
+            fresh[name] = known
+            tasks.append(Brief(*known[1]))
+            continue
+        fit = settled(seen)
+        path = folder / places.TASKS / name
+        try:
+            brief = briefs.of(path.stem, document.load(path).data)
+        except MissingError:
+            continue  # it has gone meanwhile
+        except StateError as error:
+            problems.append(Problem(path, error.reason))
+            continue
+        tasks.append(brief)
+        if fit:
+            fresh[name] = (seen, tuple(brief))
+    if len(found) > MANY and fresh != kept:
+        cache.write(_file(folder), marshal.dumps((_FORMAT, str(folder), fresh)))
+    changed = max((seen[2] for seen in found.values()), default=0) / 1e9
+    return Board(tuple(_in_order(tasks)), tuple(problems), changed)
+
+
+def _in_order(tasks: Iterable[Brief]) -> list[Brief]:
+    """Return tasks in the order of their numbers, which is not that of the text (I002-2)."""
+    return sorted(tasks, key=lambda each: (each.key is None, each.key or (), each.name))
+
+
+def _files(folder: Path) -> dict[str, Stamp]:
+    """Return the task files in a folder by name, with what tells whether they have changed."""
+    found: dict[str, Stamp] = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("IMPL-") and entry.name.endswith(".json"):
+                    found[entry.name] = stamp(entry.stat())
+    except OSError:
+        return found
+    return dict(sorted(found.items()))
+
+
+def _kept(folder: Path) -> Kept:
+    body = cache.read(_file(folder))
+    if body is None:
+        return {}
+    try:
+        form, name, kept = marshal.loads(body)
+    except (ValueError, EOFError, TypeError):
+        return {}
+    return kept if (form, name) == (_FORMAT, str(folder)) else {}
+
+
+def _file(folder: Path) -> Path:
+    import hashlib
+
+    return cache.folder() / f"{hashlib.sha256(os.fsencode(folder)).hexdigest()[:32]}.wfs"

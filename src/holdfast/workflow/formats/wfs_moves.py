@@ -1,0 +1,200 @@
+"""What may happen to a task of the `wfs` format: it is made, taken apart, begun, completed, blocked (R002-45)."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import HoldfastError, TransitionError
+from holdfast.workflow.formats import wfs_choice as choice
+from holdfast.workflow.formats import wfs_ids as ids
+from holdfast.workflow.formats import wfs_rules as rules
+from holdfast.workflow.formats import wfs_store as store
+from holdfast.workflow.formats import wfs_task as tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.project import Project
+    from holdfast.workflow.formats.wfs_board import Board
+    from holdfast.workflow.formats.wfs_brief import Brief
+    from holdfast.workflow.formats.wfs_session import Session
+    from holdfast.workflow.formats.wfs_store import Change
+    from holdfast.workflow.formats.wfs_task import New
+
+
+class After(NamedTuple):
+    """A session after a change.
+
+    Attributes:
+        session: as it is now.
+        board: its tasks as they are now.
+        tasks: those that were changed or made, as they are now.
+        changed: whether anything was.
+    """
+
+    session: Session
+    board: Board
+    tasks: tuple[Brief, ...]
+    changed: bool = True
+
+
+def add(project: Project, session: Session, new: New, parent: str = "") -> After:
+    """Make a task, or with `parent` a subtask of one, which becomes a container by its first (R002-47).
+
+    Raises:
+        HoldfastError: what is given breaks a rule, or there is no such parent.
+        TransitionError: the parent cannot have subtasks, or the session is completed.
+        StateError: it cannot be written.
+    """
+    return decompose(project, session, parent, [new]) if parent else _add(project, session, new)
+
+
+def decompose(project: Project, session: Session, parent: str, new: Sequence[New]) -> After:
+    """Take a task apart into subtasks that inherit its context (R002-31, R002-47); it becomes a container.
+
+    Raises as `add` does.
+    """
+    with store.changing(project, session, why=f"decompose {parent}") as change:
+        above = change.board.find(parent)
+        _refuse_parent(above, change.board)
+        data = change.read(above.name)
+        made = []
+        for each in new:
+            id_ = ids.following([task.id for task in change.board.tasks], above.id)
+            _create(change, id_, each, data)
+            made.append(id_)
+        change.edit(above.name, lambda data: data.update(status="container"))
+    return _after(change, made)
+
+
+def begin(project: Project, session: Session, id_: str, *, anyway: bool = False, reopen: bool = False) -> After:
+    """Begin a task (R002-17). Several may be active at a time; nothing happens to one that is.
+
+    Args:
+        project: where.
+        session: whose task it is.
+        id_: the task's id.
+        anyway: also where it waits for others.
+        reopen: also where it is completed; for people only, never for a hook.
+
+    Raises:
+        TransitionError: it is a container, is completed, or waits for others.
+    """
+    with store.changing(project, session, why=f"begin {id_}") as change:
+        task = change.board.find(id_)
+        _refuse_container(task, change.board, "begun")
+        waits = change.board.waits_for(task)
+        if waits and not anyway:
+            raise TransitionError(f"{task.id} depends on {', '.join(waits)}, not completed yet; --anyway begins it now")
+        if task.status == "completed" and not reopen:
+            raise TransitionError(f"{task.id} is completed; holdfast wfs task reopen {task.id} begins it again")
+        changed = task.said != "active" and change.edit(task.name, lambda data: data.update(status="active"))
+    return _after(change, [task.id], changed=changed)
+
+
+def complete(project: Project, session: Session, id_: str, summary: str = "") -> After:
+    """Complete a task and write its summary (R002-14, R002-39); its container is completed with its last subtask.
+
+    A task that is completed already only gets a summary that it does not have yet.
+
+    Raises:
+        TransitionError: it is a container.
+    """
+    with store.changing(project, session, why=f"complete {id_}") as change:
+        task = change.board.find(id_)
+        _refuse_container(task, change.board, "completed")
+        has = task.id in store.summaries(session)
+        changed = False
+        if summary.strip() and (task.status != "completed" or not has):
+            change.summarise(task.id, _summary(task, summary))  # first: a completed task is not done twice
+            changed = True
+        if task.said != "completed":
+            changed = change.edit(task.name, lambda data: data.update(status="completed")) or changed
+    return _after(change, [task.id], changed=changed)
+
+
+def block(project: Project, session: Session, id_: str) -> After:
+    """Block a task: nobody goes on with it until it is begun again. Raises TransitionError: it is a container."""
+    with store.changing(project, session, why=f"block {id_}") as change:
+        task = change.board.find(id_)
+        _refuse_container(task, change.board, "blocked")
+        if task.status == "completed":
+            raise TransitionError(f"{task.id} is completed; holdfast wfs task reopen {task.id} begins it again")
+        changed = task.said != "blocked" and change.edit(task.name, lambda data: data.update(status="blocked"))
+    return _after(change, [task.id], changed=changed)
+
+
+def note(
+    project: Project,
+    session: Session,
+    id_: str,
+    *,
+    title: str = "",
+    shared: Mapping[str, Any] = MappingProxyType({}),
+    summary: str = "",
+) -> After:
+    """Give a task another title, more shared context, or a summary, and leave its status as it is."""
+    with store.changing(project, session, why=f"note on {id_}") as change:
+        task = change.board.find(id_)
+
+        def edit(data: dict[str, Any]) -> None:
+            if title:
+                data["title"] = title
+            if shared:
+                context = data["context"] = dict(data["context"]) if isinstance(data.get("context"), dict) else {}
+                known = context.get("shared_context")
+                context["shared_context"] = {**(known if isinstance(known, dict) else {}), **shared}
+
+        changed = change.edit(task.name, edit)
+        if summary.strip():
+            change.summarise(task.id, _summary(task, summary))
+            changed = True
+    return _after(change, [task.id], changed=changed)
+
+
+def _add(project: Project, session: Session, new: New) -> After:
+    with store.changing(project, session, why="add a task") as change:
+        id_ = ids.following(task.id for task in change.board.tasks)
+        _create(change, id_, new, None)
+    return _after(change, [id_])
+
+
+def _create(change: Change, id_: str, new: New, above: dict[str, Any] | None) -> None:
+    if not new.title.strip():
+        raise HoldfastError("a task needs a title")
+    if new.kind and new.kind not in choice.TYPES:
+        raise HoldfastError(f"{new.kind!r} is no type of task; there are {', '.join(choice.TYPES)}")
+    unknown = [each for each in new.depends_on if change.board.get(each) is None]
+    if unknown:
+        raise HoldfastError(f"there is no task {', '.join(unknown)} to depend on")
+    for path in new.focus_paths:
+        exists = (change.session.folder.parent.parent / path).exists()
+        if wrong := rules.inexact(path, lambda _, there=exists: there):  # type: ignore[misc]
+            raise HoldfastError(f"the focus path {path!r} cannot be used: {wrong[0]}; {wrong[1]}")
+    change.create(id_, tasks.fresh(id_, new, above))
+
+
+def _refuse_parent(above: Brief, board: Board) -> None:
+    if above.key and above.key.is_sub:
+        raise TransitionError(f"{above.id} is a subtask itself, and there are two levels at most")
+    if not board.is_container(above) and above.status == "completed":
+        raise TransitionError(f"{above.id} is completed, so it is not taken apart; add a task of its own")
+
+
+def _refuse_container(task: Brief, board: Board, what: str) -> None:
+    if board.is_container(task):
+        children = ", ".join(each.id for each in board.children(task)) or "none yet"
+        raise TransitionError(
+            f"{task.id} is a container and cannot be {what} itself; it follows from its subtasks ({children})"
+        )
+
+
+def _summary(task: Brief, text: str) -> str:
+    body = text.strip()
+    return f"{body}\n" if body.startswith("#") else f"# {task.id}: {task.title}\n\n{body}\n"
+
+
+def _after(change: Change, named: Sequence[str], *, changed: bool = True) -> After:
+    found = tuple(task for id_ in named if (task := change.board.get(id_)))
+    return After(change.session, change.board, found, changed)

@@ -1,0 +1,60 @@
+"""Where the `wfs` format keeps what: all of it below `.workflow/` (R002-03, R002-14, R002-34)."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+TOP = ".workflow"
+MARKER = ".active-"
+"""Before a session's name: the file that makes it the active one, whatever it holds (R002-04)."""
+SESSION = "workflow-session.json"
+PLAN = "IMPL_PLAN.md"
+LIST = "TODO_LIST.md"
+PLAN_TEXT = "# Implementation Plan\n"
+"""What a plan holds that nobody has written yet."""
+TASKS = ".task"
+SUMMARIES = ".summaries"
+CHAT = ".chat"
+SCRATCH = ".scratchpad"
+DESIGN = ".design"
+
+
+def top(project: Project) -> Path:
+    """Return the folder of all sessions; it need not exist."""
+    return project.root / TOP
+
+
+def marker(project: Project, session: str) -> Path:
+    """Return the file that marks a session as active."""
+    return top(project) / f"{MARKER}{session}"
+
+
+def state(folder: Path) -> Path:
+    """Return the state file of the session in a folder."""
+    return folder / SESSION
+
+
+def task(folder: Path, id_: str) -> Path:
+    """Return the file of a task of the session in a folder."""
+    return folder / TASKS / f"{id_}.json"
+
+
+def summary(folder: Path, id_: str) -> Path:
+    """Return the file that says what came of a task (R002-14)."""
+    return folder / SUMMARIES / f"{id_}-summary.md"
+
+
+def inner(project: Project, path: Path) -> str:
+    """Return a path as messages name it: relative to the project's root, where it lies below it."""
+    return path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text can be a session's name: one part of a path that begins as such names do."""
+    return text.startswith("WFS-") and PurePosixPath(text).name == text and "\\" not in text and "\0" not in text

@@ -1,0 +1,222 @@
+"""Setting right what has come apart in `.workflow/`: markers, states, hierarchies, lists (R002-10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import MissingError, NotOurs, StateError
+from holdfast.patterns import regex
+from holdfast.state import document
+from holdfast.state.lock import locked
+from holdfast.workflow import statefile
+from holdfast.workflow.formats import wfs_brief as briefs
+from holdfast.workflow.formats import wfs_choice as choice
+from holdfast.workflow.formats import wfs_ids as ids
+from holdfast.workflow.formats import wfs_index as index
+from holdfast.workflow.formats import wfs_markers as markers
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_session as sessions
+from holdfast.workflow.formats import wfs_store as store
+from holdfast.workflow.formats import wfs_task as tasks
+from holdfast.workflow.formats import wfs_todo as todo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.formats.wfs_board import Board
+    from holdfast.workflow.formats.wfs_brief import Brief
+    from holdfast.workflow.formats.wfs_session import Session
+
+_TOPIC = regex(r"(?m)^# (?:Tasks: |Implementation Plan: )(\S.*)$")
+
+
+class Repair(NamedTuple):
+    """Something to be set right.
+
+    Attributes:
+        what: what is wrong and what is done about it, in a sentence.
+        do: does it. Raises HoldfastError.
+    """
+
+    what: str
+    do: Callable[[], None]
+
+
+def found(project: Project) -> Iterator[Repair]:
+    """Yield what is to be set right, in the order in which it is to be done; each is looked for after the one before.
+
+    Who only wants to know does not call `do`, and gets what can be seen so far.
+    """
+    yield from _orphans(project)
+    yield from _too_many(project)
+    for folder in store.folders(project):
+        yield from _state(project, folder)
+        yield from _hierarchy(project, folder)
+        yield from _list(project, folder)
+    yield from _drifted(project)
+
+
+def _orphans(project: Project) -> Iterator[Repair]:
+    for name in markers.active(project):
+        if not (places.top(project) / name).is_dir():
+            what = f"{places.TOP}/{places.MARKER}{name} marks a session that is not there: the marker is removed"
+            yield Repair(what, lambda name=name: markers.take(project, name))  # type: ignore[misc]
+
+
+def _too_many(project: Project) -> Iterator[Repair]:
+    there = [name for name in markers.active(project) if (places.top(project) / name).is_dir()]
+    newest, *others = markers.newest_first(project, there) or [""]
+    for name in others:
+        what = f"{places.TOP}/{places.MARKER}{name}: several sessions are marked; {newest} was marked last and stays"
+        yield Repair(what, lambda name=name: markers.take(project, name))  # type: ignore[misc]
+
+
+def _state(project: Project, folder: Path) -> Iterator[Repair]:
+    path = places.state(folder)
+    try:
+        file = statefile.read(project, path)
+    except NotOurs:
+        return
+    except StateError as error:
+        gone = isinstance(error, MissingError)
+        what = f"{places.inner(project, path)}: {error.reason}: it is made anew from the template and the tasks"
+        kept = "" if gone else f", and what it held is kept beside it as {path.name}.corrupt-…"
+        yield Repair(f"{what}{kept}", lambda: _remake(project, folder, keep=not gone))
+        return
+    if file.broken:
+        what = (
+            f"{places.inner(project, path)}: {file.broken}: its last content is put back, and this one kept beside it"
+        )
+        yield Repair(what, lambda: _put_back(project, path))
+
+
+def _put_back(project: Project, path: Path) -> None:
+    with locked(path.parent):
+        statefile.rewrite(project, path, lambda file: file.data, why="wfs repair", repair=True)
+
+
+def _remake(project: Project, folder: Path, *, keep: bool) -> None:
+    with locked(folder):
+        if keep:
+            statefile.set_aside(project, places.state(folder))
+        board = index.board(folder)
+        kind = choice.complexity(len(board.leaves))
+        data = sessions.fresh(folder.name, _topic(folder), kind)
+        marked = folder.name in markers.active(project)
+        data["status"] = "active" if marked else "paused"
+        file = statefile.write(project, places.state(folder), data, None, why="wfs repair")
+        store.follow(project, sessions.view(file, folder, marked=marked), board, why="wfs repair")
+
+
+def _topic(folder: Path) -> str:
+    """Return what a session is about as its documents say, else its name."""
+    for name in (places.LIST, places.PLAN):
+        try:
+            text = document.read(folder / name)[0].decode("utf-8", "replace")
+        except StateError:
+            continue
+        if match := _TOPIC.search(text):
+            return match[1].strip()
+    return folder.name
+
+
+def _hierarchy(project: Project, folder: Path) -> Iterator[Repair]:
+    board = index.board(folder)
+    missing = dict.fromkeys(
+        own for each in board.tasks if (own := ids.parent(each.id)) and board.get(own) is None and each.id == each.name
+    )
+    for id_ in missing:
+        of = ", ".join(each.id for each in board.tasks if ids.parent(each.id) == id_)
+        what = f"{folder.name}: {of} {'have' if ',' in of else 'has'} no parent: {id_} is made as a container"
+        yield Repair(what, lambda id_=id_: _make_parent(project, folder, id_))  # type: ignore[misc]
+    for task in board.tasks:
+        wanted = _wanted(task, board)
+        if wanted:
+            what = f"{folder.name}/{places.TASKS}/{task.name}.json: {', '.join(wanted)}"
+            yield Repair(what, lambda task=task: _mend(project, folder, task))  # type: ignore[misc]
+
+
+def _wanted(task: Brief, board: Board) -> dict[str, Any]:
+    """Return what is to be written into a task's file, by what is said of it."""
+    wanted: dict[str, Any] = {}
+    if board.children(task) and not task.is_container:
+        wanted[f"it has subtasks: its status {task.said or 'nothing'} becomes container"] = "container"
+    elif task.said and task.said not in briefs.STATUSES:
+        wanted[f"its status {task.said} becomes {task.status}"] = task.status
+    own = ids.parent(task.id)
+    if own and ids.key(task.parent) != ids.key(own):
+        wanted[f"its parent {task.parent} becomes {own}"] = own
+    return wanted
+
+
+def _make_parent(project: Project, folder: Path, id_: str) -> None:
+    with locked(folder):
+        statefile.write(
+            project, places.task(folder, id_), tasks.container(id_, f"Tasks of {id_}"), None, why="wfs repair"
+        )
+
+
+def _mend(project: Project, folder: Path, task: Brief) -> None:
+    def apply(file: statefile.StateFile) -> dict[str, Any]:
+        data = dict(file.data)
+        board = index.board(folder)
+        now = briefs.of(task.name, data)
+        if board.children(now):
+            data["status"] = "container"
+        elif now.said and now.said not in briefs.STATUSES:
+            data["status"] = now.status
+        own = ids.parent(now.id)
+        context = data.get("context")
+        if own and ids.key(now.parent) != ids.key(own) and isinstance(context, dict):
+            data["context"] = context | {"parent": own}
+        return data
+
+    with locked(folder):
+        statefile.rewrite(project, places.task(folder, task.name), apply, why="wfs repair")
+
+
+def _list(project: Project, folder: Path) -> Iterator[Repair]:
+    try:
+        session = sessions.load(project, folder, marked=folder.name in markers.active(project))
+    except StateError:
+        return
+    board = index.board(folder)
+    lines = drift(session, board)
+    if lines and session.standing != "completed":
+        what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"
+        yield Repair(
+            f"{what}: it is generated anew, and what it says is kept as a generation",
+            lambda: _relisted(project, session),
+        )
+
+
+def drift(session: Session, board: Board) -> tuple[str, ...]:
+    """Return how a session's list differs from its tasks' files, a line each (I002-30); a missing list differs too."""
+    try:
+        text = document.read(session.folder / places.LIST)[0].decode("utf-8", "replace")
+    except MissingError:
+        return ("it is missing",)
+    except StateError as error:
+        return (error.reason,)
+    return todo.drift(text, store.list_of(session, board).decode("utf-8"), board).lines
+
+
+def _relisted(project: Project, session: Session) -> None:
+    store.relist(project, session, anyway=True)
+
+
+def _drifted(project: Project) -> Iterator[Repair]:
+    marked = markers.active(project)
+    for folder in store.folders(project):
+        try:
+            session = sessions.load(project, folder, marked=folder.name in marked)
+        except StateError:
+            continue
+        if session.drift and session.standing == "completed":
+            what = f"{session.name}: {session.drift}: the marker is removed"
+            yield Repair(what, lambda name=session.name: markers.take(project, name))  # type: ignore[misc]
+        elif session.drift:
+            what = f"{session.name}: {session.drift}: its status becomes {session.standing}"
+            yield Repair(what, lambda session=session: store.say_standing(project, session))  # type: ignore[misc]

@@ -1,0 +1,102 @@
+"""`TODO_LIST.md` of a session in the `wfs` format: generated from the tasks' files and never read back (R002-40)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.patterns import regex
+from holdfast.workflow.formats import wfs_ids as ids
+from holdfast.workflow.formats import wfs_places as places
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from holdfast.workflow.formats.wfs_board import Board
+    from holdfast.workflow.formats.wfs_brief import Brief
+
+HEADING = "# Tasks"
+"""What every list of ours begins with; a file that does not is somebody's own."""
+_LEGEND = (
+    "## Status Legend",
+    "- `▸` = Container task (has subtasks)",
+    "- `- [ ]` = Pending leaf task",
+    "- `- [x]` = Completed leaf task",
+    "- Maximum 2 levels: Main tasks and subtasks only",
+)
+_ROW = regex(r"\s*(?:[-*]\s*\[(?P<mark>.)\]|▸)\s*\**(?P<id>IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?)\**(?![\w.])")
+
+
+class Drift(NamedTuple):
+    """How a list that lies there differs from the tasks' files.
+
+    Attributes:
+        lines: what is to be said of it, a line for each difference; empty where there is none.
+        ours: whether the file is a list of ours, which may be generated anew.
+    """
+
+    lines: tuple[str, ...]
+    ours: bool
+
+
+def generate(topic: str, board: Board, summaries: Container[str]) -> str:
+    """Return the list of a session.
+
+    Args:
+        topic: what the session is about.
+        board: its tasks.
+        summaries: the ids, as the files have them, of the tasks whose summary exists; others get no link (I002-29).
+    """
+    groups = list[list[str]]()
+    alone = list[str]()
+    for task in board.tasks:
+        if task.key and task.key.is_sub and board.get(task.parent):
+            continue  # stands below its container
+        if not board.is_container(task):
+            alone.append(_leaf(task, summaries))
+            continue
+        groups += [alone] if alone else []
+        alone = []
+        rows = [f"  {_leaf(each, summaries)}" for each in board.children(task)]
+        groups.append([f"▸ **{task.id}**: {_title(task)} → {_link('📋', f'{places.TASKS}/{task.name}.json')}", *rows])
+    groups += [alone] if alone else []
+    body = "\n\n".join("\n".join(rows) for rows in groups)
+    head = f"{HEADING}: {' '.join(topic.split())}\n\n## Task Progress\n"
+    return head + (f"{body}\n\n" if body else "\n") + "\n".join(_LEGEND) + "\n"
+
+
+def drift(text: str, wanted: str, board: Board) -> Drift:
+    """Return how a list differs from what it would be now; its ticks count for nothing (I002-30)."""
+    ours = text.startswith(HEADING)
+    if text == wanted:
+        return Drift((), ours)
+    seen: dict[ids.Key | None, bool] = {}
+    said = list[str]()
+    for match in filter(None, map(_ROW.match, text.splitlines())):
+        task, ticked = board.get(match["id"]), match["mark"] in ("x", "X")
+        seen[ids.key(match["id"])] = ticked
+        if task is None:
+            said.append(f"{match['id']} is listed, and has no file in {places.TASKS}/")
+        elif match["mark"] and ticked != (board.status(task) == "completed"):
+            said.append(
+                f"{task.id} is {'ticked' if ticked else 'not ticked'}, and its file says {task.said or 'nothing'}"
+            )
+    said += [f"{each.id} is missing from it" for each in board.tasks if each.key not in seen]
+    return Drift(tuple(said) or ("its text is another than the one that its tasks give",), ours)
+
+
+def _leaf(task: Brief, summaries: Container[str]) -> str:
+    done = task.status == "completed"
+    row = (
+        f"- [{'x' if done else ' '}] **{task.id}**: {_title(task)} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
+    )
+    if done and task.id in summaries:
+        row += f" | {_link('✅', f'{places.SUMMARIES}/{task.id}-summary.md')}"
+    return row
+
+
+def _title(task: Brief) -> str:
+    return " ".join(task.title.split())
+
+
+def _link(sign: str, path: str) -> str:
+    return f"[{sign}](./{path})"

@@ -1,0 +1,161 @@
+"""A session of the `wfs` format as the neutral view has it: its leaf tasks are the phases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.clock import from_mtime, stamp
+from holdfast.workflow import extras
+from holdfast.workflow.formats import wfs_context as contexts
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_session as sessions
+from holdfast.workflow.model import Phase, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.formats.wfs_board import Board
+    from holdfast.workflow.formats.wfs_brief import Brief
+    from holdfast.workflow.formats.wfs_session import Session
+    from holdfast.workflow.model import Status
+
+NAME = "wfs"
+
+_TOLD = 8  # finished tasks whose summaries are told
+_STATUSES: dict[sessions.Standing, Status] = {"active": "active", "paused": "pending", "completed": "completed"}
+
+
+def workflow(project: Project, session: Session, board: Board) -> Workflow:
+    """Return a session with its tasks as a workflow."""
+    due = next(iter(board.current()), None)
+    begun = any(each.status != "pending" for each in board.leaves)
+    current = due if begun else None  # before the first is begun none is the current one
+    told = _told(board, due)
+    phases = tuple(_phase(session, each, number, each in told) for number, each in enumerate(board.leaves, 1))
+    number = board.leaves.index(current) + 1 if current else None
+    over = session.standing == "completed"
+    made = Workflow(
+        format=NAME,
+        id=session.name,
+        title=session.topic,
+        kind=session.kind,
+        status=_STATUSES[session.standing],
+        phases=phases,
+        current=None if over else number,
+        total=len(phases),
+        phase="" if over or current is None else current.title,
+        phase_status="" if over or current is None else current.status,
+        reading=_reading(project, session, due),
+        reminders=(),
+        context={} if over else _context(project, session, board, due),
+        created_at="",
+        updated_at=stamp(from_mtime(max(session.file.document.mtime, board.changed))),
+        path=session.file.path,
+        raw=session.file.document.raw,
+        root=project.root,
+        warnings=tuple(_warnings(session, board)),
+        recovered=bool(session.file.broken),
+        resting=session.standing == "paused",
+        unit="task",
+    )
+    merged = extras.merged(project, made)[0]
+    return replace(merged, context={**merged.context, **made.context})
+
+
+def key(session: Session) -> str:
+    """Return what the ledger calls a session's workflow (`Workflow.key`)."""
+    return f"{NAME}:{places.TOP}/{session.name}/{places.SESSION}#{session.name}"
+
+
+def _told(board: Board, current: Brief | None) -> list[Brief]:
+    """Return the finished tasks whose summaries matter now: what the current one depends on, and the last ones."""
+    done = [each for each in board.leaves if each.status == "completed"]
+    wanted = [each for id_ in (current.depends_on if current else ()) if (each := board.get(id_)) in done]
+    return list(dict.fromkeys([*wanted, *done[-_TOLD:]]))[:_TOLD]
+
+
+def _phase(session: Session, task: Brief, number: int, told: bool) -> Phase:
+    return Phase(
+        id=task.id,
+        number=number,
+        title=task.title,
+        status=task.status,
+        agent=task.agent.removeprefix("@"),
+        handover=contexts.opening(session, task.id) if told else "",
+    )
+
+
+def _reading(project: Project, session: Session, current: Brief | None) -> tuple[str, ...]:
+    """Return what is to be read: the plan, once there is one, and the task's artifacts, the most important first."""
+    plan = session.folder / places.PLAN
+    found = [places.inner(project, plan)] if _says_something(plan) else []
+    return tuple(f"@{path}" for path in (*found, *_artifacts(project, session, current)))
+
+
+def _says_something(plan: Path) -> bool:
+    try:
+        return plan.stat().st_size > len(places.PLAN_TEXT)
+    except OSError:
+        return False
+
+
+def _artifacts(project: Project, session: Session, current: Brief | None) -> list[str]:
+    from holdfast.workflow.formats import wfs_rules as rules
+
+    if current is None:
+        return []
+    listed = contexts.own(project, session, current).get("artifacts")
+    items = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    ranked = sorted(items, key=lambda each: _rank(each.get("priority"), rules.PRIORITIES))
+    return [each["path"] for each in ranked if isinstance(each.get("path"), str) and each["path"].strip()]
+
+
+def _rank(value: Any, order: tuple[str, ...]) -> int:
+    return order.index(value) if value in order else len(order)
+
+
+def _context(project: Project, session: Session, board: Board, current: Brief | None) -> Mapping[str, Any]:
+    """Return what is to be known of the current task, the session's phase in front."""
+    found: dict[str, Any] = {"session_phase": session.phase} if session.phase else {}
+    if current is None:
+        return found
+    own = contexts.own(project, session, current)
+    found["task"] = current.id
+    for name in ("requirements", "focus_paths", "acceptance", "shared_context"):
+        if own.get(name):
+            found[name] = own[name]
+    inherited = own.get("inherited")
+    if isinstance(inherited, dict) and inherited.get("context"):
+        found["inherited"] = inherited["context"]
+    handed = {id_: text for id_ in current.depends_on if (text := contexts.opening(session, id_))}
+    if handed:
+        found["handed_over"] = handed
+    waits = board.waits_for(current)
+    if waits:
+        found["waits_for"] = waits
+    active = [each.id for each in board.leaves if each.status == "active"]
+    if len(active) > 1:
+        found["active_tasks"] = active
+    return found
+
+
+def _warnings(session: Session, board: Board) -> list[str]:
+    broken = [f"{problem.path.name} cannot be read: {problem.reason}" for problem in board.problems]
+    return [*drifts(session, board), *broken]
+
+
+def drifts(session: Session, board: Board) -> list[str]:
+    """Return how a session's status, its marker and its tasks contradict each other, a sentence each."""
+    said = [session.drift] if session.drift else []
+    left = [each.id for each in board.leaves if each.status != "completed"]
+    if session.standing == "completed" and left:
+        said.append(f"the session is {session.said}, but {len(left)} of {len(board.leaves)} tasks are not completed")
+    if session.standing != "completed" and board.finished:
+        said.append(
+            f"all {len(board.leaves)} tasks are completed, but the session is {session.said or 'not'}: "
+            f"holdfast wfs complete ends it"
+        )
+    return said

@@ -1,0 +1,227 @@
+"""Document 002 and the dispatcher: agents move tasks, and a session survives a compaction with its context."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commandline import holdfast
+from tests.requirements.document_002 import changed
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.requirements.document_002 import Workflows
+
+
+@pytest.fixture
+def folder(workflows: Workflows) -> Path:
+    """A session whose first task has subtasks: the second depends on the first, the third on nothing."""
+    made = workflows.start("User Auth System")
+    workflows.add("Auth", "--require", "JWT everywhere")
+    workflows.run("task", "decompose", "IMPL-1", "Design the tokens", "Build the login", "Write the docs")
+    child = changed(workflows.task(made, "IMPL-1.2"), "context.depends_on", ["IMPL-1.1"])
+    child = changed(child, "context.acceptance", ["a wrong password is refused"])
+    workflows.put(made, changed(child, "context.focus_paths", ["src/auth"]))
+    return made
+
+
+def agent(workflows: Workflows, description: str, prompt: str = "Do it.", **more: object) -> Agent:
+    """Return a launch of the agent that writes code."""
+    return Agent(workflows.project, description, "code-developer", prompt, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("description", "prompt"),
+    [
+        ("IMPL-1.1: tokens", "Do it."),
+        ("tokens", "Please work on IMPL-001.1 now."),
+        ("Design the tokens", "Do it."),
+        ("auth", "Go on with IMPL-1."),
+    ],
+)
+def test_a_launch_makes_its_task_active(workflows: Workflows, folder: Path, description: str, prompt: str) -> None:
+    """R002-44: by the id in description or prompt, by the title, or by its container's next leaf."""
+    fired = agent(workflows, description, prompt).about_to()
+
+    assert workflows.task(folder, "IMPL-1.1")["status"] == "active"
+    assert workflows.state(folder)["current_phase"] == "IMPLEMENT"
+    assert workflows.state(folder)["progress"]["current_tasks"] == ["IMPL-1.1"]
+    fired.assert_advised('Task IMPL-1.1 "Design the tokens" is active')
+
+
+def test_its_end_completes_it_and_hands_over(workflows: Workflows, folder: Path) -> None:
+    """R002-39, R002-24: summary, parent, session and list follow; the next leaves are named, those in parallel too."""
+    first = agent(workflows, "IMPL-1.1")
+    first.about_to()
+    fired = first.returned("Tokens are signed with ES256.")
+
+    assert workflows.task(folder, "IMPL-1.1")["status"] == "completed"
+    assert "ES256" in (folder / ".summaries" / "IMPL-1.1-summary.md").read_text()
+    assert workflows.state(folder)["progress"]["current_tasks"] == ["IMPL-1.2"]
+    assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
+    fired.assert_advised(
+        'Task IMPL-1.1 "Design the tokens" is completed',
+        'start task IMPL-1.2 "Build the login" (2/3) with the agent code-developer',
+        "a wrong password is refused",
+        "holdfast wfs task show IMPL-1.2 --for-agent",
+        'Ready beside it, to be worked on in parallel: task IMPL-1.3 "Write the docs"',
+    )
+
+
+def test_a_failed_agent_blocks_its_task(workflows: Workflows, folder: Path) -> None:
+    """R002-16: there is no failed status; what it said is told, and the task waits for somebody."""
+    first = agent(workflows, "IMPL-1.1")
+    first.about_to()
+    fired = first.failed("API Error: 529 Overloaded.")
+
+    assert workflows.task(folder, "IMPL-1.1")["status"] == "blocked"
+    assert not (folder / ".summaries").exists()
+    fired.assert_advised('Task IMPL-1.1 "Design the tokens" is blocked (API Error: 529 Overloaded.)')
+
+
+def test_agents_in_parallel_each_end_their_own(workflows: Workflows, folder: Path) -> None:
+    """R002-17: two in the background, the later launch ends first."""
+    one, other = agent(workflows, "IMPL-1.1"), agent(workflows, "IMPL-1.3", number=2)
+    for each in (one, other):
+        each.about_to()
+        each.launched()
+    assert workflows.state(folder)["progress"]["current_tasks"] == ["IMPL-1.1", "IMPL-1.3"]
+    other.notified(words="Docs are written.")
+
+    statuses = [workflows.task(folder, f"IMPL-1.{number}")["status"] for number in (1, 2, 3)]
+    assert statuses == ["active", "pending", "completed"]
+
+
+def test_without_a_name_the_active_task_of_its_agent_is_meant(workflows: Workflows, folder: Path) -> None:
+    """R002-43: by agent and active task; of several that could be meant none is."""
+    agent(workflows, "go on").about_to()
+    statuses = [workflows.task(folder, f"IMPL-1.{number}")["status"] for number in (1, 2, 3)]
+    assert statuses == ["pending"] * 3, "two tasks have that agent"
+    workflows.run("task", "start", "IMPL-1.3")
+    one = agent(workflows, "go on", number=2)
+    one.about_to()
+    one.returned("Done with it.")
+    assert workflows.task(folder, "IMPL-1.3")["status"] == "completed"
+
+
+def test_a_finished_task_is_not_undone(workflows: Workflows, folder: Path) -> None:
+    """R002-45: no hook revives it; who wants that hears the command."""
+    first = agent(workflows, "IMPL-1.1")
+    first.about_to()
+    first.launched()
+    workflows.run("task", "complete", "IMPL-1.1", "--summary", "mine")
+    first.died()
+    first.notified(status="failed", words="API Error")
+    assert workflows.task(folder, "IMPL-1.1")["status"] == "completed"
+    assert "mine" in (folder / ".summaries" / "IMPL-1.1-summary.md").read_text()
+    agent(workflows, "IMPL-1.1 again", number=2).about_to()
+    assert workflows.task(folder, "IMPL-1.1")["status"] == "completed"
+    assert "wfs task reopen IMPL-1.1" in workflows.run("task", "start", "IMPL-1.1", code=1).err
+    workflows.run("task", "reopen", "IMPL-1.1")
+    assert workflows.task(folder, "IMPL-1.1")["status"] == "active"
+
+
+def test_a_completed_session_takes_no_late_agent(workflows: Workflows, folder: Path) -> None:
+    """R002-08: an agent that ends after the session was completed writes nothing (D002-7)."""
+    first = agent(workflows, "IMPL-1.1")
+    first.about_to()
+    first.launched()
+    workflows.run("complete", "--anyway")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    first.notified()
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_compaction_gives_back_session_and_task(workflows: Workflows, folder: Path) -> None:
+    """R002-44: requirements, focus paths, acceptance, summaries of what it depends on, the plan to read."""
+    project = workflows.project
+    project.fire("SessionStart", "SessionStart-startup")
+    (folder / "IMPL_PLAN.md").write_text("# Implementation Plan\n\nTokens first.\n")
+    first = agent(workflows, "IMPL-1.1")
+    first.about_to()
+    first.returned("Tokens are signed with ES256.")
+    agent(workflows, "IMPL-1.2", number=2).about_to()
+    said = project.fire("PreCompact", "PreCompact-auto")
+    assert '"User Auth System" (wfs): phase 2/3 "Build the login"' in said.stdout
+    back = project.fire("SessionStart", "SessionStart-compact")
+
+    back.assert_advised(
+        "WORKFLOW RESTORED AFTER COMPACTION",
+        "Workflow: User Auth System",
+        'go on with task IMPL-1.2 "Build the login" (2/3) with the agent code-developer',
+        "@.workflow/WFS-user-auth-system/IMPL_PLAN.md",
+        "src/auth",
+        "a wrong password is refused",
+        "Tokens are signed with ES256.",
+        "JWT everywhere",
+    )
+    assert "task IMPL-1.3" in back.context
+
+
+def test_a_paused_session_is_not_given_back(workflows: Workflows, folder: Path) -> None:
+    """R002-04: another one is active; the paused one gets a line."""
+    workflows.start("Payment")
+    workflows.add("Pay")
+    project = workflows.project
+    project.fire("SessionStart", "SessionStart-startup")
+    project.fire("PreCompact", "PreCompact-auto")
+    back = project.fire("SessionStart", "SessionStart-compact").context
+
+    assert "Workflow: Payment" in back
+    assert '"User Auth System" (wfs): paused at phase 0/3' in back
+
+
+def test_the_general_verbs_work_on_it(workflows: Workflows) -> None:
+    """R002-45: start, next, done, list and show; the last task done completes the session."""
+    root = workflows.root
+    started = holdfast("start", "Ship it", "--format", "wfs", "--phase", "Build @coder", "--phase", "Test", root=root)
+    assert "Started in .workflow/WFS-ship-it/workflow-session.json." in started.out
+    folder = workflows.top / "WFS-ship-it"
+    assert [workflows.task(folder, f"IMPL-{number}")["meta"]["agent"] for number in (1, 2)] == [
+        *("@coder", "@code-developer"),
+    ]
+    assert "with the agent coder" in holdfast("next", root=root).out
+    assert workflows.task(folder, "IMPL-1")["status"] == "active"
+    holdfast("done", "--note", "It is built.", root=root)
+    assert [workflows.task(folder, f"IMPL-{number}")["status"] for number in (1, 2)] == ["completed", "active"]
+    assert "IMPL-2" in holdfast("show", root=root).out
+    assert holdfast("list", "--json", root=root).json[0]["format"] == "wfs"
+    assert "The workflow is completed." in holdfast("done", root=root).out
+    assert workflows.state(folder)["status"] == "completed"
+    assert workflows.markers() == []
+
+
+def test_a_task_edited_by_the_model_is_followed(workflows: Workflows, folder: Path) -> None:
+    """R002-01, R002-45: state and list are in step at once, and what it held is kept."""
+    path = folder / ".task" / "IMPL-1.1.json"
+    workflows.put(folder, workflows.task(folder, "IMPL-1.1") | {"status": "completed"})
+    workflows.project.fire(
+        "PostToolUse", "PostToolUse-Edit", tool_name="Edit", tool_input={"file_path": str(path)}, tool_response={}
+    )
+    assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
+    assert workflows.state(folder)["progress"] == {"completed_phases": ["PLAN"], "current_tasks": ["IMPL-1.2"]}
+    kept = holdfast(
+        "log", "diff", "1", "now", "--of", ".workflow/WFS-user-auth-system/.task/IMPL-1.1.json", root=workflows.root
+    )
+    assert '+  "status": "completed",' in kept.out
+
+    path.write_text("{")
+    fired = workflows.project.fire(
+        "PostToolUse", "PostToolUse-Edit", tool_name="Edit", tool_input={"file_path": str(path)}, tool_response={}
+    )
+    assert fired.faults == []
+    assert path.read_text() == "{"
+
+
+def test_a_generation_of_a_task_is_put_back(workflows: Workflows, folder: Path) -> None:
+    """R002-45: byte for byte, and what follows from it is in step."""
+    place = ".workflow/WFS-user-auth-system/.task/IMPL-1.1.json"
+    before = (workflows.root / place).read_bytes()
+    workflows.run("task", "complete", "IMPL-1.1")
+    assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
+    holdfast("log", "restore", "1", "--of", place, root=workflows.root)
+    assert (workflows.root / place).read_bytes() == before
+    assert "- [ ] **IMPL-1.1**" in workflows.todo(folder)

@@ -1,0 +1,247 @@
+"""Document 002: the nine validation rules, each broken on purpose, and where an output belongs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.requirements.document_002 import changed, example
+
+if TYPE_CHECKING:
+    from tests.requirements.document_002 import Workflows
+
+STEP = {"step": "look", "action": "Look", "command": "bash(ls)"}
+ARTIFACT = {
+    "type": "synthesis_specification",
+    "source": "brainstorm_synthesis",
+    "path": ".workflow/WFS-x/.brainstorming/synthesis-specification.md",
+    "priority": "highest",
+}
+
+
+@pytest.fixture
+def folder(workflows: Workflows) -> Path:
+    """An active session with the document's task, its parent and what it depends on; no rule is broken."""
+    made = workflows.start("User Auth System")
+    plain = changed(example(id="IMPL-1.1"), "context.depends_on", [])
+    workflows.put(made, example(id="IMPL-1", status="container"), plain, example())
+    _quiet(workflows, made)
+    return made
+
+
+def _quiet(workflows: Workflows, folder: Path) -> None:
+    top = changed(workflows.task(folder, "IMPL-1"), "context.parent", "")
+    workflows.put(folder, changed(top, "context.depends_on", []))
+
+
+def test_the_documents_task_breaks_no_rule(workflows: Workflows, folder: Path) -> None:
+    """R002-33, I002-8: extra keys such as an artifact's `contains` are allowed."""
+    assert workflows.violations(code=0) == []
+    assert workflows.run("task", "validate").out.startswith("The tasks of WFS-user-auth-system break no rule")
+
+
+@pytest.mark.parametrize(
+    ("rule", "field", "value", "says"),
+    [
+        (2, "id", "TASK-1", "it is not IMPL-N or IMPL-N.M"),
+        (2, "id", "IMPL-1.2.3", "two levels at most"),
+        (2, "id", "IMPL-1.3", "the file is called IMPL-1.2.json"),
+        (3, "context.parent", "IMPL-7", "there is no .task/IMPL-7.json"),
+        (3, "context.parent", 1, "it is no id"),
+        (
+            4,
+            "status",
+            "in_progress",
+            "it is not one of pending, active, completed, blocked, container (it is read as active)",
+        ),
+        (4, "status", "container", "it has no subtasks"),
+        (5, "title", "  ", "it is empty"),
+        (5, "title", None, "a task has to have it"),
+        (5, "meta", [], "it is not an object"),
+        (5, "flow_control", None, "a task has to have it"),
+        (6, "context.focus_paths", "src", "it is not a list"),
+        (6, "context.focus_paths", ["src/**/*.py"], "it has wildcards"),
+        (6, "context.focus_paths", ["src/{a,b}"], "it has wildcards"),
+        (6, "context.focus_paths", ["./src/auth"], "it begins with ./"),
+        (6, "context.focus_paths", ["/src/auth"], "it is absolute"),
+        (6, "context.focus_paths", ["C:\\src"], "it is absolute"),
+        (6, "context.focus_paths", ["~/src"], "it is absolute"),
+        (6, "context.focus_paths", ["src/../lib"], "it leads out of a folder"),
+        (6, "context.focus_paths", [""], "it is no path"),
+        (7, "flow_control.pre_analysis", {"a": 1}, "it is not a list"),
+        (7, "flow_control.pre_analysis", ["ls"], "it is no step"),
+        (7, "flow_control.pre_analysis", [STEP | {"command": ""}], "it is no text that says anything"),
+        (7, "flow_control.pre_analysis", [STEP | {"on_error": "ignore"}], "it is not one of skip_optional, fail"),
+        (7, "flow_control.pre_analysis", [STEP | {"output_to": 1}], "it is no name of a variable"),
+        (7, "flow_control.pre_analysis", None, "the list of steps is missing"),
+        (8, "context.depends_on", ["IMPL-8"], "there is no .task/IMPL-8.json"),
+        (8, "context.depends_on", "IMPL-1.1", "it is not a list"),
+        (8, "context.depends_on", ["IMPL-1.2"], "it depends on this task in turn (IMPL-1.2 → IMPL-1.2)"),
+        (9, "context.artifacts", {}, "it is not a list"),
+        (9, "context.artifacts", [ARTIFACT | {"type": "novel"}], "it is not one of synthesis_specification"),
+        (9, "context.artifacts", [ARTIFACT | {"priority": "urgent"}], "it is not one of highest, high, medium, low"),
+        (9, "context.artifacts", [ARTIFACT | {"source": "brain"}], "it is not one of brainstorm_synthesis"),
+        (9, "context.artifacts", [ARTIFACT | {"path": "/etc/passwd"}], "it is no path within the project"),
+        (9, "context.artifacts", ["x"], "it is no artifact"),
+    ],
+)
+def test_each_rule_has_its_own_message(
+    workflows: Workflows, folder: Path, rule: int, field: str, value: Any, says: str
+) -> None:
+    """R002-33, R002-16, R002-23, R002-24, R002-26, I002-6 and I002-26: with file, field, value and remedy."""
+    path = folder / ".task" / "IMPL-1.2.json"
+    path.write_text(json.dumps(changed(example(), field, value)), encoding="utf-8")
+    found = [each for each in workflows.violations() if each["file"] == ".task/IMPL-1.2.json"]
+
+    assert [each["rule"] for each in found] == [rule], found
+    assert found[0]["field"].startswith(field)
+    assert says in found[0]["problem"]
+    assert found[0]["remedy"]
+    text = workflows.run("task", "validate", code=1).out
+    assert f".task/IMPL-1.2.json: {found[0]['field']} is " in text
+    assert f"(rule {rule}: " in text
+
+
+def test_a_commands_array_is_named_as_what_it_is(workflows: Workflows, folder: Path) -> None:
+    """R002-33: 210 times in users' data (D002-6); it is read as the step's commands all the same."""
+    step = {"step": "look", "action": "Look", "commands": ["bash(ls)", "grep(x)"]}
+    workflows.put(folder, changed(example(), "flow_control.pre_analysis", [step]))
+    (found,) = workflows.violations()
+    assert found["field"] == "flow_control.pre_analysis[0].commands"
+    assert "the field is called command, and is one text" in found["problem"]
+    assert workflows.json("task", "show", "IMPL-1.2")["steps"][0]["commands"] == ["bash(ls)", "grep(x)"]
+
+
+def test_all_violations_are_named_in_one_run(workflows: Workflows, folder: Path) -> None:
+    """R002-33: in two files and of five rules, not the first alone."""
+    broken = changed(example(status="doing"), "context.focus_paths", ["*", "/x"])
+    workflows.put(folder, changed(broken, "context.depends_on", ["IMPL-8"]), example(id="IMPL-5.1"))
+    rules = [each["rule"] for each in workflows.violations()]
+    assert {3, 4, 6, 8} <= set(rules)
+    assert rules.count(6) == 2
+
+
+def test_a_longer_circle_of_dependencies_is_shown(workflows: Workflows, folder: Path) -> None:
+    """R002-33: nobody could begin any of them."""
+    for one, other in (("IMPL-5", "IMPL-6"), ("IMPL-6", "IMPL-7"), ("IMPL-7", "IMPL-5")):
+        plain = changed(example(id=one), "context.parent", "")
+        workflows.put(folder, changed(plain, "context.depends_on", [other]))
+    found = [each["problem"] for each in workflows.violations() if each["rule"] == 8]
+    assert "it depends on this task in turn (IMPL-5 → IMPL-6 → IMPL-7 → IMPL-5)" in found
+    assert len(found) == 3
+
+
+def test_a_bracket_in_a_name_that_exists_is_no_wildcard(workflows: Workflows, folder: Path) -> None:
+    """R002-23: routes of some frameworks are called so."""
+    (workflows.root / "app" / "[id]").mkdir(parents=True)
+    workflows.put(folder, changed(example(), "context.focus_paths", ["app/[id]", "app/[x]"]))
+    assert [each["value"] for each in workflows.violations()] == ["app/[x]"]
+
+
+def test_what_only_the_examples_imply_is_a_remark(workflows: Workflows, folder: Path) -> None:
+    """I002-9, R002-20, R002-21, R002-27, R002-28 and I002-5: a mismatch is told, and breaks no rule."""
+    task = changed(example(), "context.artifacts", [ARTIFACT | {"priority": "low"}])
+    task = changed(task, "meta", {"type": "chore", "agent": "@universal-executor"})
+    task = changed(task, "flow_control.target_files", ["src/a.ts:fn:1-2", "src/a.ts:fn", "new.ts", "a:b:c:d"])
+    workflows.put(folder, changed(task, "flow_control.implementation_approach", ["one", "two"]))
+    found = workflows.json("task", "validate")
+    assert {each["rule"] for each in found} == {0}
+    assert {each["field"] for each in found if each["file"] == ".task/IMPL-1.2.json"} == {
+        "context.artifacts[0].priority",
+        "meta.type",
+        "meta.agent",
+        "flow_control.target_files[3]",
+        "flow_control.implementation_approach",
+    }
+
+
+def test_a_task_file_that_cannot_be_read_is_named(workflows: Workflows, folder: Path) -> None:
+    """R002-33: the others are checked all the same, and nothing is done to it."""
+    path = folder / ".task" / "IMPL-9.json"
+    path.write_text('{"id": "IMPL-9",')
+    (found,) = workflows.violations()
+    assert found["file"] == ".task/IMPL-9.json"
+    assert "is not JSON" in found["problem"]
+    assert "problem: IMPL-9.json" in workflows.run("task", "list").out
+    assert path.read_text() == '{"id": "IMPL-9",'
+
+
+@pytest.mark.parametrize(
+    ("command", "description", "file"),
+    [
+        ("/cli:analyze", "security", "analyze-security-20250105-143022.md"),
+        ("/cli:chat", "build process", "chat-build-process-20250105-143022.md"),
+        ("/cli:mode:plan", "feature idea", "plan-feature-idea-20250105-143022.md"),
+        ("/cli:mode:code-analysis", "trace auth flow", "code-analysis-auth-flow-20250105-143022.md"),
+        ("/cli:execute", "implement JWT auth", "execute-jwt-auth-20250105-143022.md"),
+        ("/cli:codex-execute", "api refactor", "codex-execute-api-refactor-20250105-143022.md"),
+        ("bug-index", "任务", "bug-index-20250105-143022.md"),
+    ],
+)
+def test_without_a_session_an_output_belongs_into_the_scratchpad(
+    workflows: Workflows, monkeypatch: pytest.MonkeyPatch, command: str, description: str, file: str
+) -> None:
+    """R002-35, R002-36, R002-37, I002-17 and I002-19: the document's examples; the file is not made."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-01-05T14:30:22Z")
+    assert workflows.run("scratch", command, description).out == f".workflow/.scratchpad/{file}\n"
+    assert workflows.tree() == [".scratchpad"]
+
+
+def test_with_a_session_it_belongs_into_its_chat(workflows: Workflows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R002-36, R002-39, R002-14: `.chat/[command]-[timestamp].md`; what is unrelated goes to the scratchpad."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-01-05T14:30:22Z")
+    folder = workflows.start("One")
+    assert workflows.run("scratch", "analyze", "security").out == ".workflow/WFS-one/.chat/analyze-20250105-143022.md\n"
+    assert (folder / ".chat").is_dir()
+    said = workflows.run("scratch", "analyze", "security", "--unrelated").out
+    assert said == ".workflow/.scratchpad/analyze-security-20250105-143022.md\n"
+
+
+def test_a_second_output_of_one_moment_has_a_name_of_its_own(
+    workflows: Workflows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R002-38: nothing is overwritten, and nothing is cleaned up."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-01-05T14:30:22Z")
+    first = Path(workflows.json("scratch", "analyze", "security")["path"])
+    first.write_text("kept")
+    second = workflows.json("scratch", "analyze", "security")["path"]
+    assert second.endswith("analyze-security-20250105-143022-2.md")
+    workflows.start("One")
+    workflows.run("repair")
+    assert first.read_text() == "kept"
+
+
+def test_a_design_has_a_folder_of_its_own(workflows: Workflows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I002-18: `.design/run-[timestamp]` without a session, `design-[timestamp]` within one."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-01-05T14:30:22Z")
+    assert workflows.run("scratch", "ui-design", "login").out == ".workflow/.design/run-20250105-143022\n"
+    folder = workflows.start("One")
+    assert workflows.run("scratch", "ui-design", "login").out == ".workflow/WFS-one/design-20250105-143022\n"
+    assert (folder / "design-20250105-143022").is_dir()
+
+
+def test_the_rest_of_the_structure_is_left_alone(workflows: Workflows) -> None:
+    """R002-34: folders that others fill are no sessions and no tasks, and nothing is wrong with them."""
+    folder = workflows.start("One")
+    for place in (".design/run-1/prototypes", "WFS-one/.brainstorming", "WFS-one/.process", "WFS-one/design-1"):
+        (workflows.top / place).mkdir(parents=True)
+    (folder / ".process" / "ANALYSIS_RESULTS.md").write_text("found")
+    (folder / ".task" / "notes.md").write_text("mine")
+    before = workflows.tree()
+    assert [row["session"] for row in workflows.json("list")] == ["WFS-one"]
+    workflows.run("check")
+    workflows.run("repair")
+    assert workflows.tree() == before
+
+
+def test_there_is_no_limit_of_ten_tasks(workflows: Workflows) -> None:
+    """I002-27: the limit is another document's."""
+    folder = workflows.start("One")
+    for number in range(12):
+        workflows.add(f"Task {number}")
+    assert workflows.violations(code=0) == []
+    assert workflows.add("One more") == "IMPL-13"
+    assert workflows.state(folder)["type"] == "medium"

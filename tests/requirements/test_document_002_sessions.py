@@ -1,0 +1,327 @@
+"""Document 002: sessions, their markers, names and states."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.requirements.document_002 import STATE_KEYS, alone, example
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.requirements.document_002 import Workflows
+
+LONG = "A very long topic that goes on and on about authentication"
+
+
+def test_a_new_session_has_exactly_what_it_needs(workflows: Workflows) -> None:
+    """R002-09, R002-02, R002-03 and I002-3: state, plan, list, the folder of tasks and the marker; nothing else."""
+    workflows.start("User Auth System")
+
+    assert workflows.tree() == [
+        ".active-WFS-user-auth-system",
+        "WFS-user-auth-system",
+        "WFS-user-auth-system/.task",
+        "WFS-user-auth-system/IMPL_PLAN.md",
+        "WFS-user-auth-system/TODO_LIST.md",
+        "WFS-user-auth-system/workflow-session.json",
+    ]
+    folder = workflows.top / "WFS-user-auth-system"
+    assert (folder / "IMPL_PLAN.md").read_text() == "# Implementation Plan\n"
+    assert (folder / "TODO_LIST.md").read_text() == "# Tasks\n"
+
+
+def test_its_state_has_exactly_the_keys_of_the_schema(workflows: Workflows) -> None:
+    """R002-08: session_id, project, type, current_phase, status, progress with its two lists."""
+    state = workflows.state(workflows.start("Mehr Licht: ÄÖÜ\nund 任务", "--type", "medium"))
+
+    assert list(state) == STATE_KEYS
+    assert state["session_id"] == "WFS-mehr-licht-und"
+    assert state["project"] == "Mehr Licht: ÄÖÜ\nund 任务"
+    assert (state["type"], state["current_phase"], state["status"]) == ("medium", "PLAN", "active")
+    assert state["progress"] == {"completed_phases": [], "current_tasks": []}
+
+
+@pytest.mark.parametrize(
+    ("topic", "name"),
+    [
+        ("User Auth System", "WFS-user-auth-system"),
+        ("  Fix: the -- bug (#123)!  ", "WFS-fix-the-bug-123"),
+        ("OAuth/OIDC & SSO", "WFS-oauth-oidc-sso"),
+        ("../../etc/passwd", "WFS-etc-passwd"),
+        ("任务", "WFS-session"),
+        ("x" * 80, "WFS-" + "x" * 46),
+    ],
+)
+def test_a_name_is_made_of_the_topic(workflows: Workflows, topic: str, name: str) -> None:
+    """R002-11, I002-15: lower case, one hyphen for each run of other characters, none at the ends."""
+    assert workflows.start(topic).name == name
+
+
+def test_names_are_cut_at_a_hyphen_and_numbered_where_taken(workflows: Workflows) -> None:
+    """R002-12, R002-13 and I002-16: 50 characters with prefix and suffix; -002, -003 only where they are needed."""
+    found = [workflows.start(LONG).name for _ in range(3)]
+
+    assert found == [
+        "WFS-a-very-long-topic-that-goes-on-and-on-about",
+        "WFS-a-very-long-topic-that-goes-on-and-on-002",
+        "WFS-a-very-long-topic-that-goes-on-and-on-003",
+    ]
+    assert all(len(name) <= 50 for name in found)
+
+
+def test_a_name_differing_in_case_alone_is_taken(workflows: Workflows) -> None:
+    """R002-12: on a disk that does not tell them apart they would be one folder."""
+    (workflows.top / "WFS-Payment").mkdir(parents=True)
+    assert workflows.start("payment").name == "WFS-payment-002"
+
+
+def test_detection_says_it_in_the_documents_words(workflows: Workflows) -> None:
+    """R002-05, R002-06: none, one, several."""
+    assert workflows.run("active").out == "No active session\n"
+    workflows.start("One")
+    assert workflows.run("active").out == "Active session: WFS-one\n"
+    (workflows.top / "WFS-two").mkdir()
+    (workflows.top / ".active-WFS-two").write_text("whatever it holds")
+    assert workflows.run("active").out == (
+        "Multiple active sessions found:\n  - WFS-one\n  - WFS-two\nPlease specify which session to work with\n"
+    )
+    assert "Please specify" in workflows.run("task", "list", code=1).err
+
+
+def test_only_direct_children_are_markers(workflows: Workflows) -> None:
+    """I002-12: the document's `find` looks into sessions too; a file deeper down marks nothing."""
+    folder = workflows.start("One")
+    (folder / ".active-WFS-other").touch()
+
+    assert workflows.json("active")["active"] == ["WFS-one"]
+    workflows.start("Two")
+    assert (folder / ".active-WFS-other").exists(), "and switching leaves it alone"
+
+
+def test_a_marker_counts_by_being_there(workflows: Workflows) -> None:
+    """R002-04: what it holds says nothing; without it a session is paused or completed."""
+    folder = workflows.start("One")
+    (workflows.top / ".active-WFS-one").write_bytes(b"\x00paused\xff")
+    assert workflows.json("list")[0]["status"] == "active"
+    (workflows.top / ".active-WFS-one").unlink()
+
+    assert workflows.json("list")[0]["status"] == "paused"
+    assert workflows.state(folder)["status"] == "active", "asking writes nothing"
+
+
+def test_switching_leaves_one_marker(workflows: Workflows) -> None:
+    """R002-07, I002-14: every other marker goes, and both files say what is so."""
+    one, two = workflows.start("One"), workflows.start("Two")
+    (workflows.top / ".active-WFS-gone").touch()
+    workflows.run("switch", "WFS-one")
+
+    assert workflows.markers() == [".active-WFS-one"]
+    assert (workflows.state(one)["status"], workflows.state(two)["status"]) == ("active", "paused")
+
+
+def test_who_switches_to_what_is_not_there_hears_what_is(workflows: Workflows) -> None:
+    """R002-07: the marker stays where it was."""
+    workflows.start("One")
+    assert "there are: WFS-one" in workflows.run("switch", "two", code=1).err
+    assert "there are: WFS-one" in workflows.run("switch", "../one", code=1).err
+    assert workflows.markers() == [".active-WFS-one"]
+
+
+def test_pausing_resuming_and_completing_leave_their_time(workflows: Workflows) -> None:
+    """I002-13: paused_at, resumed_at, completed_at; completing removes the marker and says completed."""
+    folder = workflows.start("One")
+    assert workflows.json("pause")["status"] == "paused"
+    assert workflows.markers() == []
+    assert workflows.json("resume")["status"] == "active"
+    assert workflows.json("complete")["status"] == "completed"
+
+    state = workflows.state(folder)
+    assert state["status"] == "completed"
+    assert [name for name in state if name not in STATE_KEYS] == ["paused_at", "resumed_at", "completed_at"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", state[f"{name}_at"]) for name in ("paused", "completed"))
+    assert workflows.markers() == []
+
+
+def test_a_session_with_open_tasks_is_not_completed_unasked(workflows: Workflows) -> None:
+    """I002-13: who insists ends it as it is, and no task is said to be done that is not."""
+    folder = workflows.start("One")
+    workflows.add("Build it")
+    assert "IMPL-1" in workflows.run("complete", code=1).err
+    workflows.run("complete", "--anyway")
+
+    assert workflows.task(folder, "IMPL-1")["status"] == "pending"
+    assert workflows.state(folder)["progress"]["completed_phases"] == []
+
+
+def test_a_completed_session_refuses_late_writers(workflows: Workflows) -> None:
+    """R002-08: who comes late (D002-7) hears how to open it again, and changes nothing."""
+    folder = workflows.start("One")
+    workflows.add("Build it")
+    workflows.run("task", "complete", "IMPL-1")
+    workflows.run("complete")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for late in (("add", "More"), ("start", "IMPL-1"), ("complete", "IMPL-1", "--summary", "x"), ("block", "IMPL-1")):
+        assert "holdfast wfs resume WFS-one" in workflows.run("task", *late, "--session", "WFS-one", code=1).err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+    workflows.run("resume", "WFS-one")
+    assert workflows.add("More") == "IMPL-2"
+
+
+def test_a_session_that_was_moved_away_is_not_made_again(workflows: Workflows) -> None:
+    """R002-02: a late writer brings back no half of it (D002-7)."""
+    folder = workflows.start("One")
+    workflows.add("Build it")
+    folder.rename(workflows.root / "archived")
+
+    workflows.run("task", "complete", "IMPL-1", code=1)
+    assert not folder.exists()
+
+
+def test_marker_and_status_cannot_drift_unseen(workflows: Workflows) -> None:
+    """I002-14: the marker counts, the contradiction is told, and repair settles it."""
+    one, two = workflows.start("One"), workflows.start("Two")
+    (workflows.top / ".active-WFS-two").rename(workflows.top / ".active-WFS-one")
+    said = workflows.run("check").out
+
+    assert "WFS-one/workflow-session.json: status" in said
+    assert "it is marked as active, but its status is paused" in said
+    assert "its status is active, but no marker names it" in said
+    workflows.run("repair")
+    assert (workflows.state(one)["status"], workflows.state(two)["status"]) == ("active", "paused")
+    assert "Nothing is wrong." in workflows.run("check").out
+
+
+def test_a_session_whose_tasks_are_all_done_says_so(workflows: Workflows) -> None:
+    """R002-46: in real data such sessions stood still (D002-6)."""
+    folder = workflows.start("One")
+    workflows.put(folder, example(id="IMPL-1", status="completed"))
+
+    assert "all 1 tasks are completed, but the session is active" in workflows.run("check", code=1).out
+
+
+def test_the_phases_follow_the_tasks(workflows: Workflows) -> None:
+    """R002-46: PLAN until a task is begun, IMPLEMENT until all are completed, then REVIEW."""
+    folder = workflows.start("One")
+    workflows.add("Build it")
+    workflows.add("Test it", "--after", "IMPL-1")
+    seen = [_where(workflows, folder)]
+    for step in (("start", "IMPL-1"), ("complete", "IMPL-1"), ("start", "IMPL-2"), ("complete", "IMPL-2")):
+        workflows.run("task", *step)
+        seen.append(_where(workflows, folder))
+    workflows.run("complete")
+
+    assert seen == [
+        ("PLAN", [], ["IMPL-1"]),
+        ("IMPLEMENT", ["PLAN"], ["IMPL-1"]),
+        ("IMPLEMENT", ["PLAN"], ["IMPL-2"]),
+        ("IMPLEMENT", ["PLAN"], ["IMPL-2"]),
+        ("REVIEW", ["PLAN", "IMPLEMENT"], []),
+    ]
+    assert workflows.state(folder)["progress"]["completed_phases"] == ["PLAN", "IMPLEMENT", "REVIEW"]
+
+
+def test_current_tasks_are_derived(workflows: Workflows) -> None:
+    """I002-24: those that are active, else the next that can be begun; several may be active."""
+    folder = workflows.start("One")
+    for title in ("A", "B", "C"):
+        workflows.add(title)
+    assert _where(workflows, folder)[2] == ["IMPL-1"]
+    workflows.run("task", "start", "IMPL-2")
+    workflows.run("task", "start", "IMPL-3")
+    assert _where(workflows, folder)[2] == ["IMPL-2", "IMPL-3"]
+
+
+def test_an_orphaned_marker_is_removed(workflows: Workflows) -> None:
+    """R002-10: the session's folder is missing; nothing is removed by a dry run."""
+    workflows.start("One")
+    (workflows.top / ".active-WFS-gone").touch()
+
+    said = workflows.json("repair", "--dry-run")["repairs"]
+    assert any("marks a session that is not there" in each for each in said)
+    assert workflows.markers() == [".active-WFS-gone", ".active-WFS-one"]
+    workflows.run("repair")
+    assert workflows.markers() == [".active-WFS-one"]
+    assert workflows.json("repair")["repairs"] == []
+
+
+def test_of_several_markers_the_newest_stays(workflows: Workflows) -> None:
+    """I002-11: by the time it was made; of one moment the last name. Detection only reports."""
+    for topic in ("One", "Two", "Three"):
+        workflows.start(topic)
+    for name, moment in (("one", 300), ("two", 300), ("three", 100)):
+        path = workflows.top / f".active-WFS-{name}"
+        path.touch()
+        os.utime(path, (moment, moment))
+    workflows.run("active")
+    assert len(workflows.markers()) == 3
+    workflows.run("repair")
+    assert workflows.markers() == [".active-WFS-two"]
+
+
+def test_a_broken_state_is_made_anew_and_the_bad_file_kept(workflows: Workflows) -> None:
+    """R002-10, I002-23: from the template, progress from the tasks; what it held stays beside it."""
+    folder = workflows.top / "WFS-old"
+    workflows.put(folder, example(id="IMPL-1", status="completed"), example(id="IMPL-2", status="active"))
+    (folder / "TODO_LIST.md").write_text("# Tasks: Ship the parser\n")
+    (folder / "workflow-session.json").write_text('{"session_id": "WFS-old", ')
+    workflows.run("repair")
+
+    state = workflows.state(folder)
+    assert list(state) == STATE_KEYS
+    assert state["project"] == "Ship the parser"
+    assert state["progress"] == {"completed_phases": ["PLAN"], "current_tasks": ["IMPL-2"]}
+    (kept,) = folder.glob("workflow-session.json.corrupt-*")
+    assert kept.read_text() == '{"session_id": "WFS-old", '
+
+
+def test_a_broken_state_that_we_have_written_comes_back_whole(workflows: Workflows) -> None:
+    """I002-23: its last generation has more than the template."""
+    folder = workflows.start("Ship it: 任务")
+    workflows.add("Build it")
+    (folder / "workflow-session.json").write_text("{")
+    assert workflows.json("list")[0]["project"] == "Ship it: 任务"
+    workflows.run("repair")
+
+    assert workflows.state(folder)["project"] == "Ship it: 任务"
+    assert [path.read_text() for path in folder.glob("workflow-session.json.corrupt-*")] == ["{"]
+
+
+def test_another_tools_file_is_left_alone(workflows: Workflows) -> None:
+    """I002-23: JSON of another kind is not corrupt, it is not ours."""
+    folder = workflows.top / "WFS-other"
+    folder.mkdir(parents=True)
+    (folder / "workflow-session.json").write_text('{"steps": []}')
+
+    assert "it is no session of a workflow" in workflows.run("check").out
+    workflows.run("repair")
+    assert json.loads((folder / "workflow-session.json").read_text()) == {"steps": []}
+
+
+def test_sessions_from_the_wild_are_read(workflows: Workflows) -> None:
+    """R002-08: other statuses, no phase, no type (D002-6); what stands there stays when something else is written."""
+    folder = workflows.top / "WFS-wild"
+    workflows.put(folder, alone("IMPL-001"))
+    wild = {"session_id": "WFS-wild", "topic": "状态", "status": "ready_for_execution", "notes": {"a": [1, 2]}}
+    (folder / "workflow-session.json").write_text(json.dumps(wild, ensure_ascii=False))
+
+    (row,) = workflows.json("list")
+    assert (row["project"], row["status"], row["tasks"]) == ("状态", "paused", 1)
+    workflows.run("switch", "WFS-wild")
+    workflows.run("task", "start", "IMPL-1")
+    state = workflows.state(folder)
+    assert state["notes"] == {"a": [1, 2]}
+    assert state["topic"] == "状态"
+    assert (state["status"], state["current_phase"], state["type"]) == ("active", "IMPLEMENT", "simple")
+
+
+def _where(workflows: Workflows, folder: Path) -> tuple[str, list[str], list[str]]:
+    state = workflows.state(folder)
+    progress = state["progress"]
+    return state["current_phase"], progress["completed_phases"], progress["current_tasks"]

@@ -1,0 +1,455 @@
+"""Document 002: tasks, their hierarchy and dependencies, their list, and what an agent is given."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commandline import holdfast
+from tests.requirements.document_002 import CONTEXT, CORE, alone, changed, example
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.requirements.document_002 import Workflows
+
+
+@pytest.fixture
+def folder(workflows: Workflows) -> Path:
+    """An active session without tasks."""
+    return workflows.start("User Auth System")
+
+
+def test_a_new_task_has_exactly_the_schemas_fields(workflows: Workflows, folder: Path) -> None:
+    """R002-19, R002-22, R002-45 and I002-1: six core fields, the context's seven, flow control's three."""
+    id_ = workflows.add("Implement login", "--require", "JWT", "--focus", "src/auth", "--accept", "tokens expire")
+    task = workflows.task(folder, id_)
+
+    assert list(task) == CORE
+    assert list(task["context"]) == CONTEXT
+    assert list(task["flow_control"]) == ["pre_analysis", "implementation_approach", "target_files"]
+    assert list(task["flow_control"]["implementation_approach"]) == [
+        *("task_description", "modification_points", "logic_flow"),
+    ]
+    assert (task["id"], task["title"], task["status"]) == ("IMPL-1", "Implement login", "pending")
+    assert task["context"]["requirements"] == ["JWT"]
+    assert task["context"]["focus_paths"] == ["src/auth"]
+    assert task["context"]["acceptance"] == ["tokens expire"]
+    assert task["context"]["parent"] is None
+    assert workflows.violations(code=0) == []
+
+
+def test_tasks_are_the_only_authority(workflows: Workflows, folder: Path) -> None:
+    """R002-01, I002-30: a hand-edited list changes no task; the difference is told, and the list written anew."""
+    workflows.add("Build it")
+    edited = workflows.todo(folder).replace("- [ ] **IMPL-1**", "- [x] **IMPL-1**")
+    (folder / "TODO_LIST.md").write_text(edited)
+
+    assert workflows.json("task", "list")[0]["status"] == "pending"
+    assert "IMPL-1 is ticked, and its file says pending" in workflows.run("check").out
+    assert "IMPL-1 is ticked" in workflows.run("todo").err
+    assert "- [ ] **IMPL-1**" in workflows.todo(folder)
+    assert workflows.task(folder, "IMPL-1")["status"] == "pending"
+
+
+def test_what_somebody_wrote_into_the_list_is_kept(workflows: Workflows, folder: Path) -> None:
+    """R002-01: generated anew does not mean lost; a file that is no list at all stays until it is asked for."""
+    workflows.add("Build it")
+    (folder / "TODO_LIST.md").write_text(workflows.todo(folder) + "\nRemember the milk.\n")
+    workflows.add("Test it")
+    assert "milk" not in workflows.todo(folder)
+    place = ".workflow/WFS-user-auth-system/TODO_LIST.md"
+    assert "-Remember the milk." in holdfast("log", "diff", "1", "now", "--of", place, root=workflows.root).out
+
+    (folder / "TODO_LIST.md").write_text("任务清单\n")
+    workflows.add("Ship it")
+    assert workflows.todo(folder) == "任务清单\n"
+
+
+def test_ids_keep_their_digits_and_count_in_numbers(workflows: Workflows, folder: Path) -> None:
+    """R002-15, I002-2: IMPL-2 before IMPL-10, zeros as they are written, the next id like those before it."""
+    workflows.put(folder, *(example(id=f"IMPL-{number:03d}") for number in (10, 2, 1)))
+    assert [each["id"] for each in workflows.json("task", "list")] == ["IMPL-001", "IMPL-002", "IMPL-010"]
+    assert workflows.add("Next") == "IMPL-011"
+    assert workflows.json("task", "show", "IMPL-2")["id"] == "IMPL-002"
+
+
+def test_two_files_of_one_task_are_told_apart(workflows: Workflows, folder: Path) -> None:
+    """I002-2: IMPL-1 and IMPL-001 are a duplicate, and nobody guesses which is meant."""
+    workflows.put(folder, example(id="IMPL-1"), example(id="IMPL-001"))
+    assert "IMPL-001.json and IMPL-1.json are files of one task" in workflows.run("task", "start", "IMPL-1", code=1).err
+    assert [each["rule"] for each in workflows.violations() if each["rule"] == 1] == [1, 1]
+
+
+def test_a_first_subtask_makes_a_container(workflows: Workflows, folder: Path) -> None:
+    """R002-47, R002-15: its files are made while the work goes on; subtasks inherit, and have none themselves."""
+    workflows.add("Auth", "--require", "JWT authentication", "--focus", "src/auth")
+    said = workflows.json("task", "decompose", "IMPL-1", "Design it", "Build it")
+
+    assert [each["id"] for each in said["tasks"]] == ["IMPL-1.1", "IMPL-1.2"]
+    assert workflows.task(folder, "IMPL-1")["status"] == "container"
+    child = workflows.task(folder, "IMPL-1.2")
+    assert child["context"]["parent"] == "IMPL-1"
+    assert child["context"]["inherited"] == {"from": "IMPL-1", "context": ["JWT authentication"]}
+    assert child["context"]["focus_paths"] == ["src/auth"]
+    assert "two levels at most" in workflows.run("task", "decompose", "IMPL-1.1", "Deeper", code=1).err
+    assert workflows.add("More", "--parent", "IMPL-1") == "IMPL-1.3"
+
+
+def test_only_leaves_are_worked_on(workflows: Workflows, folder: Path) -> None:
+    """R002-17: a container is neither begun nor completed nor blocked by itself, whatever its file says."""
+    workflows.add("Auth")
+    workflows.run("task", "decompose", "IMPL-1", "Design it")
+    workflows.put(folder, workflows.task(folder, "IMPL-1") | {"status": "pending"})
+    for verb in ("start", "complete", "block"):
+        assert "IMPL-1 is a container" in workflows.run("task", verb, "IMPL-1", code=1).err
+    assert [each["id"] for each in workflows.json("task", "next")["ready"]] == ["IMPL-1.1"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "derived"),
+    [
+        (("completed", "completed"), "completed"),
+        (("completed", "active"), "active"),
+        (("blocked", "active"), "active"),
+        (("blocked", "completed"), "blocked"),
+        (("pending", "completed"), "pending"),
+    ],
+)
+def test_a_containers_progress_follows_its_subtasks(
+    workflows: Workflows, folder: Path, statuses: tuple[str, str], derived: str
+) -> None:
+    """R002-18, I002-4: its file says container, its progress is derived for display."""
+    workflows.put(folder, example(id="IMPL-1", status="container"))
+    for number, status in enumerate(statuses, 1):
+        workflows.put(folder, example(id=f"IMPL-1.{number}", status=status))
+    row = workflows.json("task", "list")[0]
+    assert (row["status"], row["progress"]) == ("container", derived)
+    assert workflows.task(folder, "IMPL-1")["status"] == "container"
+
+
+def test_dependencies_say_what_can_be_begun(workflows: Workflows, folder: Path) -> None:
+    """R002-22: what waits is not begun unasked; several that wait for nothing can be worked on in parallel."""
+    for title, after in (("A", ()), ("B", ()), ("C", ("IMPL-1", "IMPL-2"))):
+        workflows.add(title, *(part for each in after for part in ("--after", each)))
+    assert [each["id"] for each in workflows.json("task", "next")["ready"]] == ["IMPL-1", "IMPL-2"]
+    workflows.run("task", "complete", "IMPL-1")
+    assert "IMPL-3 depends on IMPL-2" in workflows.run("task", "start", "IMPL-3", code=1).err
+    said = workflows.run("task", "complete", "IMPL-2").out
+    assert "Ready now: IMPL-3" in said
+    assert workflows.json("task", "list")[2]["waits_for"] == []
+
+
+def test_a_dependency_on_a_container_waits_for_all_of_it(workflows: Workflows, folder: Path) -> None:
+    """R002-18: it is done when its last subtask is; and a subtask waits for what its container waits for."""
+    workflows.add("Auth")
+    workflows.run("task", "decompose", "IMPL-1", "Design", "Build")
+    workflows.add("Ship", "--after", "IMPL-1")
+    workflows.run("task", "decompose", "IMPL-2", "Pack")
+    assert [each["id"] for each in workflows.json("task", "next")["ready"]] == ["IMPL-1.1", "IMPL-1.2"]
+    workflows.run("task", "complete", "IMPL-1.1")
+    workflows.run("task", "complete", "IMPL-1.2")
+    assert [each["id"] for each in workflows.json("task", "next")["ready"]] == ["IMPL-2.1"]
+
+
+def test_blocked_tasks_wait_for_somebody(workflows: Workflows, folder: Path) -> None:
+    """R002-16: nothing goes on with it until it is begun again, and next says why there is nothing to do."""
+    workflows.add("Build it")
+    workflows.run("task", "block", "IMPL-1", "--reason", "no key")
+    assert workflows.task(folder, "IMPL-1")["status"] == "blocked"
+    assert workflows.json("task", "next") == {
+        "active": [],
+        "ready": [],
+        "why": "no task can be begun (blocked: IMPL-1)",
+    }
+    workflows.run("task", "start", "IMPL-1")
+    assert workflows.task(folder, "IMPL-1")["status"] == "active"
+
+
+def test_a_summary_appears_with_the_first_completed_task(workflows: Workflows, folder: Path) -> None:
+    """R002-39, R002-14: `.summaries/IMPL-1-summary.md`; not before, and not without a text."""
+    workflows.add("Build it")
+    workflows.add("Test it")
+    workflows.run("task", "start", "IMPL-1")
+    assert not (folder / ".summaries").exists()
+    workflows.run("task", "complete", "IMPL-1")
+    assert not (folder / ".summaries").exists()
+    workflows.run("task", "complete", "IMPL-2", "--summary", "All green.\nSee src/auth.")
+
+    assert (folder / ".summaries" / "IMPL-2-summary.md").read_text() == (
+        "# IMPL-2: Test it\n\nAll green.\nSee src/auth.\n"
+    )
+
+
+def test_completing_again_changes_nothing(workflows: Workflows, folder: Path) -> None:
+    """R002-45: a file that says it already is not written; its summary stays."""
+    workflows.add("Build it")
+    workflows.run("task", "complete", "IMPL-1", "--summary", "done")
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+    assert workflows.json("task", "complete", "IMPL-1", "--summary", "another")["changed"] is False
+    after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_what_is_not_ours_to_change_stays(workflows: Workflows, folder: Path) -> None:
+    """R002-45: extra fields, other spellings and the file's own style survive a change of its status."""
+    wild = changed(alone("IMPL-001", title="实现登录"), "flow_control.pre_analysis", [{"step": "a", "commands": ["x"]}])
+    text = json.dumps(wild | {"note": {"ä": [1.50, True]}}, indent=4, ensure_ascii=False).replace("1.5", "1.50")
+    path = folder / ".task" / "IMPL-001.json"
+    path.write_text(text, encoding="utf-8")
+    workflows.run("task", "start", "IMPL-1")
+
+    assert path.read_text(encoding="utf-8") == text.replace('"status": "pending"', '"status": "active"')
+
+
+def test_the_list_is_the_documents_template(workflows: Workflows, folder: Path) -> None:
+    """R002-40: container, indented leaves, stand-alone leaf, links, a blank line between groups, the legend."""
+    workflows.put(
+        folder,
+        example(id="IMPL-001", title="Main Task Group", status="container"),
+        example(id="IMPL-001.1", title="Subtask"),
+        example(id="IMPL-001.2", title="Subtask", status="active"),
+        example(id="IMPL-002", title="Simple Task"),
+    )
+    workflows.run("task", "complete", "IMPL-001.2", "--summary", "x")
+    workflows.run("task", "complete", "IMPL-002", "--summary", "x")
+
+    assert workflows.todo(folder) == (
+        "# Tasks: User Auth System\n"
+        "\n"
+        "## Task Progress\n"
+        "▸ **IMPL-001**: Main Task Group → [📋](./.task/IMPL-001.json)\n"
+        "  - [ ] **IMPL-001.1**: Subtask → [📋](./.task/IMPL-001.1.json)\n"
+        "  - [x] **IMPL-001.2**: Subtask → [📋](./.task/IMPL-001.2.json) | [✅](./.summaries/IMPL-001.2-summary.md)\n"
+        "\n"
+        "- [x] **IMPL-002**: Simple Task → [📋](./.task/IMPL-002.json) | [✅](./.summaries/IMPL-002-summary.md)\n"
+        "\n"
+        "## Status Legend\n"
+        "- `▸` = Container task (has subtasks)\n"
+        "- `- [ ]` = Pending leaf task\n"
+        "- `- [x]` = Completed leaf task\n"
+        "- Maximum 2 levels: Main tasks and subtasks only\n"
+    )
+
+
+def test_active_and_blocked_leaves_are_not_ticked(workflows: Workflows, folder: Path) -> None:
+    """I002-28, I002-29: the legend knows two marks; a summary that is not there gets no link."""
+    for number, status in enumerate(("active", "blocked", "completed"), 1):
+        workflows.put(folder, example(id=f"IMPL-{number}", title=status, status=status))
+    workflows.run("todo")
+    rows = [line for line in workflows.todo(folder).splitlines() if "IMPL-" in line]
+    assert [row[:5] for row in rows] == ["- [ ]", "- [ ]", "- [x]"]
+    assert not any("✅" in row for row in rows)
+
+
+def test_complexity_grows_with_the_leaves(workflows: Workflows, folder: Path) -> None:
+    """R002-41, I002-21: fewer than 5 leaves, 5 to 15, more; a container does not count."""
+    workflows.put(folder, example(id="IMPL-1", status="container"))
+    seen = []
+    for number in range(1, 18):
+        workflows.put(folder, example(id=f"IMPL-1.{number}"))
+        workflows.run("task", "start", f"IMPL-1.{number}", "--anyway")
+        seen.append(workflows.state(folder)["type"])
+    assert seen == ["simple"] * 4 + ["medium"] * 11 + ["complex"] * 2
+
+
+def test_a_session_is_upgraded_and_never_goes_down(workflows: Workflows) -> None:
+    """R002-42: a person may set it higher; fewer tasks do not lower it."""
+    folder = workflows.start("Big", "--type", "complex")
+    workflows.add("One task")
+    assert workflows.state(folder)["type"] == "complex"
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "agent"),
+    [
+        ("feature", "Plan the rollout", "@action-planning-agent"),
+        ("feature", "Implement login", "@code-developer"),
+        ("bugfix", "Plan B crashes", "@code-developer"),
+        ("test-fix", "Whatever it is", "@test-fix-agent"),
+        ("test-gen", "Write unit tests", "@code-developer"),
+        ("feature", "Review the login", "@general-purpose"),
+        ("feature", "Show reviews of products", "@code-developer"),
+    ],
+)
+def test_the_agent_follows_from_type_and_title(
+    workflows: Workflows, folder: Path, kind: str, title: str, agent: str
+) -> None:
+    """R002-43, I002-20: a small table; who names an agent gets that one."""
+    id_ = workflows.add(title, "--type", kind)
+    assert workflows.task(folder, id_)["meta"] == {"type": kind, "agent": agent}
+    named = workflows.add(title, "--agent", "@universal-executor")
+    assert workflows.task(folder, named)["meta"]["agent"] == "@universal-executor"
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [
+        ("Implement JWT authentication", "feature"),
+        ("Fix the crash at start", "bugfix"),
+        ("Refactor the API layer", "refactor"),
+        ("Write unit tests for the parser", "test-gen"),
+        ("Run and fix the failing tests", "test-fix"),
+        ("Update the README", "docs"),
+    ],
+)
+def test_the_type_follows_from_the_title(workflows: Workflows, folder: Path, title: str, kind: str) -> None:
+    """R002-20: one of the six, unless it is given."""
+    assert workflows.task(folder, workflows.add(title))["meta"]["type"] == kind
+
+
+def test_an_agent_gets_the_whole_task(workflows: Workflows, folder: Path) -> None:
+    """R002-44: {task: the whole JSON, workflow: {session, phase}}."""
+    workflows.put(folder, example(id="IMPL-1.1"), example(id="IMPL-1", status="container"))
+    workflows.put(folder, changed(example(note="ours"), "context.depends_on", []))
+    said = workflows.json("task", "show", "IMPL-1.2", "--for-agent")
+
+    assert list(said)[:2] == ["task", "workflow"]
+    assert said["workflow"] == {"session": "WFS-user-auth-system", "phase": "PLAN"}
+    assert said["task"]["note"] == "ours"
+    assert list(said["task"])[:6] == CORE
+
+
+def test_context_comes_down_and_across(workflows: Workflows, folder: Path) -> None:
+    """R002-31, R002-32: from the parent, from the summaries of what it depends on, then its own; session beside it."""
+    workflows.add("Auth", "--require", "Auth system design completed")
+    workflows.run("task", "decompose", "IMPL-1", "Design", "Build")
+    parent = changed(workflows.task(folder, "IMPL-1"), "context.shared_context", {"auth_strategy": "JWT", "ttl": 5})
+    child = changed(workflows.task(folder, "IMPL-1.2"), "context.depends_on", ["IMPL-1.1"])
+    workflows.put(folder, parent, changed(child, "context.shared_context", {"ttl": 9}))
+    workflows.run("task", "complete", "IMPL-1.1", "--summary", "Tokens are signed with ES256.")
+    task = workflows.json("task", "show", "IMPL-1.2", "--for-agent")["task"]
+
+    assert task["context"]["inherited"] == {
+        "from": "IMPL-1",
+        "context": ["Auth system design completed", "IMPL-1.1 is completed: Tokens are signed with ES256."],
+    }
+    assert task["context"]["shared_context"] == {"auth_strategy": "JWT", "ttl": 9}
+    assert workflows.task(folder, "IMPL-1.2")["context"]["inherited"]["context"] == ["Auth system design completed"]
+
+
+def test_variables_really_resolve(workflows: Workflows, folder: Path) -> None:
+    """R002-30, I002-10: outputs of steps and properties; what cannot be filled in is named, and stands as it stood."""
+    workflows.put(folder, example(id="IMPL-1", status="container"), example(id="IMPL-1.1"), example())
+    workflows.run("task", "complete", "IMPL-1.1", "--summary", "x")
+    before = workflows.json("task", "show", "IMPL-1.2", "--for-agent")
+    flow = before["task"]["flow_control"]
+
+    assert flow["pre_analysis"][0]["command"] == "bash(rg 'auth' src/auth tests/auth config/auth.json | head -10)"
+    assert flow["pre_analysis"][2]["command"] == (
+        "bash(echo .workflow/WFS-user-auth-system/.summaries/IMPL-1.1-summary.md | xargs cat)"
+    )
+    assert flow["implementation_approach"]["modification_points"][0] == "Add JWT generation using IMPL-1 patterns"
+    assert flow["implementation_approach"]["logic_flow"][1] == (
+        "Protected route → extract JWT → validate using auth_strategy: JWT with refresh tokens rules"
+    )
+    assert [each.partition(": the")[0] for each in before["unresolved"]] == [
+        "flow_control.pre_analysis[1].command: [patterns]",
+        "flow_control.implementation_approach.task_description: [design]",
+        "flow_control.implementation_approach.modification_points[1]: [context]",
+    ]
+    for step, output in (
+        ("check_patterns", "PATTERNS"),
+        ("analyze_architecture", "DESIGN"),
+        ("check_deps", "[design]"),
+    ):
+        workflows.run("task", "step", "IMPL-1.2", step, "--output", output)
+    after = workflows.json("task", "show", "IMPL-1.2", "--for-agent")
+    assert "unresolved" not in after
+    approach = after["task"]["flow_control"]["implementation_approach"]
+    assert approach["task_description"] == "Implement JWT authentication following DESIGN"
+    assert approach["modification_points"][1] == "Implement validation middleware from [design]", "data is data"
+
+
+def test_resolve_fills_in_any_text(workflows: Workflows, folder: Path) -> None:
+    """R002-30: of a shell's test, a link and an escaped bracket nothing is filled in; unknown names end with 1."""
+    workflows.put(folder, example(id="IMPL-1", status="container"), example(id="IMPL-1.1"), example())
+    said = workflows.run("task", "resolve", "IMPL-1.2", "[shared.auth_strategy] [ -f x ] [text](url) [focus_paths]")
+    assert said.out == "JWT with refresh tokens [ -f x ] [text](url) src/auth tests/auth config/auth.json\n"
+    said = workflows.run("task", "resolve", "IMPL-1.2", "[nothing] [own]", "--set", "own=mine", code=1)
+    assert (said.out, said.err) == ("[nothing] mine\n", "unknown: [nothing]\n")
+
+
+def test_steps_are_taken_in_their_order(workflows: Workflows, folder: Path) -> None:
+    """R002-25, I002-7: each has step, action, command; output_to is optional."""
+    workflows.put(folder, example(id="IMPL-1"))
+    said = workflows.run("task", "step", "IMPL-1", "check_deps", code=1)
+    assert "the steps are taken in their order, and check_patterns comes before check_deps" in said.err
+    assert "its steps are: check_patterns, analyze_architecture, check_deps" in (
+        workflows.run("task", "step", "IMPL-1", "other", code=1).err
+    )
+    workflows.run("task", "step", "IMPL-1", "check_patterns", "--output", "x")
+    states = [each["state"] for each in workflows.json("task", "show", "IMPL-1")["steps"]]
+    assert states == ["completed", "pending", "pending"]
+
+
+@pytest.mark.parametrize(
+    ("on_error", "once", "twice"),
+    [
+        (None, "failed", "failed"),
+        ("fail", "failed", "failed"),
+        ("skip_optional", "skipped", "skipped"),
+        ("retry_once", "retry", "failed"),
+        ("manual_intervention", "manual", "manual"),
+    ],
+)
+def test_what_a_failed_step_means(
+    workflows: Workflows, folder: Path, on_error: str | None, once: str, twice: str
+) -> None:
+    """R002-26, I002-6: `on_error` says it, and without it the task stops there."""
+    step = {"step": "look", "action": "Look", "command": "bash(ls)"} | ({"on_error": on_error} if on_error else {})
+    behind = {"step": "then", "action": "Then", "command": "bash(ls)"}
+    workflows.put(folder, changed(example(id="IMPL-1"), "flow_control.pre_analysis", [step, behind]))
+    seen = [workflows.json("task", "step", "IMPL-1", "look", "--failed")[0]["state"] for _ in range(2)]
+    assert seen == [once, twice]
+    workflows.run("task", "step", "IMPL-1", "then", code=0 if twice == "skipped" else 1)
+
+
+def test_no_command_of_a_task_is_run(workflows: Workflows, folder: Path) -> None:
+    """R002-29: they are planned and recorded; whoever works on the task decides about them."""
+    step = {"step": "touch", "action": "Touch", "command": f"bash(touch {folder}/ran)", "output_to": "x"}
+    workflows.put(folder, changed(alone("IMPL-1"), "flow_control.pre_analysis", [step]))
+    for verb in (("start", "IMPL-1"), ("show", "IMPL-1", "--for-agent"), ("step", "IMPL-1", "touch"), ("validate",)):
+        workflows.run(
+            "task",
+            *verb,
+        )
+    assert not (folder / "ran").exists()
+    assert "does not run the commands" in workflows.run("--help").out
+
+
+def test_a_broken_hierarchy_is_rebuilt(workflows: Workflows, folder: Path) -> None:
+    """R002-10, I002-22: a container where one is missing, the parent from the id; a dry run changes nothing."""
+    orphan = changed(example(id="IMPL-2.1"), "context.parent", "IMPL-9")
+    workflows.put(folder, changed(orphan, "context.depends_on", []), example(id="IMPL-3", status="in_progress"))
+    before = workflows.tree()
+    assert len(workflows.json("repair", "--dry-run")["repairs"]) >= 3
+    assert workflows.tree() == before
+    workflows.run("repair")
+
+    assert workflows.task(folder, "IMPL-2")["status"] == "container"
+    assert workflows.task(folder, "IMPL-2.1")["context"]["parent"] == "IMPL-2"
+    assert workflows.task(folder, "IMPL-3")["status"] == "active"
+    assert workflows.json("repair")["repairs"] == []
+
+
+def test_many_writers_lose_nothing(workflows: Workflows, folder: Path) -> None:
+    """I002-25: twelve processes at once, and whoever reads meanwhile reads whole files."""
+    ids = [workflows.add(f"Task {number}") for number in range(12)]
+    command = [sys.executable, "-m", "holdfast", "wfs", "task", "complete"]
+    environ = {**os.environ, "HOLDFAST_PROJECT_DIR": str(workflows.root)}
+    writers = [
+        subprocess.Popen([*command, id_, "--summary", id_], env=environ, stdout=subprocess.DEVNULL) for id_ in ids
+    ]
+    while any(writer.poll() is None for writer in writers):
+        assert workflows.state(folder)["session_id"]
+        assert [workflows.task(folder, id_)["id"] for id_ in ids] == ids
+    assert {writer.returncode for writer in writers} == {0}
+    assert workflows.todo(folder).count("- [x] **IMPL-") == 12
+    assert workflows.state(folder)["current_phase"] == "REVIEW"
+    assert sorted(path.name for path in (folder / ".task").iterdir()) == sorted(f"{id_}.json" for id_ in ids)
