@@ -116,18 +116,22 @@ class Stage:
         ]
         return Heard("".join(said))
 
-    def holdfast(self, *arguments: str) -> str:
+    def holdfast(self, *arguments: str, code: int = 0) -> str:
         """Run the command line as the model's Bash tool does and return what it printed.
 
         That tool knows the session; the project it only knows from what SessionStart left for it (client-rig).
 
+        Args:
+            arguments: what stands behind `holdfast`.
+            code: the exit code that is expected.
+
         Raises:
-            NotShown: it did not end with 0; with what it wrote to stderr.
+            NotShown: it ended with another; with what it wrote to stderr.
         """
         environ = {name: value for name, value in self.environ.items() if name != "CLAUDE_PROJECT_DIR"}
         program = self.home / ".local" / "share" / "holdfast" / "bin" / "holdfast"
         command = ["/bin/sh", "-c", _AS_BASH, str(self._env_file), str(program), *arguments]
-        return self._run(command, environ, f"holdfast {' '.join(arguments)}")
+        return self._run(command, environ, f"holdfast {' '.join(arguments)}", code=code)
 
     def compact(self, trigger: str) -> tuple[Heard, Heard]:
         """Compact the conversation: send all that the client sends around it, one after another (client-rig).
@@ -185,7 +189,9 @@ class Stage:
         ]
         return [hook["command"] for group in groups for hook in group["hooks"]]
 
-    def _run(self, command: Sequence[str], environ: Mapping[str, str], name: str, stdin: str = "") -> str:
+    def _run(
+        self, command: Sequence[str], environ: Mapping[str, str], name: str, stdin: str = "", code: int = 0
+    ) -> str:
         try:
             ran = subprocess.run(
                 command,
@@ -200,8 +206,8 @@ class Stage:
             )
         except subprocess.TimeoutExpired as error:
             raise NotShown(f"not shown: {name} ends within {PATIENCE:g} seconds") from error
-        promise(ran.returncode == 0, f"{name} ends with 0, not {ran.returncode}: {ran.stderr.strip()}")
-        return ran.stdout
+        promise(ran.returncode == code, f"{name} ends with {code}, not {ran.returncode}: {ran.stderr.strip()}")
+        return ran.stdout if code == 0 else ran.stdout + ran.stderr
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def test_its_end_completes_it_and_hands_over(workflows: Workflows, folder: Path)
     assert "- [x] **IMPL-1.1**" in workflows.todo(folder)
     fired.assert_advised(
         'Task IMPL-1.1 "Design the tokens" is completed',
-        'start task IMPL-1.2 "Build the login" (2/3) with the agent code-developer',
+        'start task IMPL-1.2 "Build the login" with the agent code-developer',
         "a wrong password is refused",
         "holdfast wfs task show IMPL-1.2 --for-agent",
         'Ready beside it, to be worked on in parallel: task IMPL-1.3 "Write the docs"',
@@ -151,7 +151,7 @@ def test_a_compaction_gives_back_session_and_task(workflows: Workflows, folder: 
     back.assert_advised(
         "WORKFLOW RESTORED AFTER COMPACTION",
         "Workflow: User Auth System",
-        'go on with task IMPL-1.2 "Build the login" (2/3) with the agent code-developer',
+        'go on with task IMPL-1.2 "Build the login" with the agent code-developer',
         "@.workflow/WFS-user-auth-system/IMPL_PLAN.md",
         "src/auth",
         "a wrong password is refused",
@@ -225,3 +225,24 @@ def test_a_generation_of_a_task_is_put_back(workflows: Workflows, folder: Path) 
     holdfast("log", "restore", "1", "--of", place, root=workflows.root)
     assert (workflows.root / place).read_bytes() == before
     assert "- [ ] **IMPL-1.1**" in workflows.todo(folder)
+
+
+@pytest.mark.parametrize(
+    ("description", "prompt", "meant"),
+    [
+        ("IMPL-1.1", "IMPL-1.3 will use it later.", "IMPL-1.1"),
+        ("Look at IMPL-1.3", "Do not touch IMPL-1.2.", "IMPL-1.3"),
+        ("执行IMPL-1.3任务", "做吧", "IMPL-1.3"),
+        ("go", "IMPL-1.2 comes before IMPL-1.3", "IMPL-1.2"),
+        ("Do IMPL-99", "Write the docs", None),
+        ("look around", "List the files.", None),
+    ],
+)
+def test_the_task_that_is_meant_is_the_one_named(
+    workflows: Workflows, folder: Path, description: str, prompt: str, meant: str | None
+) -> None:
+    """R002-43: the description's id first; an id of no task, or an agent's name alone, starts nothing."""
+    workflows.put(folder, workflows.task(folder, "IMPL-1.3") | {"meta": {"type": "docs", "agent": "@code-developer"}})
+    agent(workflows, description, prompt).about_to()
+    active = [f"IMPL-1.{n}" for n in (1, 2, 3) if workflows.task(folder, f"IMPL-1.{n}")["status"] == "active"]
+    assert active == ([meant] if meant else [])

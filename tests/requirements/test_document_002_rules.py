@@ -245,3 +245,20 @@ def test_there_is_no_limit_of_ten_tasks(workflows: Workflows) -> None:
     assert workflows.violations(code=0) == []
     assert workflows.add("One more") == "IMPL-13"
     assert workflows.state(folder)["type"] == "medium"
+
+
+def test_what_waits_for_its_own_container_is_told(workflows: Workflows, folder: Path) -> None:
+    """R002-33: it could never begin, and neither could two containers that wait for each other."""
+    workflows.put(folder, changed(example(id="IMPL-1.1"), "context.depends_on", ["IMPL-1"]))
+    problems = [each["problem"] for each in workflows.violations() if each["rule"] == 8]
+    assert problems[0] == "it depends on this task in turn (IMPL-1.1 → IMPL-1 → IMPL-1.1)"
+
+
+def test_a_completed_session_is_not_repaired(workflows: Workflows, folder: Path) -> None:
+    """R002-10: nothing is written in it any more; not its list, either."""
+    workflows.run("complete", "--anyway")
+    workflows.put(folder, example(id="IMPL-3", status="todo"))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    workflows.run("repair")
+    assert "is completed" in workflows.run("todo", folder.name, code=1).err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

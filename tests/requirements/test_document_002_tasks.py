@@ -453,3 +453,63 @@ def test_many_writers_lose_nothing(workflows: Workflows, folder: Path) -> None:
     assert workflows.todo(folder).count("- [x] **IMPL-") == 12
     assert workflows.state(folder)["current_phase"] == "REVIEW"
     assert sorted(path.name for path in (folder / ".task").iterdir()) == sorted(f"{id_}.json" for id_ in ids)
+
+
+def test_a_file_that_cannot_be_read_hides_no_other(workflows: Workflows, folder: Path) -> None:
+    """R002-01: a link that leads nowhere, a folder, a broken file: each is named, and the session is not completed."""
+    workflows.put(folder, alone("IMPL-1"), alone("IMPL-2"))
+    tasks = folder / ".task"
+    (tasks / "IMPL-0.json").symlink_to("/nowhere")
+    (tasks / "IMPL-3.json").mkdir()
+    (tasks / "IMPL-4.json").write_text("{")
+    assert [row["id"] for row in workflows.json("task", "list")] == ["IMPL-1", "IMPL-2"]
+    assert [each["file"] for each in workflows.violations()] == [f".task/IMPL-{number}.json" for number in (0, 3, 4)]
+    for id_ in ("IMPL-1", "IMPL-2"):
+        workflows.run("task", "complete", id_)
+    assert "IMPL-4.json, which cannot be read" in workflows.run("complete", code=1).err
+    assert workflows.add("One more") == "IMPL-5", "no number is used twice"
+
+
+def test_a_broken_task_that_we_have_written_comes_back(workflows: Workflows, folder: Path) -> None:
+    """R002-10, I002-23: its last content is kept, and so is what lay there."""
+    workflows.add("Build it")
+    before = (folder / ".task" / "IMPL-1.json").read_bytes()
+    (folder / ".task" / "IMPL-1.json").write_text("{")
+    assert any("its last content is put back" in each for each in workflows.json("repair")["repairs"])
+    assert (folder / ".task" / "IMPL-1.json").read_bytes() == before
+    assert [path.read_text() for path in (folder / ".task").glob("IMPL-1.json.corrupt-*")] == ["{"]
+
+
+def test_half_a_change_is_no_change(workflows: Workflows, folder: Path) -> None:
+    """R002-47: of several subtasks one is refused, and none is made."""
+    workflows.add("Auth")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert "needs a title" in workflows.run("task", "decompose", "IMPL-1", "Design", " ", code=1).err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_task_that_is_opened_again_takes_the_session_back(workflows: Workflows, folder: Path) -> None:
+    """R002-46: REVIEW is for sessions whose tasks are all completed."""
+    workflows.add("Build it")
+    workflows.run("task", "complete", "IMPL-1")
+    assert workflows.state(folder)["current_phase"] == "REVIEW"
+    workflows.run("task", "reopen", "IMPL-1")
+    assert workflows.state(folder)["current_phase"] == "IMPLEMENT"
+    assert workflows.state(folder)["progress"]["completed_phases"] == ["PLAN"]
+
+
+def test_names_of_outputs_may_be_any_text(workflows: Workflows, folder: Path) -> None:
+    """R002-30: with a hyphen or in another language; what is empty is told as empty, not as unknown."""
+    step = {"step": "look", "action": "Look", "command": "bash(ls)", "output_to": "my-out"}
+    other = {"step": "看", "action": "看", "command": "echo [my-out] [depends_on]", "output_to": "模式"}
+    task = changed(alone("IMPL-1"), "flow_control.pre_analysis", [step, other])
+    workflows.put(folder, changed(task, "flow_control.implementation_approach.task_description", "[模式] [extra]"))
+    workflows.put(folder, changed(workflows.task(folder, "IMPL-1"), "context.extra", "more"))
+    said = workflows.json("task", "show", "IMPL-1", "--for-agent")["unresolved"]
+    assert "flow_control.pre_analysis[1].command: [my-out]: the output of step look, not recorded yet" in said
+    assert "flow_control.pre_analysis[1].command: [depends_on]: there is nothing of that here yet" in said
+    workflows.run("task", "step", "IMPL-1", "look", "--output", "seen")
+    workflows.run("task", "step", "IMPL-1", "看", "--output", "看到")
+    flow = workflows.json("task", "show", "IMPL-1", "--for-agent")["task"]["flow_control"]
+    assert flow["pre_analysis"][1]["command"] == "echo seen [depends_on]"
+    assert flow["implementation_approach"]["task_description"] == "看到 more"

@@ -11,7 +11,7 @@ import click
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.survival import history, owners
-from holdfast.workflow.formats import wfs, wfs_check, wfs_choice, wfs_context, wfs_index, wfs_moves, wfs_steps
+from holdfast.workflow.formats import wfs, wfs_check, wfs_choice, wfs_context, wfs_flow, wfs_index, wfs_moves, wfs_steps
 from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_variables as variables
 from holdfast.workflow.formats import wfs_view as views
@@ -360,9 +360,19 @@ def _page(
     lines += ["", "Shared:", *(f"- {name}: {value}" for name, value in shared.items())] if shared else []
     if steps:
         lines += ["", "Steps before it (Holdfast records them, and runs none):"]
-        lines += [_step_line(number, each) for number, each in enumerate(steps, 1)]
+        for number, each in enumerate(steps, 1):
+            lines += [_step_line(number, each), *(f"   {command}" for command in each.step.commands)]
+    lines += _approach(data)
     lines += ["", "Could not be filled in:", *(f"- {each}" for each in unresolved)] if unresolved else []
     return lines
+
+
+def _approach(data: dict[str, Any]) -> list[str]:
+    approach, targets = wfs_flow.approach(data), wfs_flow.target_files(data)
+    said = [approach.description] if approach.description else []
+    said += [f"- {each}" for each in (*approach.points, *approach.flow)]
+    lines = ["", "How:", *said] if said else []
+    return [*lines, *(["", "Target files:", *(f"- {each}" for each in targets)] if targets else [])]
 
 
 def _step(each: Standing) -> dict[str, Any]:

@@ -22,7 +22,7 @@ TABLE = """
 CREATE TABLE IF NOT EXISTS step_runs (
     project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, task TEXT NOT NULL, step TEXT NOT NULL,
     host TEXT NOT NULL, client TEXT NOT NULL,
-    outcome TEXT NOT NULL, output TEXT NOT NULL, attempts INTEGER NOT NULL, at TEXT NOT NULL,
+    outcome TEXT NOT NULL, output TEXT NOT NULL, failures INTEGER NOT NULL, at TEXT NOT NULL,
     PRIMARY KEY (project, worktree, workflow, task, step));
 CREATE INDEX IF NOT EXISTS step_runs_at ON step_runs (project, at)
 """
@@ -35,14 +35,14 @@ class StepRun(NamedTuple):
         step: its name.
         outcome: how it ended.
         output: what it put out; secrets are masked.
-        attempts: how often it was recorded.
+        failures: how often it has failed since it was taken the last time.
         at: when, last (UTC stamp).
     """
 
     step: str
     outcome: Outcome
     output: str
-    attempts: int
+    failures: int
     at: str
 
 
@@ -63,11 +63,12 @@ def record(project: Project, workflow: str, task: str, step: str, outcome: Outco
     project.ledger.ensure(TABLE)
     kept = redact(output[: 2 * LONGEST])[:LONGEST].encode("utf-8", "replace").decode()
     project.ledger.run(
-        "INSERT INTO step_runs (project, worktree, workflow, task, step, host, client, outcome, output, attempts, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (project, worktree, workflow, task, step) DO UPDATE SET"
-        " outcome = excluded.outcome, output = excluded.output, attempts = step_runs.attempts + 1, at = excluded.at",
+        "INSERT INTO step_runs (project, worktree, workflow, task, step, host, client, outcome, output, failures, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow, task, step) DO UPDATE SET"
+        " outcome = excluded.outcome, output = excluded.output, at = excluded.at,"
+        " failures = CASE WHEN excluded.failures = 0 THEN 0 ELSE step_runs.failures + 1 END",
         *(project.key, project.worktree, workflow, task, step, project.host, project.client),
-        *(outcome, kept, clock.stamp()),
+        *(outcome, kept, int(outcome == "failed"), clock.stamp()),
     )
     oldest.drop(project, "step_runs", "at", KEPT, key="project, worktree, workflow, task, step")
 
@@ -76,7 +77,7 @@ def of(project: Project, workflow: str, task: str) -> dict[str, StepRun]:
     """Return what came of a task's steps, by their names. Raises LedgerError."""
     project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
-        "SELECT step, outcome, output, attempts, at FROM step_runs"
+        "SELECT step, outcome, output, failures, at FROM step_runs"
         " WHERE project = ? AND worktree = ? AND workflow = ? AND task = ?",
         *(project.key, project.worktree, workflow, task),
     )

@@ -114,8 +114,14 @@ class Workflow:
 
     @property
     def position(self) -> str:
-        """`2/5`: the current phase of all; `0/5` before the first, `5/5` when finished."""
-        return f"{self.total if self.finished else self.current or 0}/{self.total}"
+        """`2/5`: the current phase of all; `0/5` before the first, `5/5` when finished.
+
+        Of tasks, which need not be worked on in their order, it is how many are completed and one more for the current.
+        """
+        at = self.current or 0
+        if self.unit != "phase":
+            at = sum(phase.status == "completed" for phase in self.phases) + (self.current is not None)
+        return f"{self.total if self.finished else at}/{self.total}"
 
     @property
     def percent(self) -> int:

@@ -186,7 +186,7 @@ def step(workflow: Workflow) -> Step | None:
         return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
     verb = "go on with" if task.status == "active" else "start"
     agent = f" with the agent {task.agent}" if task.agent else ""
-    text = f'{verb} task {task.id} "{task.title}" ({task.number}/{workflow.total}){agent}'
+    text = f'{verb} task {task.id} "{task.title}"{agent}'
     return Step(task.number, workflow.total, task.title, task.agent, _prompt(workflow, task.id, task.title), text)
 
 

@@ -18,19 +18,21 @@ READ = 100_000  # characters of a prompt that are looked at
 def match(workflow: Workflow, text: str, agent: str) -> Phase | None:
     """Return the task an agent was launched for, or None when it is for none.
 
-    An id in description or prompt decides, whatever zeros it is written with; of a container's id the subtask that is
-    active or comes next; of several ids the one that is unfinished and the agent's own, then the one named first. Else
-    the whole title counts, and last the agent's name: for the one active task that has this agent, or the only
-    unfinished one.
+    The first id in the description decides, whatever zeros it is written with; without one the first unfinished one of
+    those in the prompt, which may well tell what is done already; of a container's id the subtask that is active or
+    comes next. Ids of no task mean none. Else the whole title counts, and last the agent's name: for the one active
+    task that has this agent.
 
     Args:
         workflow: the session.
-        text: the call's description followed by its prompt.
+        text: the call's description, a line, followed by its prompt.
         agent: `subagent_type`; without one only what is named in the text counts.
     """
-    named = [phase for id_ in ids.mentioned(text[:READ]) for phase in _of_id(workflow, id_)]
-    if named:
-        return _likeliest(named, agent)
+    description, _, prompt = text[:READ].partition("\n")
+    own, told = ids.mentioned(description), ids.mentioned(prompt)
+    if own or told:
+        named = [phase for id_ in own[:1] or told for phase in _of_id(workflow, id_)]
+        return next((phase for phase in named if phase.status != "completed"), named[0] if named else None)
     titled = assignments.titled(workflow, text)
     return _likeliest(titled, agent) if titled else _by_agent(workflow, agent)
 
@@ -52,10 +54,8 @@ def _likeliest(named: Sequence[Phase], agent: str) -> Phase:
 
 
 def _by_agent(workflow: Workflow, agent: str) -> Phase | None:
-    own = [phase for phase in workflow.phases if agent and phase.agent == _bare(agent) and phase.status != "completed"]
-    active = [phase for phase in own if phase.status == "active"]
-    candidates = active or own
-    return candidates[0] if len(candidates) == 1 else None
+    active = [phase for phase in workflow.phases if agent and phase.agent == _bare(agent) and phase.status == "active"]
+    return active[0] if len(active) == 1 else None
 
 
 def _bare(agent: str) -> str:

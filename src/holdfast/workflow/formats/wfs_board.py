@@ -44,16 +44,18 @@ class Board:
     def get(self, id_: str) -> Brief | None:
         """Return the task with an id, however many zeros it is written with; of two the first file's."""
         key = ids.key(id_)
-        return self._by_key.get(key) if key else None
+        return (
+            self._by_key.get(key) if key else next((each for each in self.tasks if id_ in (each.id, each.name)), None)
+        )
 
     def find(self, id_: str) -> Brief:
         """Return the task with an id. Raises HoldfastError naming those there are, or that it is not unique."""
-        found = self.get(id_)
+        found = self.get(id_) or next((each for each in self.tasks if each.name == id_), None)
         if found is None:
             known = ", ".join(each.id for each in self.tasks[:20]) or "none"
             more = f" and {len(self.tasks) - 20} more" if len(self.tasks) > 20 else ""
             raise HoldfastError(f"there is no task {id_!r}; there are {known}{more}")
-        twins = [each.name for each in self.tasks if each.key == found.key]
+        twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
         if len(twins) > 1:
             raise HoldfastError(
                 f"{' and '.join(f'{name}.json' for name in twins)} are files of one task; rename or remove one of them"

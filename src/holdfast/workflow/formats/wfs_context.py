@@ -10,6 +10,7 @@ from holdfast.errors import StateError
 from holdfast.state import document
 from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_rules as rules
 from holdfast.workflow.formats import wfs_variables as variables
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.formats.wfs_session import Session
     from holdfast.workflow.formats.wfs_variables import Resolved
 
+_MAY_BE_EMPTY = (*rules.CONTEXT, *variables.ALIASES)
 _LONGEST = 600  # characters of a summary that a dependent task is given; its path is with it
 _READ = 64 * 1024  # bytes of a summary that are looked at
 
@@ -128,9 +130,13 @@ def _fill(
 
 def _filled(value: Any, field: str, known: Mapping[str, str], told: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        done: Resolved = variables.resolve(value, known)
+        done: Resolved = variables.resolve(value, known, told)
         for name in done.unknown:
-            why = f"the output of step {told[name]}, not recorded yet" if name in told else "nothing here is called so"
+            why = "nothing here is called so"
+            if name in told:
+                why = f"the output of step {told[name]}, not recorded yet"
+            elif name in _MAY_BE_EMPTY:
+                why = "there is nothing of that here yet"
             yield f"{field}: [{name}]: {why}"
         return done.text
     if isinstance(value, list):

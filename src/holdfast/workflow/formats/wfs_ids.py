@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ID = regex(r"IMPL-([0-9]{1,9})(?:\.([0-9]{1,9}))?")
-_MENTIONED = regex(r"(?<![\w.-])IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?(?![\w-]|\.[0-9])")
+# No \\w around it: a language without blanks may stand right beside it.
+_MENTIONED = regex(r"(?<![A-Za-z0-9_.-])IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?(?![A-Za-z0-9_-]|\.[0-9])")
 _WHOLE = -1  # stands for no subtask, so that a task comes before its own
 
 

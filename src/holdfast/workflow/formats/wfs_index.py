@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, StateError
+from holdfast.patterns import regex
 from holdfast.state import cache, document
 from holdfast.state.unchanged import Stamp, settled, stamp
 from holdfast.workflow.formats import wfs_brief as briefs
@@ -22,16 +23,17 @@ if TYPE_CHECKING:
 MANY = 32
 """Task files from which on what they say is kept, so that an event does not read a thousand of them."""
 _FORMAT = 1
+_NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # whatever is numbered counts: a wrong name is told, and not left out
 
 Kept = dict[str, tuple[Stamp, tuple[Any, ...]]]
 
 
 def board(folder: Path) -> Board:
     """Return the tasks of the session in a folder; a file that cannot be read is among the problems."""
-    found = _files(folder / places.TASKS)
+    found, problems = _files(folder / places.TASKS)
     kept = _kept(folder) if len(found) > MANY else {}
     fresh: Kept = {}
-    tasks, problems = list[Brief](), list[Problem]()
+    tasks = list[Brief]()
     for name, seen in found.items():
         known = kept.get(name)
         if known and known[0] == seen:
@@ -61,17 +63,32 @@ def _in_order(tasks: Iterable[Brief]) -> list[Brief]:
     return sorted(tasks, key=lambda each: (each.key is None, each.key or (), each.name))
 
 
-def _files(folder: Path) -> dict[str, Stamp]:
-    """Return the task files in a folder by name, with what tells whether they have changed."""
+def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
+    """Return the task files in a folder by name, with what tells whether they have changed, and those that are none."""
     found: dict[str, Stamp] = {}
+    problems: list[Problem] = []
+    for entry in sorted(_inside(folder), key=lambda each: each.name):
+        if not _NAME.fullmatch(entry.name):
+            continue
+        path = folder / entry.name
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            problems.append(Problem(path, f"cannot be read: {error.strerror or error}"))
+            continue
+        if entry.is_symlink():
+            problems.append(Problem(path, "is a symbolic link, which is not followed"))
+        else:
+            found[entry.name] = stamp(info)
+    return found, problems
+
+
+def _inside(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.startswith("IMPL-") and entry.name.endswith(".json"):
-                    found[entry.name] = stamp(entry.stat())
+            return list(entries)
     except OSError:
-        return found
-    return dict(sorted(found.items()))
+        return []
 
 
 def _kept(folder: Path) -> Kept:

@@ -58,11 +58,13 @@ def decompose(project: Project, session: Session, parent: str, new: Sequence[New
     with store.changing(project, session, why=f"decompose {parent}") as change:
         above = change.board.find(parent)
         _refuse_parent(above, change.board)
+        for each in new:
+            _refuse_new(each, change)
         data = change.read(above.name)
         made = []
         for each in new:
-            id_ = ids.following([task.id for task in change.board.tasks], above.id)
-            _create(change, id_, each, data)
+            id_ = ids.following(_known(change.board), above.id)
+            change.create(id_, tasks.fresh(id_, each, data))
             made.append(id_)
         change.edit(above.name, lambda data: data.update(status="container"))
     return _after(change, made)
@@ -155,12 +157,19 @@ def note(
 
 def _add(project: Project, session: Session, new: New) -> After:
     with store.changing(project, session, why="add a task") as change:
-        id_ = ids.following(task.id for task in change.board.tasks)
-        _create(change, id_, new, None)
+        _refuse_new(new, change)
+        id_ = ids.following(_known(change.board))
+        change.create(id_, tasks.fresh(id_, new))
     return _after(change, [id_])
 
 
-def _create(change: Change, id_: str, new: New, above: dict[str, Any] | None) -> None:
+def _known(board: Board) -> list[str]:
+    """Return every id there is, also of files that cannot be read and of those whose name says another."""
+    names = [problem.path.stem for problem in board.problems]
+    return [*names, *(name for task in board.tasks for name in (task.id, task.name))]
+
+
+def _refuse_new(new: New, change: Change) -> None:
     if not new.title.strip():
         raise HoldfastError("a task needs a title")
     if new.kind and new.kind not in choice.TYPES:
@@ -172,7 +181,6 @@ def _create(change: Change, id_: str, new: New, above: dict[str, Any] | None) ->
         exists = (change.session.folder.parent.parent / path).exists()
         if wrong := rules.inexact(path, lambda _, there=exists: there):  # type: ignore[misc]
             raise HoldfastError(f"the focus path {path!r} cannot be used: {wrong[0]}; {wrong[1]}")
-    change.create(id_, tasks.fresh(id_, new, above))
 
 
 def _refuse_parent(above: Brief, board: Board) -> None:

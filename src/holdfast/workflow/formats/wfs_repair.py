@@ -53,9 +53,19 @@ def found(project: Project) -> Iterator[Repair]:
     yield from _too_many(project)
     for folder in store.folders(project):
         yield from _state(project, folder)
+        if _is_over(project, folder):
+            continue  # nothing is written in it any more
+        yield from _broken(project, folder)
         yield from _hierarchy(project, folder)
         yield from _list(project, folder)
     yield from _drifted(project)
+
+
+def _is_over(project: Project, folder: Path) -> bool:
+    try:
+        return sessions.load(project, folder, marked=False).standing == "completed"
+    except StateError:
+        return False
 
 
 def _orphans(project: Project) -> Iterator[Repair]:
@@ -122,10 +132,28 @@ def _topic(folder: Path) -> str:
     return folder.name
 
 
+def _broken(project: Project, folder: Path) -> Iterator[Repair]:
+    """Put back the last content of a task's file that cannot be read, where one was kept."""
+    for problem in index.board(folder).problems:
+        try:
+            file = statefile.read(project, problem.path)
+        except StateError:
+            continue  # nobody knows what it was: `check` names it
+        if file.broken:
+            what = (
+                f"{places.inner(project, problem.path)}: {file.broken}: its last content is put back, and this one kept"
+            )
+            yield Repair(f"{what} beside it", lambda path=problem.path: _put_back(project, path))  # type: ignore[misc]
+
+
 def _hierarchy(project: Project, folder: Path) -> Iterator[Repair]:
     board = index.board(folder)
+    unreadable = {ids.key(problem.path.stem) for problem in board.problems}
     missing = dict.fromkeys(
-        own for each in board.tasks if (own := ids.parent(each.id)) and board.get(own) is None and each.id == each.name
+        own
+        for each in board.tasks
+        if (own := ids.parent(each.id)) and board.get(own) is None and each.id == each.name
+        if ids.key(own) not in unreadable
     )
     for id_ in missing:
         of = ", ".join(each.id for each in board.tasks if ids.parent(each.id) == id_)
@@ -204,7 +232,9 @@ def drift(session: Session, board: Board) -> tuple[str, ...]:
 
 
 def _relisted(project: Project, session: Session) -> None:
-    store.relist(project, session, anyway=True)
+    refused = store.relist(project, session, anyway=True)
+    if refused:
+        raise StateError(session.folder / places.LIST, refused)
 
 
 def _drifted(project: Project) -> Iterator[Repair]:

@@ -43,6 +43,8 @@ ARTIFACTS = {
     "individual_role_analysis": ("brainstorm_roles", "low"),
 }
 """What an artifact can be, with the source and the priority that go with it (R002-24)."""
+CONTEXT = ("requirements", "focus_paths", "acceptance", "parent", "depends_on", "inherited", "shared_context")
+"""The fields of a task's context (R002-22)."""
 PRIORITIES = ("highest", "high", "medium", "low")
 
 _SHOWN = 80  # characters of a value
@@ -87,8 +89,8 @@ def check(board: Board, files: Mapping[str, Mapping[str, Any]], exists: Callable
         files: the JSON objects of the tasks, by the names of their files without `.json`.
         exists: tells whether a path, relative to the project, is there.
     """
-    twins = _twins(board)
-    return [found for task in board.tasks for found in _of(task, files[task.name], board, twins, exists)]
+    twins, waiting = _twins(board), _Waiting(board)
+    return [found for task in board.tasks for found in _of(task, files[task.name], board, twins, waiting, exists)]
 
 
 def _of(
@@ -96,6 +98,7 @@ def _of(
     data: Mapping[str, Any],
     board: Board,
     twins: Mapping[ids.Key, Sequence[str]],
+    waiting: _Waiting,
     exists: Callable[[str], bool],
 ) -> Iterator[Finding]:
     def say(rule: int, field: str, value: Any, problem: str, remedy: str) -> Finding:
@@ -110,7 +113,7 @@ def _of(
     yield from _core(data, say)
     yield from _paths(context, exists, say)
     yield from _steps(data, say)
-    yield from _dependencies(task, context, board, say)
+    yield from _dependencies(task, context, board, waiting, say)
     yield from _artifacts(context, say)
     yield from _remarks(data, say)
 
@@ -246,8 +249,14 @@ def _steps(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
     if not isinstance(given, list):
         yield say(7, "flow_control.pre_analysis", given, "it is not a list", "write a list of steps")
         return
+    seen = set[str]()
     for number, step in enumerate(given):
-        yield from _step(step, f"flow_control.pre_analysis[{number}]", say)
+        field = f"flow_control.pre_analysis[{number}]"
+        yield from _step(step, field, say)
+        name = step.get("step") if isinstance(step, dict) else None
+        if isinstance(name, str) and name in seen:
+            yield say(7, f"{field}.step", name, "another step is called so", "give each step a name of its own")
+        seen.add(name if isinstance(name, str) else "")
 
 
 def _step(step: Any, field: str, say: Say) -> Iterator[Finding]:
@@ -274,7 +283,9 @@ def _step(step: Any, field: str, say: Say) -> Iterator[Finding]:
         )
 
 
-def _dependencies(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> Iterator[Finding]:
+def _dependencies(
+    task: Brief, context: Mapping[str, Any], board: Board, waiting: _Waiting, say: Say
+) -> Iterator[Finding]:
     given = context.get("depends_on")
     if given is None:
         return
@@ -286,25 +297,52 @@ def _dependencies(task: Brief, context: Mapping[str, Any], board: Board, say: Sa
         if not isinstance(id_, str) or board.get(id_) is None:
             name = f"{places.TASKS}/{id_}.json" if isinstance(id_, str) else "such a task"
             yield say(8, field, id_, f"there is no {name}", "create the task, or take it off the list")
-        elif circle := _circle(task, id_, board):
+        elif circle := waiting.circle(task, id_):
             yield say(8, field, id_, f"it depends on this task in turn ({' → '.join(circle)})", "break the circle")
 
 
-def _circle(task: Brief, first: str, board: Board) -> list[str]:
-    """Return the way from a task over one it depends on back to itself; empty where there is none."""
-    ways = [[task.id, first]]
-    seen = {ids.key(first)}
-    while ways:
-        way = ways.pop()
-        here = board.get(way[-1])
-        if here is not None and here.key == task.key:
-            return way
-        for id_ in here.depends_on if here else ():
-            found = board.get(id_)
-            if found and (found.key == task.key or found.key not in seen):
-                seen.add(found.key)
-                ways.append([*way, found.id])
-    return []
+class _Waiting:
+    """What waits for what: a task for what it and its container depend on, a container for its subtasks."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._next = {each.name: self._edges(each) for each in board.tasks}
+        self._stuck = self._circling()
+
+    def circle(self, task: Brief, first: str) -> list[str]:
+        """Return the way from a task over one it depends on back to itself, as ids; empty where there is none."""
+        begin = self._board.get(first)
+        if begin is None or task.name not in self._stuck or begin.name not in self._stuck:
+            return []
+        ways, seen = [[task, begin]], {begin.name}
+        for way in ways:  # it grows meanwhile: the shortest way is found first
+            if way[-1] is task:
+                return [each.id for each in way]
+            for each in self._next[way[-1].name]:
+                if each is task or (each.name in self._stuck and each.name not in seen):
+                    seen.add(each.name)
+                    ways.append([*way, each])
+        return []
+
+    def _edges(self, task: Brief) -> list[Brief]:
+        above = self._board.get(task.parent) if task.key and task.key.is_sub else None
+        wanted = [*task.depends_on, *(above.depends_on if above else ())]
+        return [*filter(None, map(self._board.get, wanted)), *self._board.children(task)]
+
+    def _circling(self) -> set[str]:
+        """Return the tasks that wait for themselves, and those between two of them: nobody else can be on a circle."""
+        before: dict[str, list[str]] = {name: [] for name in self._next}
+        open_ways = {name: len(found) for name, found in self._next.items()}
+        for name, found in self._next.items():
+            for each in found:
+                before[each.name].append(name)
+        free = [name for name, count in open_ways.items() if not count]
+        for name in free:  # it grows meanwhile
+            for other in before[name]:
+                open_ways[other] -= 1
+                if not open_ways[other]:
+                    free.append(other)
+        return set(self._next) - set(free)
 
 
 def _artifacts(context: Mapping[str, Any], say: Say) -> Iterator[Finding]:

@@ -105,4 +105,4 @@ def _state(step: Step, run: StepRun | None) -> str:
         return "skipped"
     if step.on_error == "manual_intervention":
         return "manual"
-    return "retry" if run.attempts < TRIES.get(step.on_error, 1) else "failed"
+    return "retry" if run.failures < TRIES.get(step.on_error, 1) else "failed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -142,16 +143,18 @@ def complete(project: Project, session: Session, *, anyway: bool = False) -> Ses
         TransitionError: tasks are left, and it is not to be ended `anyway`.
         StateError: it cannot be written.
     """
-    board = index.board(session.folder)
-    left = [each.id for each in board.leaves if each.status != "completed"]
-    if left and not anyway:
-        named = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
-        raise TransitionError(
-            f"{session.name} has {len(left)} {'task' if len(left) == 1 else 'tasks'} that "
-            f"{'is' if len(left) == 1 else 'are'} not completed ({named}); --anyway ends it as it is"
-        )
-    with locked(places.top(project)):
-        changed = _say(project, session, "completed", "completed_at", phases=None if left else sessions.PHASES)
+    with locked(places.top(project)), locked(session.folder):
+        board = index.board(session.folder)
+        left = [each.id for each in board.leaves if each.status != "completed"]
+        left += [f"{problem.path.name}, which cannot be read" for problem in board.problems]
+        if left and not anyway:
+            named = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
+            raise TransitionError(
+                f"{session.name} has {len(left)} {'task' if len(left) == 1 else 'tasks'} that "
+                f"{'is' if len(left) == 1 else 'are'} not completed ({named}); --anyway ends it as it is"
+            )
+        phases = sessions.PHASES if board.finished else None
+        changed = _say(project, session, "completed", "completed_at", phases=phases)
         markers.take(project, session.name)
         return sessions.view(changed, session.folder, marked=False)
 
@@ -177,8 +180,11 @@ def changing(project: Project, session: Session, *, why: str) -> Iterator[Change
         now = sessions.load(project, session.folder, marked=session.marked)
         _refuse_completed(now, f"its tasks stay as they are; `holdfast wfs resume {now.name}` opens it again")
         change = Change(project, now, why)
-        yield change
-        change.close()
+        try:
+            yield change
+        finally:
+            if change.written or sys.exc_info()[0] is None:  # also after half of a change: what was written is followed
+                change.close()
 
 
 class Change:
@@ -188,6 +194,7 @@ class Change:
         self._project = project
         self._why = why
         self.session = session
+        self.written = False
         self.board = index.board(session.folder)
         self._listed = list_of(session, self.board)
 
@@ -205,6 +212,7 @@ class Change:
             return data
 
         written = statefile.rewrite(self._project, path, apply, why=self._why)[1]
+        self.written = self.written or written
         self.board = index.board(self.session.folder)
         return written
 
@@ -214,6 +222,7 @@ class Change:
         if os.path.lexists(path):
             raise StateError(path, "is there already")
         statefile.write(self._project, path, data, None, why=self._why)
+        self.written = True
         self.board = index.board(self.session.folder)
 
     def summarise(self, name: str, text: str) -> None:
@@ -239,6 +248,7 @@ def follow(project: Project, session: Session, board: Board, *, why: str) -> Ses
         progress["completed_phases"] = list(sessions.completed_phases(file.data))
         progress["current_tasks"] = [each.id for each in board.current()]
         data["type"] = choice.upgraded(str(data.get("type") or ""), len(board.leaves))
+        _step_back(data, board)
         for phase, following in _passed(board):
             if data.get("current_phase") in (phase, None, ""):
                 data["current_phase"] = following
@@ -284,7 +294,9 @@ def write_list(project: Project, session: Session, board: Board, *, before: byte
 def relist(project: Project, session: Session, *, anyway: bool = False) -> str:
     """Generate a session's list anew; return why it was not written, or nothing (`write_list`). Raises StateError."""
     with locked(session.folder):
-        return write_list(project, session, index.board(session.folder), before=None, anyway=anyway)
+        now = sessions.load(project, session.folder, marked=session.marked)
+        _refuse_completed(now, "its list stays as it is")
+        return write_list(project, now, index.board(session.folder), before=None, anyway=anyway)
 
 
 def list_of(session: Session, board: Board) -> bytes:
@@ -299,6 +311,15 @@ def summaries(session: Session) -> frozenset[str]:
         listed = [each.name for each in (session.folder / places.SUMMARIES).iterdir()]
         return frozenset(name.removesuffix(ends) for name in listed if name.endswith(ends))
     return frozenset()
+
+
+def _step_back(data: dict[str, Any], board: Board) -> None:
+    """Take back that the work is done where a task was opened again, or another one made."""
+    _, implement, review = sessions.PHASES
+    if data.get("current_phase") == review and board.leaves and not board.finished:
+        data["current_phase"] = implement
+        done = data["progress"]["completed_phases"]
+        data["progress"]["completed_phases"] = [each for each in done if each not in (implement, review)]
 
 
 def _passed(board: Board) -> Iterator[tuple[str, str]]:
@@ -339,7 +360,8 @@ def _say(
             data["progress"]["current_tasks"] = []
         return data
 
-    return statefile.rewrite(project, places.state(session.folder), apply, why=f"wfs {status}")[0]
+    with locked(session.folder):  # who changes its tasks does so under this lock
+        return statefile.rewrite(project, places.state(session.folder), apply, why=f"wfs {status}")[0]
 
 
 def _refuse_completed(session: Session, remedy: str) -> None:

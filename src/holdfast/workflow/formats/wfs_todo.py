@@ -49,7 +49,7 @@ def generate(topic: str, board: Board, summaries: Container[str]) -> str:
     groups = list[list[str]]()
     alone = list[str]()
     for task in board.tasks:
-        if task.key and task.key.is_sub and board.get(task.parent):
+        if task.key and task.key.parent and board.get(ids.parent(task.id)):
             continue  # stands below its container
         if not board.is_container(task):
             alone.append(_leaf(task, summaries))
@@ -67,7 +67,7 @@ def generate(topic: str, board: Board, summaries: Container[str]) -> str:
 def drift(text: str, wanted: str, board: Board) -> Drift:
     """Return how a list differs from what it would be now; its ticks count for nothing (I002-30)."""
     ours = text.startswith(HEADING)
-    if text == wanted:
+    if text == wanted or (not board.tasks and text.strip() == HEADING):  # as a new session has it
         return Drift((), ours)
     seen: dict[ids.Key | None, bool] = {}
     said = list[str]()

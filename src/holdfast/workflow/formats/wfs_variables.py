@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.patterns import regex
 from holdfast.workflow import values
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 _VARIABLE = regex(r"(?<!\\)\[([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)?)\](?!\()")  # behind a link's text comes a (
-PROPERTIES = ("requirements", "focus_paths", "acceptance", "parent", "depends_on", "inherited", "shared_context")
 ALIASES = {"shared": "shared_context"}
 """Short for a property (I002-10)."""
 
@@ -51,16 +50,23 @@ def properties(context: Mapping[str, Any], summaries: Sequence[str]) -> dict[str
         "inherited": "; ".join(values.texts(handed, "", [])),
         "shared_context": "; ".join(f"{name}: {values.text(value)}" for name, value in shared.items()),
     }
+    found = {name: values.text(value) for name, value in context.items() if name not in found} | found
     found |= {f"shared_context.{name}": values.text(value) for name, value in shared.items()}
     return {name: text for name, text in found.items() if text}
 
 
-def resolve(text: str, known: Mapping[str, str]) -> Resolved:
-    """Return a text with its variables filled in; what is filled in is data, and is not looked at again."""
+def resolve(text: str, known: Mapping[str, str], declared: Collection[str] = ()) -> Resolved:
+    """Return a text with its variables filled in; what is filled in is data, and is not looked at again.
+
+    Args:
+        text: with variables.
+        known: what they stand for.
+        declared: names that steps put their output to; such a name may be any text.
+    """
     unknown: dict[str, None] = {}
 
     def fill(match: re.Match[str]) -> str:
-        name = match[1]
+        name = match[match.lastindex or 1]
         head, dot, tail = name.partition(".")
         value = known.get(f"{ALIASES.get(head, head)}{dot}{tail}")
         if value is None:
@@ -68,4 +74,9 @@ def resolve(text: str, known: Mapping[str, str]) -> Resolved:
             return match[0]
         return value
 
-    return Resolved(_VARIABLE.sub(fill, text), tuple(unknown))
+    odd = [name for name in {*known, *declared} if not _VARIABLE.fullmatch(f"[{name}]")]
+    pattern = _VARIABLE
+    if odd:
+        listed = "|".join(map(re.escape, sorted(odd, key=len, reverse=True)))
+        pattern = re.compile(rf"{_VARIABLE.pattern}|\[(?P<odd>{listed})\]")
+    return Resolved(pattern.sub(fill, text), tuple(unknown))
