@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 STATE = ".claude/state/workflow.json"
 VIEW = ".claude/workflow_state_system.md"
+ONE_FILE = ("hybrid", "compaction")
+"""The formats whose state file has all the phases."""
 TASKS = ("Collect the facts", "Build the index", "Check the links")
 AGENTS = ("general-purpose", "Explore", "test-writer")
 
@@ -139,7 +141,7 @@ def test_a_manual_edit_in_the_very_moment_of_an_update_is_kept(
         assert (project.root / VIEW).read_text() == generate_markdown(after)
 
 
-@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize("name", ONE_FILE)
 def test_an_update_is_made_to_what_somebody_saved_and_not_to_what_was_read(
     project: Project, at_the_swap: Callable[[Callable[[], object]], None], name: str
 ) -> None:
@@ -157,6 +159,20 @@ def test_an_update_is_made_to_what_somebody_saved_and_not_to_what_was_read(
 
     assert now.current == 2
     assert json.loads(workflow.path.read_bytes()) == data
+
+
+def test_a_task_saved_by_hand_in_the_moment_of_its_completion_keeps_both(
+    project: Project, at_the_swap: Callable[[Callable[[], object]], None]
+) -> None:
+    """Tasks of a wfs session have files of their own: what a person writes into one stays, and so does our change."""
+    workflow = started(project, "wfs")
+    path = workflow.path.parent / ".task" / "IMPL-1.json"
+    data = json.loads(path.read_bytes()) | {"by_hand": "kept"}
+    at_the_swap(lambda: renamed(path, json.dumps(data)))
+
+    formats.get("wfs").done(project, workflow)
+
+    assert json.loads(path.read_bytes()) == data | {"status": "completed"}
 
 
 def test_a_finished_workflow_reopened_by_hand_in_the_moment_of_a_start_is_not_overwritten(
@@ -259,7 +275,7 @@ for number in range(int(sys.argv[3])):
 
 
 @pytest.mark.parametrize("style", ["renamed", "in place"])
-@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize("name", ONE_FILE)
 def test_nothing_an_editor_saves_is_lost_to_our_updates(project: Project, name: str, style: str) -> None:
     """An editor that takes no lock finds, each time it looks, all it ever saved; and no update fails over it.
 

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _ENGINE = (
     *("engine", "serving", "spare", "isolation", "calls", "context", "merging", "outcomes", "budget", "costs", "spent"),
     *("trust", "project", "state.ledger", "state.connection", "events.event", "tracing"),
+    *(
+        "workflow.formats.hybrid",
+        "workflow.formats.compaction",
+        "workflow.formats.wfs",
+    ),  # handlers ask for them by name
 )
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
