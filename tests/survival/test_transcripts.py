@@ -97,7 +97,7 @@ def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> N
 def test_where_reading_takes_too_long_the_newest_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line takes a hundredth of a second by this clock."""
     ticks = iter(range(1_000_000))
-    monkeypatch.setattr(transcripts, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 100))
+    monkeypatch.setattr(transcripts, "time", SimpleNamespace(thread_time=lambda: next(ticks) / 100))
     lines = [b'{"type":"user","n":%d}' % number for number in range(200)]
     found = [entry["n"] for entry in transcripts.tail(put(tmp_path, b"\n".join(lines)))]
     assert found == list(range(200 - len(found), 200))

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from re import Pattern
 
 TAIL = 4 << 20  # bytes of a transcript's end that are read; one of hours has hundreds of megabytes
-PATIENCE = 0.5  # seconds after which no older entry is read; 4 MB take a fifth of that on an ordinary machine
+PATIENCE = 0.5  # seconds of our own work after which no older entry is read; 4 MB take a fifth of that, and a machine
+# that is busy with others must not cost a session its requests
 REST = 2.0  # seconds after its last write in which a client writes no more of a compaction; it takes a tenth of one
 LINE = 1 << 20  # bytes of a line that is still parsed; what hooks and people say is far shorter
 BOUNDARY = b'"subtype":"compact_boundary"'
@@ -84,7 +85,7 @@ def divided(path: str, at: int, *, since: int = 0, most: int = TAIL, only: Patte
         data = data.partition(b"\n")[2]
     cut = max(at - start, 0)
     cut = cut if data[:cut].endswith(b"\n") or not cut else len(data) - len(data[cut:].partition(b"\n")[2])
-    until = time.monotonic() + PATIENCE
+    until = time.thread_time() + PATIENCE
     after, before = (_entries(_backwards(part, only), until=until)[::-1] for part in (data[cut:], data[:cut]))
     return Divided(before, after, end)
 
@@ -186,10 +187,10 @@ def _backwards(data: bytes, only: Pattern[bytes] | None) -> Iterator[bytes]:
 
 
 def _entries(lines: Iterable[bytes], until: float | None = None) -> list[dict[str, Any]]:
-    """Return the entries that lines are, up to a moment (`time.monotonic`) where one is given."""
+    """Return the entries that lines are, up to a moment (`time.thread_time`) where one is given."""
     found: list[dict[str, Any]] = []
     for line in lines:
-        if until is not None and time.monotonic() > until:
+        if until is not None and time.thread_time() > until:
             break
         if not line.startswith(b"{") or len(line) > LINE or _NOISE.search(line, 0, _HEAD):
             continue

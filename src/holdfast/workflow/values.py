@@ -73,6 +73,11 @@ def mapping(value: Any, name: str, warnings: list[str]) -> Mapping[str, Any]:
     return {name: value}
 
 
+def members(value: Any) -> dict[str, Any]:
+    """Return the members of an object, a copy of its own; of anything else none."""
+    return dict(value) if isinstance(value, dict) else {}
+
+
 def added(existing: Any, new: tuple[str, ...]) -> Any:
     """Return a list with the new texts at its end that it did not have; what is no list is made one.
 

@@ -42,15 +42,17 @@ class Board:
         return bool(self.leaves) and all(each.status == "completed" for each in self.leaves) and not self.problems
 
     def get(self, id_: str) -> Brief | None:
-        """Return the task with an id, however many zeros it is written with; of two the first file's."""
+        """Return the task with an id, however many zeros it is written with; of two the first file's.
+
+        Where no task has it, a file of that name counts, and an id that is written as no id can be.
+        """
         key = ids.key(id_)
-        return (
-            self._by_key.get(key) if key else next((each for each in self.tasks if id_ in (each.id, each.name)), None)
-        )
+        found = self._by_key.get(key) if key else None
+        return found or next((each for each in self.tasks if id_ in (each.id, each.name)), None)
 
     def find(self, id_: str) -> Brief:
         """Return the task with an id. Raises HoldfastError naming those there are, or that it is not unique."""
-        found = self.get(id_) or next((each for each in self.tasks if each.name == id_), None)
+        found = self.get(id_)
         if found is None:
             known = ", ".join(each.id for each in self.tasks[:20]) or "none"
             more = f" and {len(self.tasks) - 20} more" if len(self.tasks) > 20 else ""
@@ -90,9 +92,13 @@ class Board:
         """Return the leaves that can be begun now, in order: they are pending and wait for nothing."""
         return [each for each in self.leaves if each.status == "pending" and not self.waits_for(each)]
 
+    def active(self) -> list[Brief]:
+        """Return the leaves that are being worked on, in order."""
+        return [each for each in self.leaves if each.status == "active"]
+
     def current(self) -> list[Brief]:
         """Return the leaves that are being worked on, else the next that can be begun (I002-24)."""
-        return [each for each in self.leaves if each.status == "active"] or self.executable()[:1]
+        return self.active() or self.executable()[:1]
 
     def _is_done(self, id_: str) -> bool:
         task = self.get(id_)

@@ -76,7 +76,7 @@ def of(name: str, data: Mapping[str, Any]) -> Brief:
         name: the file's name without `.json`.
         data: the JSON object in it.
     """
-    meta, context = (_object(data.get(part)) for part in ("meta", "context"))
+    meta, context = (values.members(data.get(part)) for part in ("meta", "context"))
     said = values.text(data.get("status")).strip()
     id_ = values.text(data.get("id")).strip() or name
     return Brief(
@@ -96,7 +96,3 @@ def meaning(said: str) -> Status:
     """Return what a task's status means; of one that nobody knows nothing is done (R002-16)."""
     word = said.casefold()
     return _KNOWN.get(word) or _MEANT.get(statuses.pure(said) or "", "pending")
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

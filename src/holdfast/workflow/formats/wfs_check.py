@@ -13,7 +13,7 @@ from holdfast.workflow.formats import wfs_repair as repair
 from holdfast.workflow.formats import wfs_rules as rules
 from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.formats import wfs_view as views
-from holdfast.workflow.formats.wfs_rules import Finding
+from holdfast.workflow.formats.wfs_finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -72,7 +72,9 @@ def given(project: Project, session: Session, board: Board, task: Brief, outputs
     missing = [] if above or not task.parent else [f"context.parent: {task.parent} has no file"]
     handed = list(dict.fromkeys([*_handed_down(parent), *_inherited(context), *_of_dependencies(session, board, task)]))
     context["inherited"] = {"from": task.parent or None, "context": handed}
-    shared = _object(_object(parent.get("context")).get("shared_context")) | _object(context.get("shared_context"))
+    shared = values.members(values.members(parent.get("context")).get("shared_context")) | values.members(
+        context.get("shared_context")
+    )
     context["shared_context"] = shared
     unresolved = [*missing, *_missing_dependencies(session, board, task), *_fill(data, session, board, task, outputs)]
     return Given(data, session.name, session.phase, tuple(unresolved))
@@ -81,7 +83,7 @@ def given(project: Project, session: Session, board: Board, task: Brief, outputs
 def own(project: Project, session: Session, task: Brief) -> Mapping[str, Any]:
     """Return the context that a task's own file gives it; nothing where it cannot be read."""
     with suppress(StateError):
-        return _object(read(project, session, task.name).get("context"))
+        return values.members(read(project, session, task.name).get("context"))
     return {}
 
 
@@ -163,7 +165,7 @@ def _outputs_of_steps(control: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _handed_down(parent: Mapping[str, Any]) -> list[str]:
-    context = _object(parent.get("context"))
+    context = values.members(parent.get("context"))
     return [*_inherited(context), *values.texts(context.get("requirements"), "", [])]
 
 
@@ -191,7 +193,3 @@ def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterat
 def read(project: Project, session: Session, name: str) -> dict[str, Any]:
     """Return what a task's file holds, or its last generation where it is broken. Raises StateError."""
     return statefile.read(project, places.task(session.folder, name)).data
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return dict(value) if isinstance(value, dict) else {}

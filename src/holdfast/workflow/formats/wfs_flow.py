@@ -52,7 +52,7 @@ class Approach(NamedTuple):
 
 def steps(task: Mapping[str, Any]) -> tuple[Step, ...]:
     """Return a task's steps in their order; what cannot be understood as one is left out (`wfs_rules` names it)."""
-    listed = _part(task, "flow_control").get("pre_analysis")
+    listed = values.members(task.get("flow_control")).get("pre_analysis")
     return (
         tuple(_step(each, number) for number, each in enumerate(listed, 1) if isinstance(each, dict))
         if isinstance(listed, list)
@@ -62,7 +62,7 @@ def steps(task: Mapping[str, Any]) -> tuple[Step, ...]:
 
 def approach(task: Mapping[str, Any]) -> Approach:
     """Return how a task's work is to be done; a text, or a list of steps as later versions have it, counts too."""
-    given = _part(task, "flow_control").get("implementation_approach")
+    given = values.members(task.get("flow_control")).get("implementation_approach")
     if isinstance(given, dict):
         return Approach(
             values.text(given.get("task_description")),
@@ -76,7 +76,7 @@ def approach(task: Mapping[str, Any]) -> Approach:
 
 def target_files(task: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a task changes: `file:function:lines`, `file:function` or `file` (R002-28, I002-5)."""
-    return values.texts(_part(task, "flow_control").get("target_files"), "", [])
+    return values.texts(values.members(task.get("flow_control")).get("target_files"), "", [])
 
 
 def _step(given: Mapping[str, Any], number: int) -> Step:
@@ -88,8 +88,3 @@ def _step(given: Mapping[str, Any], number: int) -> Step:
         output_to=values.text(given.get("output_to")),
         on_error=values.text(given.get("on_error")) or "fail",
     )
-
-
-def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = data.get(name)
-    return found if isinstance(found, dict) else {}

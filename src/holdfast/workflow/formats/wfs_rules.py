@@ -6,15 +6,17 @@ the document says and no rule holds anybody to, such as a task type that it does
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.patterns import regex
+from holdfast.workflow import values
 from holdfast.workflow.formats import wfs_brief as briefs
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_flow as flow
 from holdfast.workflow.formats import wfs_ids as ids
 from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats.wfs_finding import Finding
+from holdfast.workflow.formats.wfs_waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,19 +24,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.formats.wfs_board import Board
     from holdfast.workflow.formats.wfs_brief import Brief
 
-    Say = Callable[[int, str, Any, str, str], "Finding"]
+    Say = Callable[[int, str, Any, str, str], Finding]
 
-RULES = {
-    1: "ids are unique",
-    2: "ids are IMPL-N or IMPL-N.M",
-    3: "parents exist",
-    4: "statuses are known and fit the hierarchy",
-    5: "the six core fields are there",
-    6: "focus paths are concrete",
-    7: "steps have what a step needs",
-    8: "dependencies exist",
-    9: "artifacts are valid",
-}
 CORE = {"id": str, "title": str, "status": str, "meta": dict, "context": dict, "flow_control": dict}
 """The core fields with what they hold (R002-19, I002-1)."""
 ARTIFACTS = {
@@ -47,38 +38,8 @@ CONTEXT = ("requirements", "focus_paths", "acceptance", "parent", "depends_on", 
 """The fields of a task's context (R002-22)."""
 PRIORITIES = ("highest", "high", "medium", "low")
 
-_SHOWN = 80  # characters of a value
 _TARGET = regex(r"[^:\s][^:]*(?::[^:\s]+(?::\d+(?:-\d+)?)?)?")
 _NAMES = {str: "a text", dict: "an object", list: "a list"}
-
-
-class Finding(NamedTuple):
-    """What is wrong with a task file.
-
-    Attributes:
-        rule: which of `RULES` it breaks; 0 for a remark, which breaks none.
-        file: the file, relative to the session's folder.
-        field: the field, as in `context.focus_paths[0]`; empty where it is all of the file.
-        value: what stands there; None where nothing does.
-        problem: what is wrong with that.
-        remedy: what to do about it.
-    """
-
-    rule: int
-    file: str
-    field: str
-    value: Any
-    problem: str
-    remedy: str
-
-    @property
-    def text(self) -> str:
-        """All of it in a sentence."""
-        value = json.dumps(self.value, ensure_ascii=False) if self.value is not None else "missing"
-        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
-        where = f"{self.file}: {self.field} is {shown}" if self.field else self.file
-        rule = f"rule {self.rule}: {RULES[self.rule]}" if self.rule else "remark"
-        return f"{where}: {self.problem}; {self.remedy} ({rule})"
 
 
 def check(board: Board, files: Mapping[str, Mapping[str, Any]], exists: Callable[[str], bool]) -> list[Finding]:
@@ -89,7 +50,7 @@ def check(board: Board, files: Mapping[str, Mapping[str, Any]], exists: Callable
         files: the JSON objects of the tasks, by the names of their files without `.json`.
         exists: tells whether a path, relative to the project, is there.
     """
-    twins, waiting = _twins(board), _Waiting(board)
+    twins, waiting = _twins(board), Waiting(board)
     return [found for task in board.tasks for found in _of(task, files[task.name], board, twins, waiting, exists)]
 
 
@@ -98,14 +59,13 @@ def _of(
     data: Mapping[str, Any],
     board: Board,
     twins: Mapping[ids.Key, Sequence[str]],
-    waiting: _Waiting,
+    waiting: Waiting,
     exists: Callable[[str], bool],
 ) -> Iterator[Finding]:
     def say(rule: int, field: str, value: Any, problem: str, remedy: str) -> Finding:
         return Finding(rule, f"{places.TASKS}/{task.name}.json", field, value, problem, remedy)
 
-    context = data.get("context")
-    context = context if isinstance(context, dict) else {}
+    context = values.members(data.get("context"))
     yield from _unique(task, twins, say)
     yield from _format(task, data, say)
     yield from _parent(task, context, board, say)
@@ -210,19 +170,21 @@ def _core(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
             yield say(5, name, value, "it is empty", f"say what the {name} is")
 
 
+def _entries(rule: int, field: str, given: Any, what: str, say: Say) -> tuple[list[Finding], list[tuple[str, Any]]]:
+    """Return the entries of a field that is to be a list, each with its own field's name, and what is wrong with it."""
+    if given is not None and not isinstance(given, list):
+        return [say(rule, field, given, "it is not a list", f"write a list of {what}")], []
+    return [], [(f"{field}[{number}]", each) for number, each in enumerate(given or ())]
+
+
 def _paths(context: Mapping[str, Any], exists: Callable[[str], bool], say: Say) -> Iterator[Finding]:
-    given = context.get("focus_paths")
-    if given is None:
-        return
-    if not isinstance(given, list):
-        yield say(6, "context.focus_paths", given, "it is not a list", "write a list of paths")
-        return
-    for number, path in enumerate(given):
-        field = f"context.focus_paths[{number}]"
+    wrong, paths = _entries(6, "context.focus_paths", context.get("focus_paths"), "paths", say)
+    yield from wrong
+    for field, path in paths:
         if not isinstance(path, str) or not path.strip():
             yield say(6, field, path, "it is no path", "write a path relative to the project's root")
-        elif wrong := inexact(path, exists):
-            yield say(6, field, path, *wrong)
+        elif why := inexact(path, exists):
+            yield say(6, field, path, *why)
 
 
 def inexact(path: str, exists: Callable[[str], bool]) -> tuple[str, str] | None:
@@ -245,13 +207,10 @@ def _steps(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
         if isinstance(control, dict) and control:
             yield say(7, "flow_control.pre_analysis", None, "the list of steps is missing", "add it; it may be empty")
         return
-    given = control["pre_analysis"]
-    if not isinstance(given, list):
-        yield say(7, "flow_control.pre_analysis", given, "it is not a list", "write a list of steps")
-        return
+    wrong, steps = _entries(7, "flow_control.pre_analysis", control["pre_analysis"], "steps", say)
+    yield from wrong
     seen = set[str]()
-    for number, step in enumerate(given):
-        field = f"flow_control.pre_analysis[{number}]"
+    for field, step in steps:
         yield from _step(step, field, say)
         name = step.get("step") if isinstance(step, dict) else None
         if isinstance(name, str) and name in seen:
@@ -284,16 +243,11 @@ def _step(step: Any, field: str, say: Say) -> Iterator[Finding]:
 
 
 def _dependencies(
-    task: Brief, context: Mapping[str, Any], board: Board, waiting: _Waiting, say: Say
+    task: Brief, context: Mapping[str, Any], board: Board, waiting: Waiting, say: Say
 ) -> Iterator[Finding]:
-    given = context.get("depends_on")
-    if given is None:
-        return
-    if not isinstance(given, list):
-        yield say(8, "context.depends_on", given, "it is not a list", "write a list of ids")
-        return
-    for number, id_ in enumerate(given):
-        field = f"context.depends_on[{number}]"
+    wrong, listed = _entries(8, "context.depends_on", context.get("depends_on"), "ids", say)
+    yield from wrong
+    for field, id_ in listed:
         if not isinstance(id_, str) or board.get(id_) is None:
             name = f"{places.TASKS}/{id_}.json" if isinstance(id_, str) else "such a task"
             yield say(8, field, id_, f"there is no {name}", "create the task, or take it off the list")
@@ -301,60 +255,11 @@ def _dependencies(
             yield say(8, field, id_, f"it depends on this task in turn ({' → '.join(circle)})", "break the circle")
 
 
-class _Waiting:
-    """What waits for what: a task for what it and its container depend on, a container for its subtasks."""
-
-    def __init__(self, board: Board) -> None:
-        self._board = board
-        self._next = {each.name: self._edges(each) for each in board.tasks}
-        self._stuck = self._circling()
-
-    def circle(self, task: Brief, first: str) -> list[str]:
-        """Return the way from a task over one it depends on back to itself, as ids; empty where there is none."""
-        begin = self._board.get(first)
-        if begin is None or task.name not in self._stuck or begin.name not in self._stuck:
-            return []
-        ways, seen = [[task, begin]], {begin.name}
-        for way in ways:  # it grows meanwhile: the shortest way is found first
-            if way[-1] is task:
-                return [each.id for each in way]
-            for each in self._next[way[-1].name]:
-                if each is task or (each.name in self._stuck and each.name not in seen):
-                    seen.add(each.name)
-                    ways.append([*way, each])
-        return []
-
-    def _edges(self, task: Brief) -> list[Brief]:
-        above = self._board.get(task.parent) if task.key and task.key.is_sub else None
-        wanted = [*task.depends_on, *(above.depends_on if above else ())]
-        return [*filter(None, map(self._board.get, wanted)), *self._board.children(task)]
-
-    def _circling(self) -> set[str]:
-        """Return the tasks that wait for themselves, and those between two of them: nobody else can be on a circle."""
-        before: dict[str, list[str]] = {name: [] for name in self._next}
-        open_ways = {name: len(found) for name, found in self._next.items()}
-        for name, found in self._next.items():
-            for each in found:
-                before[each.name].append(name)
-        free = [name for name, count in open_ways.items() if not count]
-        for name in free:  # it grows meanwhile
-            for other in before[name]:
-                open_ways[other] -= 1
-                if not open_ways[other]:
-                    free.append(other)
-        return set(self._next) - set(free)
-
-
 def _artifacts(context: Mapping[str, Any], say: Say) -> Iterator[Finding]:
-    given = context.get("artifacts")
-    if given is None:
-        return
-    if not isinstance(given, list):
-        yield say(9, "context.artifacts", given, "it is not a list", "write a list of artifacts, or leave it out")
-        return
+    wrong, items = _entries(9, "context.artifacts", context.get("artifacts"), "artifacts", say)
+    yield from wrong
     sources = tuple(source for source, _ in ARTIFACTS.values())
-    for number, item in enumerate(given):
-        field = f"context.artifacts[{number}]"
+    for field, item in items:
         if not isinstance(item, dict):
             yield say(9, field, item, "it is no artifact", "write an object with type, source, path and priority")
             continue
@@ -378,7 +283,7 @@ def _unusual(item: Mapping[str, Any], field: str, say: Say) -> Iterator[Finding]
 
 
 def _remarks(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
-    meta, control = (_object(data.get(name)) for name in ("meta", "flow_control"))
+    meta, control = (values.members(data.get(name)) for name in ("meta", "flow_control"))
     for name, known in (("type", choice.TYPES), ("agent", choice.AGENTS)):
         value = meta.get(name)
         if value not in known:
@@ -392,7 +297,3 @@ def _remarks(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
         field = "flow_control.implementation_approach"
         problem = "it is not an object with task_description, modification_points and logic_flow"
         yield say(0, field, approach, problem, "it counts as it is")
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -81,11 +81,8 @@ def _handed_down(above: Mapping[str, Any] | None) -> list[str]:
 
 
 def _listed(task: Mapping[str, Any] | None, name: str) -> list[str]:
-    context = task.get("context") if task else None
-    return list(values.texts(context.get(name), "", [])) if isinstance(context, dict) else []
+    return list(values.texts(values.members(task and task.get("context")).get(name), "", []))
 
 
 def _context(task: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
-    context = task.get("context") if task else None
-    found = context.get(name) if isinstance(context, dict) else None
-    return found if isinstance(found, dict) else {}
+    return values.members(values.members(task and task.get("context")).get(name))
