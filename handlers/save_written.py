@@ -32,23 +32,21 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
     saved = path if places.is_state(context.root, path) else _merged(context)
     for workflow in formats.near(context.project, event.session_id, saved).workflows:
-        if saved is None or workflow.recovered or not workflow.holds(saved):
+        now = _followed(context, workflow, saved, event.tool_name) if saved and not workflow.recovered else None
+        if now is None:
             continue
-        now = _followed(context, workflow, saved, event.tool_name)
         generations.keep(context.project, now.path, now.raw, why=event.tool_name)
         history.observe(context.project, now)
         owners.take(context.project, now, event.session_id)
 
 
-def _followed(context: Context, workflow: Workflow, saved: Path, tool: str) -> Workflow:
-    """Bring a session's state and list in step with a task of it that was written by hand; return it as it is then."""
-    if workflow.path == saved:
-        return workflow
+def _followed(context: Context, workflow: Workflow, saved: Path, tool: str) -> Workflow | None:
+    """Return a workflow as it is after a file of its own was written, or None; a file it cannot follow is logged."""
     from holdfast.errors import HoldfastError
-    from holdfast.workflow.formats import wfs
+    from holdfast.workflow import formats
 
     try:
-        return wfs.written(context.project, workflow, saved, why=tool)
+        return formats.get(workflow.format).written(context.project, workflow, saved, why=tool)
     except HoldfastError as error:
         context.log(f"{workflow.place} does not follow {saved.name}: {error}", level="warning")
         return workflow

@@ -8,15 +8,16 @@ import click
 
 from holdfast import clock
 from holdfast.commands import options, wfs_tasks
+from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError, StateError
-from holdfast.survival import owners
-from holdfast.workflow.formats import wfs, wfs_check, wfs_choice, wfs_index, wfs_markers, wfs_repair, wfs_scratch
+from holdfast.survival import history, owners
+from holdfast.workflow.formats import wfs_check, wfs_choice, wfs_index, wfs_markers, wfs_repair, wfs_scratch
+from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_store as store
+from holdfast.workflow.formats import wfs_view as views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_session import Session
 
@@ -63,8 +64,18 @@ def start(topic: str, kind: str | None, as_json: bool, project_dir: str | None) 
 def listed(as_json: bool, project_dir: str | None) -> None:
     """List the sessions."""
     project = options.open_project(project_dir)
-    found = wfs.find(project)
-    rows = [_row(project, folder.name) for folder in store.folders(project)]
+    rows, problems = list[dict[str, Any]](), list[str]()
+    for folder in store.folders(project):
+        try:
+            session, board = store.get(project, folder.name), wfs_index.board(folder)
+        except StateError as error:
+            rows.append(pages.broken_row(folder.name, error.reason))
+            problems.append(f"problem: {error}")
+            continue
+        rows.append(pages.session_row(session, board))
+        if session.file.broken:
+            problems.append(f"problem: {session.file.path}: {session.file.broken}; its last generation is used")
+        problems += [f"problem: {problem.path}: {problem.reason}" for problem in board.problems]
     if as_json:
         options.print_json(rows)
         return
@@ -72,8 +83,8 @@ def listed(as_json: bool, project_dir: str | None) -> None:
         f"{row['status']:<9} {row['done']:>4}/{row['tasks']:<4} {row['phase']:<9}  {row['session']}  {row['project']}"
         for row in rows
     ]
-    lines += [f"problem: {problem.path}: {problem.reason}" for problem in found.problems]
-    options.say("\n".join(lines) or f"There are no sessions in {places.TOP}/; holdfast wfs start TOPIC begins one.")
+    none = f"There are no sessions in {places.TOP}/; holdfast wfs start TOPIC begins one."
+    options.say("\n".join([*lines, *problems]) or none)
 
 
 @command.command()
@@ -108,7 +119,7 @@ def switch(name: str, as_json: bool, project_dir: str | None) -> None:
 def pause(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Pause the active session, or SESSION."""
     project = options.open_project(project_dir)
-    session = store.pause(project, store.current(project, name))
+    session = store.pause(project, store.current(project, name).name)
     _tell(project, session, as_json, f"{session.name} is paused; holdfast wfs resume {session.name} goes on with it.")
 
 
@@ -119,7 +130,7 @@ def pause(name: str | None, as_json: bool, project_dir: str | None) -> None:
 def resume(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Go on with SESSION, or the only one that is paused; one that is completed is opened again."""
     project = options.open_project(project_dir)
-    session = store.resume(project, store.get(project, name) if name else _only_paused(project))
+    session = store.resume(project, name or _only_paused(project))
     _own(project, session)
     _tell(project, session, as_json, f"{session.name} is active.")
 
@@ -132,8 +143,8 @@ def resume(name: str | None, as_json: bool, project_dir: str | None) -> None:
 def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Complete the active session, or SESSION: from then on nothing is written in it."""
     project = options.open_project(project_dir)
-    session = store.complete(project, store.current(project, name), anyway=anyway)
-    wfs.observed(project, session)
+    session = store.complete(project, store.current(project, name).name, anyway=anyway)
+    history.observe(project, views.shown(project, session))
     _tell(project, session, as_json, f"{session.name} is completed.")
 
 
@@ -145,7 +156,7 @@ def check(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Check sessions: markers, states, tasks against the nine rules, lists. Exits with 1 where a rule is broken."""
     project = options.open_project(project_dir)
     found = wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project))
-    _print_findings(found, as_json, "Nothing is wrong.")
+    pages.print_findings(found, "Nothing is wrong.", as_json=as_json)
 
 
 @command.command()
@@ -184,11 +195,11 @@ def todo(name: str | None, as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     session = store.current(project, name)
     board = wfs_index.board(session.folder)
-    drift = wfs_repair.drift(session, board)
-    refused = store.relist(project, session, anyway=True)
+    drift = lists.drift(session, board)
+    refused = lists.renew(project, session, anyway=True)
     if refused:
         raise HoldfastError(refused)
-    text = store.list_of(session, board).decode("utf-8", "replace")
+    text = lists.content(session, board).decode("utf-8", "replace")
     if as_json:
         options.print_json({"session": session.name, "drift": list(drift), "text": text})
         return
@@ -217,61 +228,30 @@ def scratch(command_name: str, description: str, unrelated: bool, as_json: bool,
         options.say(places.inner(project, path))
 
 
-def _only_paused(project: Project) -> Session:
-    found: list[Session] = []
+def _only_paused(project: Project) -> str:
+    found = list[str]()
     for folder in store.folders(project):
         try:
             session = store.get(project, folder.name)
         except StateError:
             continue
         if session.standing == "paused":
-            found.append(session)
+            found.append(session.name)
     if len(found) == 1:
         return found[0]
-    named = ", ".join(each.name for each in found)
-    raise HoldfastError(f"several sessions are paused: {named}; name one" if found else "no session is paused")
+    raise HoldfastError(
+        f"several sessions are paused: {', '.join(found)}; name one" if found else "no session is paused"
+    )
 
 
 def _own(project: Project, session: Session) -> None:
     """Give a session's workflow to the client's session that runs this command."""
     if own := options.session():
-        owners.own(project, wfs.shown(project, session), own)
+        owners.own(project, views.shown(project, session), own)
 
 
 def _tell(project: Project, session: Session, as_json: bool, *news: str) -> None:
     if as_json:
-        options.print_json(_row(project, session.name))
+        options.print_json(pages.session_row(session, wfs_index.board(session.folder)))
     else:
-        options.say("\n".join([*news, *(f"warning: {each}" for each in wfs.shown(project, session).warnings)]))
-
-
-def _row(project: Project, name: str) -> dict[str, Any]:
-    try:
-        session = store.get(project, name)
-    except StateError as error:
-        return {"session": name, "project": "", "type": "", "status": "broken", "phase": "", "tasks": 0, "done": 0} | {
-            "problem": error.reason
-        }
-    board = wfs_index.board(session.folder)
-    return {
-        "session": session.name,
-        "project": session.topic,
-        "type": session.kind,
-        "status": session.standing,
-        "phase": session.phase,
-        "tasks": len(board.leaves),
-        "done": sum(each.status == "completed" for each in board.leaves),
-        "current_tasks": [each.id for each in board.current()],
-        "path": str(session.folder),
-    }
-
-
-def _print_findings(found: Iterable[Any], as_json: bool, none: str) -> None:
-    listed = list(found)
-    broken = any(each.rule for each in listed)
-    if as_json:
-        options.print_json([each._asdict() | {"text": each.text} for each in listed])
-    else:
-        options.say("\n".join(each.text for each in listed) or none)
-    if broken:
-        raise SystemExit(1)
+        options.say("\n".join([*news, *(f"warning: {each}" for each in views.shown(project, session).warnings)]))

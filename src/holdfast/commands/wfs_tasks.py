@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.commands import options
+from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError
 from holdfast.survival import history, owners
-from holdfast.workflow.formats import wfs, wfs_check, wfs_choice, wfs_context, wfs_flow, wfs_index, wfs_moves, wfs_steps
+from holdfast.workflow.formats import wfs_check, wfs_choice, wfs_context, wfs_index, wfs_moves, wfs_next, wfs_steps
 from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_variables as variables
 from holdfast.workflow.formats import wfs_view as views
 from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast.project import Project
     from holdfast.survival.stepruns import Outcome
     from holdfast.workflow.formats.wfs_board import Board
@@ -146,9 +145,9 @@ def listed(name: str | None, as_json: bool, project_dir: str | None) -> None:
     session = store.current(project, name)
     board = wfs_index.board(session.folder)
     if as_json:
-        options.print_json([_row(board, each) for each in board.tasks])
+        options.print_json([pages.task_row(board, each) for each in board.tasks])
         return
-    lines = [_line(board, each) for each in board.tasks]
+    lines = [pages.line(board, each) for each in board.tasks]
     lines += [f"problem: {problem.path.name}: {problem.reason}" for problem in board.problems]
     options.say("\n".join(lines) or f"{session.name} has no tasks; holdfast wfs task add TITLE makes one.")
 
@@ -170,9 +169,11 @@ def show(id_: str, for_agent: bool, name: str | None, as_json: bool, project_dir
     if for_agent:
         options.print_json(given.as_json())
     elif as_json:
-        options.print_json(_row(board, found) | {"file": given.task, "steps": [_step(each) for each in steps]})
+        options.print_json(
+            pages.task_row(board, found) | {"file": given.task, "steps": [pages.step_row(each) for each in steps]}
+        )
     else:
-        options.say("\n".join(_page(board, found, given.task, steps, given.unresolved)))
+        options.say("\n".join(pages.page(board, found, given.task, steps, given.unresolved)))
 
 
 @task.command(name="next")
@@ -184,15 +185,18 @@ def following(name: str | None, as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     session = store.current(project, name)
     board = wfs_index.board(session.folder)
-    active = [each for each in board.leaves if each.status == "active"]
+    active = board.active()
     ready = board.executable()
     if as_json:
-        rows = {"active": [_row(board, each) for each in active], "ready": [_row(board, each) for each in ready]}
-        options.print_json(rows | {"why": "" if active or ready else wfs.nothing_due(board)})
+        rows = {
+            "active": [pages.task_row(board, each) for each in active],
+            "ready": [pages.task_row(board, each) for each in ready],
+        }
+        options.print_json(rows | {"why": "" if active or ready else wfs_next.nothing_due(board)})
         return
-    lines = [f"active: {_line(board, each).strip()}" for each in active]
-    lines += [f"ready:  {_line(board, each).strip()}" for each in ready]
-    options.say("\n".join(lines) or f"{session.name}: {wfs.nothing_due(board)}.")
+    lines = [f"active: {pages.line(board, each).strip()}" for each in active]
+    lines += [f"ready:  {pages.line(board, each).strip()}" for each in ready]
+    options.say("\n".join(lines) or f"{session.name}: {wfs_next.nothing_due(board)}.")
 
 
 @task.command()
@@ -203,13 +207,8 @@ def validate(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Check the tasks against the nine rules and name every violation. Exits with 1 where there is one."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    found = list(wfs_check.tasks(project, session.folder))
-    if as_json:
-        options.print_json([each._asdict() | {"text": each.text} for each in found])
-    else:
-        options.say("\n".join(each.text for each in found) or f"The tasks of {session.name} break no rule.")
-    if any(each.rule for each in found):
-        raise SystemExit(1)
+    found = wfs_check.tasks(project, session.folder)
+    pages.print_findings(found, f"The tasks of {session.name} break no rule.", as_json=as_json)
 
 
 @task.command()
@@ -278,9 +277,9 @@ def step(
     wfs_steps.record(project, views.key(session), found.id, steps, step_name, outcome, _text(output))
     now = wfs_steps.standings(_data(project, session, found), wfs_steps.runs(project, views.key(session), found.id))
     if as_json:
-        options.print_json([_step(each) for each in now])
+        options.print_json([pages.step_row(each) for each in now])
     else:
-        options.say("\n".join(_step_line(number, each) for number, each in enumerate(now, 1)))
+        options.say("\n".join(pages.step_line(number, each) for number, each in enumerate(now, 1)))
 
 
 def _found(project: Project, name: str | None, id_: str) -> tuple[Session, Board, Brief, list[Standing]]:
@@ -304,7 +303,7 @@ def _tell(project: Project, after: After, as_json: bool, what: str, error: str =
         options.print_json(
             {
                 "changed": after.changed,
-                "tasks": [_row(after.board, each) for each in after.tasks],
+                "tasks": [pages.task_row(after.board, each) for each in after.tasks],
                 "session": workflow.id,
             }
             | {"current_tasks": [each.id for each in after.board.current()]}
@@ -318,72 +317,6 @@ def _tell(project: Project, after: After, as_json: bool, what: str, error: str =
             f"Ready now: {', '.join(f'{each.id} “{each.title}”' for each in ready[:5])}{' …' if len(ready) > 5 else ''}"
         )
     options.say("\n".join([*lines, *(f"warning: {each}" for each in workflow.warnings)]))
-
-
-def _row(board: Board, each: Brief) -> dict[str, Any]:
-    return {
-        "id": each.id,
-        "title": each.title,
-        "status": "container" if board.is_container(each) else each.said or each.status,
-        "progress": board.status(each),
-        "type": each.kind,
-        "agent": each.agent,
-        "parent": each.parent or None,
-        "depends_on": list(each.depends_on),
-        "waits_for": [] if each.status == "completed" else board.waits_for(each),
-    }
-
-
-def _line(board: Board, each: Brief) -> str:
-    indent = "  " if each.key and each.key.is_sub else ""
-    sign = "▸" if board.is_container(each) else {"completed": "✓", "active": ">", "blocked": "!"}.get(each.status, "·")
-    waits = board.waits_for(each) if each.status == "pending" and not board.is_container(each) else []
-    behind = f"  (waits for {', '.join(waits)})" if waits else ""
-    return f"{indent}{sign} {each.id}  {each.title}  [{board.status(each)}]  {each.agent}{behind}".rstrip()
-
-
-def _page(
-    board: Board, found: Brief, data: dict[str, Any], steps: Sequence[Standing], unresolved: Sequence[str]
-) -> list[str]:
-    lines = [_line(board, found).strip()]
-    context = data["context"]
-    for heading, name in (
-        ("Requirements", "requirements"),
-        ("Focus paths", "focus_paths"),
-        ("Acceptance", "acceptance"),
-    ):
-        listed = context.get(name)
-        lines += ["", f"{heading}:", *(f"- {each}" for each in listed)] if isinstance(listed, list) and listed else []
-    handed = context["inherited"]["context"]
-    lines += ["", "Inherited:", *(f"- {each}" for each in handed)] if handed else []
-    shared = context["shared_context"]
-    lines += ["", "Shared:", *(f"- {name}: {value}" for name, value in shared.items())] if shared else []
-    if steps:
-        lines += ["", "Steps before it (Holdfast records them, and runs none):"]
-        for number, each in enumerate(steps, 1):
-            lines += [_step_line(number, each), *(f"   {command}" for command in each.step.commands)]
-    lines += _approach(data)
-    lines += ["", "Could not be filled in:", *(f"- {each}" for each in unresolved)] if unresolved else []
-    return lines
-
-
-def _approach(data: dict[str, Any]) -> list[str]:
-    approach, targets = wfs_flow.approach(data), wfs_flow.target_files(data)
-    said = [approach.description] if approach.description else []
-    said += [f"- {each}" for each in (*approach.points, *approach.flow)]
-    lines = ["", "How:", *said] if said else []
-    return [*lines, *(["", "Target files:", *(f"- {each}" for each in targets)] if targets else [])]
-
-
-def _step(each: Standing) -> dict[str, Any]:
-    known = each.run._asdict() if each.run else None
-    return each.step._asdict() | {"state": each.state, "run": known}
-
-
-def _step_line(number: int, each: Standing) -> str:
-    variable = f" → [{each.step.output_to}]" if each.step.output_to else ""
-    error = f", on error {each.step.on_error}" if each.step.on_error != "fail" else ""
-    return f"{number}. {each.step.name}: {each.step.action}{variable} ({each.state}{error})"
 
 
 def _pair(given: str) -> tuple[str, str]:

@@ -51,6 +51,8 @@ class Workflow:
         beside: another file, relative to the root, that holds a part of it; empty if none does.
         resting: whether it was paused on purpose: it waits for somebody to resume it, and is not given back unasked.
         unit: what its phases are called where it is not phases: `task`; they are named by their ids then.
+        due: the ids of the phases to work on, the active ones in front of those that can be begun now; empty where the
+            phases follow one another.
     """
 
     format: str
@@ -77,14 +79,11 @@ class Workflow:
     beside: str = ""
     resting: bool = False
     unit: str = "phase"
+    due: tuple[str, ...] = ()
 
     def named(self, phase: Phase) -> str:
         """Return what a phase is called in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
         return f"phase {phase.number}/{self.total}" if self.unit == "phase" else f"{self.unit} {phase.id}"
-
-    def holds(self, path: Path) -> bool:
-        """Tell whether a file is its state, or that of one of its tasks where they have files of their own."""
-        return path == self.path or (self.unit == "task" and path.parent.parent == self.path.parent)
 
     @property
     def finished(self) -> bool:
@@ -256,6 +255,12 @@ class Format(Protocol):
         """Make a state file hold an earlier content again, and bring all that follows from it in step.
 
         Another workflow that is unfinished and in its place gives way only with `replace`.
+        """
+
+    def written(self, project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+        """Return a workflow as it is after somebody wrote a file, or None when the file is none of its own.
+
+        What follows from the file is brought in step with it.
         """
 
 

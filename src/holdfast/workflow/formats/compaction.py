@@ -21,6 +21,7 @@ from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from pathlib import Path
 
     from holdfast.project import Project
 
@@ -258,3 +259,8 @@ def _fresh(start: Start) -> dict[str, Any]:
     context = {**start.context, **({files.PHASES: listed} if listed else {})}
     content = {"reading": start.reading, "reminders": start.reminders, "context": context}
     return files.fresh(start.title, start.kind, Spot(1, total, first, "in_progress"), content)
+
+
+def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+    """Return a workflow whose state file somebody wrote, or None for another file; nothing follows from it."""
+    return workflow if path == workflow.path else None

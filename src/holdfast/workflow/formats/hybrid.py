@@ -16,7 +16,7 @@ from holdfast.workflow.formats.hybrid_functions import (
     get_workflow_state,
     update_phase_status,
 )
-from holdfast.workflow.formats.hybrid_past import parsed, put_back
+from holdfast.workflow.formats.hybrid_past import parsed, put_back, written
 from holdfast.workflow.formats.hybrid_view import generate_markdown
 from holdfast.workflow.model import Changes, Found, Phase, Problem, Start, Status, Step, Workflow
 
@@ -49,6 +49,7 @@ __all__ = [
     "undoing",
     "update",
     "update_phase_status",
+    "written",
 ]
 
 NAME = files.NAME

@@ -66,3 +66,8 @@ def _make_room(project: Project, now: Workflow, *, replace: bool) -> None:
             "it first, or give --replace: it stays in the archive as it is"
         )
     archive.shelve(project, now)
+
+
+def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+    """Return a workflow whose state file somebody wrote, or None for another file; nothing follows from it."""
+    return workflow if path == workflow.path else None

@@ -5,20 +5,15 @@ from __future__ import annotations
 import heapq
 import os
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import NotOurs, StateError, TransitionError
-from holdfast.state import document
+from holdfast.errors import StateError, TransitionError
 from holdfast.state.lock import locked
-from holdfast.survival import generations, history
-from holdfast.workflow import extras, statefile
+from holdfast.survival import history
+from holdfast.workflow import extras
 from holdfast.workflow import views as outlines
-from holdfast.workflow.formats import wfs_agents as agents
-from holdfast.workflow.formats import wfs_board as boards
 from holdfast.workflow.formats import wfs_choice as choice
-from holdfast.workflow.formats import wfs_ids as ids
 from holdfast.workflow.formats import wfs_index as index
 from holdfast.workflow.formats import wfs_markers as markers
 from holdfast.workflow.formats import wfs_moves as moves
@@ -26,19 +21,39 @@ from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_view as views
+from holdfast.workflow.formats.wfs_agents import match as match_phase
+from holdfast.workflow.formats.wfs_next import nothing_due, ready, step
+from holdfast.workflow.formats.wfs_past import parsed, put_back, written
 from holdfast.workflow.formats.wfs_task import New
-from holdfast.workflow.model import Changes, Found, Problem, PutBack, Start, Step, Workflow
-from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.model import Changes, Found, Problem, Start, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_moves import After
     from holdfast.workflow.formats.wfs_session import Session
     from holdfast.workflow.model import Phase, Status
+
+__all__ = [
+    "NAME",
+    "begin",
+    "done",
+    "find",
+    "judge",
+    "match_phase",
+    "near",
+    "parsed",
+    "put_back",
+    "ready",
+    "start",
+    "step",
+    "undoing",
+    "update",
+    "written",
+]
 
 NAME = views.NAME
 SUMMARY = 20_000
@@ -83,7 +98,7 @@ def start(project: Project, start: Start) -> Workflow:
     for title, agent in start.phases:
         after = moves.add(project, session, New(title, agent=_agent(agent), depends_on=before))
         before = (after.tasks[0].id,)
-    return _observed(project, shown(project, store.get(project, session.name)))
+    return _observed(project, views.shown(project, store.get(project, session.name)))
 
 
 def begin(project: Project, workflow: Workflow) -> Workflow:
@@ -92,7 +107,7 @@ def begin(project: Project, workflow: Workflow) -> Workflow:
     board = index.board(session.folder)
     due = next(iter(board.current()), None)
     if due is None or due.status == "active":
-        return shown(project, session)
+        return views.shown(project, session)
     return _after(project, moves.begin(project, session, due.id))
 
 
@@ -106,14 +121,13 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     if workflow.finished:
         raise TransitionError(f"{session.name} is completed; `holdfast wfs resume {session.name}` opens it again")
     if everything:
-        return shown(project, store.complete(project, session, anyway=True))
-    seen = workflow.context.get("task")
-    if not isinstance(seen, str):
+        return views.shown(project, store.complete(project, session.name, anyway=True))
+    if not workflow.due:
         raise TransitionError(f"{session.name}: {nothing_due(index.board(session.folder))}")
-    after = moves.complete(project, session, seen, note)
+    after = moves.complete(project, session, workflow.due[0], note)
     if after.board.finished:
-        return shown(project, store.complete(project, after.session))
-    return begin(project, _after(project, after)) if after.changed else shown(project, after.session)
+        return views.shown(project, store.complete(project, after.session.name))
+    return begin(project, _after(project, after)) if after.changed else views.shown(project, after.session)
 
 
 def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
@@ -133,7 +147,7 @@ def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
         _move(project, session, task, status, title or "", changes.handover or "", anyway=jump and alone)
     with locked(session.folder):
         extras.add(project, workflow.path, session.name, changes)
-    return _observed(project, shown(project, store.get(project, session.name)), error=changes.error)
+    return _observed(project, views.shown(project, store.get(project, session.name)), error=changes.error)
 
 
 def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str | None]:
@@ -174,27 +188,6 @@ def _move(
         moves.note(project, session, task.id, title=title, summary="" if status == "completed" else summary)
 
 
-def step(workflow: Workflow) -> Step | None:
-    """Return the task that is active or comes next with the prompt for its agent, or None when all is done."""
-    if workflow.finished:
-        return None
-    due = workflow.context.get("task")
-    task = next((each for each in workflow.phases if each.id == due), None)
-    if task is None:
-        left = [each for each in workflow.phases if each.status != "completed"]
-        text = _waiting(workflow, left)
-        return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
-    verb = "go on with" if task.status == "active" else "start"
-    agent = f" with the agent {task.agent}" if task.agent else ""
-    text = f'{verb} task {task.id} "{task.title}"{agent}'
-    return Step(task.number, workflow.total, task.title, task.agent, _prompt(workflow, task.id, task.title), text)
-
-
-def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
-    """Return the task an agent was launched for, or None (`wfs_agents.match`)."""
-    return agents.match(workflow, text, agent)
-
-
 def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> tuple[Workflow, bool]:
     """Move a task because of its agent: what that said is the summary of a completed one; a failed one is blocked.
 
@@ -216,118 +209,9 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
     return _observed(project, views.workflow(project, after.session, after.board), error), after.changed
 
 
-def ready(workflow: Workflow) -> tuple[Phase, ...]:
-    """Return the tasks that can be begun now: those that wait for nothing can be worked on in parallel."""
-    if workflow.root is None or workflow.finished:
-        return ()
-    board = index.board(workflow.path.parent)
-    ids_ = {each.id for each in board.executable()}
-    return tuple(each for each in workflow.phases if each.id in ids_)
-
-
 def undoing(phase_id: str) -> str:
     """Return the command by which a person makes a completed task active again."""
     return f"holdfast wfs task reopen {phase_id}"
-
-
-def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
-    """Return the session that a content of its state file, or of one of its tasks' files, is part of.
-
-    Of a task's file the workflow has that path and content. Raises NotOurs, or StateError where it is broken.
-    """
-    file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
-    folder = path.parent.parent if path.parent.name == places.TASKS else path.parent
-    if folder.parent != places.top(project):
-        raise NotOurs(path, f"does not lie in a session's folder in {places.TOP}/")
-    marked = folder.name in markers.active(project)
-    if path.name == places.SESSION:
-        return views.workflow(project, sessions.view(file, folder, marked=marked), index.board(folder))
-    if ids.key(path.stem) is None or "status" not in file.data:
-        raise NotOurs(path, "is no task of a session")
-    now = views.workflow(project, sessions.load(project, folder, marked=marked), index.board(folder))
-    return replace(now, path=path, raw=raw)
-
-
-def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
-    """Make a state file or a task's file hold an earlier content again; state and list follow.
-
-    Nothing is in its way, so `replace` changes nothing. Raises NotOurs, StateError.
-    """
-    wanted = parsed(project, path, raw)
-    folder = places.top(project) / wanted.id
-
-    def attempt() -> tuple[bool, Path | None]:
-        before = statefile.present(project, path)
-        if before is not None and before.present == raw:
-            return False, None
-        return True, statefile.put_back(project, path, raw, before, why=why)
-
-    with locked(folder):
-        changed, aside = statefile.insist(attempt)
-        session, board = store.get(project, folder.name), index.board(folder)
-        if session.standing != "completed":
-            session = store.follow(project, session, board, why=why)
-            store.write_list(project, session, board, before=None)
-        return PutBack(shown(project, session), changed, aside)
-
-
-def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow:
-    """Bring a session's state and list in step with a task's file that somebody wrote, and keep that as a generation.
-
-    Raises TransitionError where the session is completed, StateError where the file or the state is broken.
-    """
-    raw, _ = document.read(path)
-    document.parse(path, raw, 0.0)
-    generations.keep(project, path, raw, why=why)
-    with store.changing(project, _session(project, workflow), why=why) as change:
-        pass  # what follows from the tasks is written at the end
-    return views.workflow(project, change.session, change.board)
-
-
-def shown(project: Project, session: Session) -> Workflow:
-    """Return a session as a workflow, with its tasks as they are now."""
-    return views.workflow(project, session, index.board(session.folder))
-
-
-def observed(project: Project, session: Session) -> Workflow:
-    """Return a session as a workflow, and note in the ledger what moved in it."""
-    return _observed(project, shown(project, session))
-
-
-def nothing_due(board: boards.Board) -> str:
-    """Say why no task can be begun."""
-    if not board.tasks:
-        return "it has no tasks; holdfast wfs task add TITLE makes one"
-    if board.finished:
-        return "all its tasks are completed; holdfast wfs complete ends it"
-    blocked = [each.id for each in board.leaves if each.status == "blocked"]
-    waiting = [f"{each.id} for {', '.join(board.waits_for(each))}" for each in board.leaves if each.status == "pending"]
-    said = [f"blocked: {', '.join(blocked)}"] if blocked else []
-    said += [f"waiting: {'; '.join(waiting[:5])}{'; …' if len(waiting) > 5 else ''}"] if waiting else []
-    return f"no task can be begun ({'; '.join(said)})"
-
-
-def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
-    if not workflow.phases:
-        return "plan its tasks; holdfast wfs task add TITLE makes one"
-    if not left:
-        return "all its tasks are completed; holdfast wfs complete ends it"
-    return "no task can be begun: those that are left are blocked or wait for one that is; holdfast wfs task list"
-
-
-def _prompt(workflow: Workflow, id_: str, title: str) -> str:
-    """Return what an agent is told of a task; all of it is printed by the command that the text names."""
-    lines = [f"{id_}: {title}"]
-    for name, heading in (("requirements", "Requirements"), ("focus_paths", "Focus on"), ("acceptance", "Acceptance")):
-        listed = workflow.context.get(name)
-        if isinstance(listed, list) and listed:
-            lines += ["", f"{heading}:", *(f"- {each}" for each in listed)]
-    handed = workflow.context.get("handed_over")
-    if isinstance(handed, dict):
-        lines += ["", *(f"Context: {text} ({before})" for before, text in handed.items())]
-    return "\n".join(
-        [*lines, "", f"Everything on it: holdfast wfs task show {id_} --for-agent --session {workflow.id}"]
-    )
 
 
 def _read(project: Project, folders: Iterable[Path], left: int) -> Found:

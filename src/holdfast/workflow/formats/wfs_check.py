@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from holdfast.errors import NotOurs, StateError
 from holdfast.state import document
 from holdfast.workflow.formats import wfs_index as index
+from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_markers as markers
 from holdfast.workflow.formats import wfs_places as places
-from holdfast.workflow.formats import wfs_repair as repair
 from holdfast.workflow.formats import wfs_rules as rules
 from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.formats import wfs_view as views
@@ -67,5 +67,5 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
         yield Finding(0, places.SESSION, "", None, problem, _MEND)
     for said in views.drifts(session, board):
         yield Finding(0, places.SESSION, "status", session.said, said, _MEND)
-    for line in repair.drift(session, board):
+    for line in lists.drift(session, board):
         yield Finding(0, places.LIST, "", None, line, "holdfast wfs todo writes it anew")

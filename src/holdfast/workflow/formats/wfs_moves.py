@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_ids as ids
+from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_rules as rules
-from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_task as tasks
+from holdfast.workflow.formats.wfs_change import changing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_board import Board
     from holdfast.workflow.formats.wfs_brief import Brief
+    from holdfast.workflow.formats.wfs_change import Change
     from holdfast.workflow.formats.wfs_session import Session
-    from holdfast.workflow.formats.wfs_store import Change
     from holdfast.workflow.formats.wfs_task import New
 
 
@@ -55,15 +55,15 @@ def decompose(project: Project, session: Session, parent: str, new: Sequence[New
 
     Raises as `add` does.
     """
-    with store.changing(project, session, why=f"decompose {parent}") as change:
+    with changing(project, session, why=f"decompose {parent}") as change:
         above = change.board.find(parent)
         _refuse_parent(above, change.board)
         for each in new:
             _refuse_new(each, change)
         data = change.read(above.name)
-        made = []
+        known, made = _known(change.board), list[str]()
         for each in new:
-            id_ = ids.following(_known(change.board), above.id)
+            id_ = ids.following([*known, *made], above.id)
             change.create(id_, tasks.fresh(id_, each, data))
             made.append(id_)
         change.edit(above.name, lambda data: data.update(status="container"))
@@ -83,7 +83,7 @@ def begin(project: Project, session: Session, id_: str, *, anyway: bool = False,
     Raises:
         TransitionError: it is a container, is completed, or waits for others.
     """
-    with store.changing(project, session, why=f"begin {id_}") as change:
+    with changing(project, session, why=f"begin {id_}") as change:
         task = change.board.find(id_)
         _refuse_container(task, change.board, "begun")
         waits = change.board.waits_for(task)
@@ -103,10 +103,10 @@ def complete(project: Project, session: Session, id_: str, summary: str = "") ->
     Raises:
         TransitionError: it is a container.
     """
-    with store.changing(project, session, why=f"complete {id_}") as change:
+    with changing(project, session, why=f"complete {id_}") as change:
         task = change.board.find(id_)
         _refuse_container(task, change.board, "completed")
-        has = task.id in store.summaries(session)
+        has = task.id in lists.summaries(session)
         changed = False
         if summary.strip() and (task.status != "completed" or not has):
             change.summarise(task.id, _summary(task, summary))  # first: a completed task is not done twice
@@ -118,7 +118,7 @@ def complete(project: Project, session: Session, id_: str, summary: str = "") ->
 
 def block(project: Project, session: Session, id_: str) -> After:
     """Block a task: nobody goes on with it until it is begun again. Raises TransitionError: it is a container."""
-    with store.changing(project, session, why=f"block {id_}") as change:
+    with changing(project, session, why=f"block {id_}") as change:
         task = change.board.find(id_)
         _refuse_container(task, change.board, "blocked")
         if task.status == "completed":
@@ -133,22 +133,12 @@ def note(
     id_: str,
     *,
     title: str = "",
-    shared: Mapping[str, Any] = MappingProxyType({}),
     summary: str = "",
 ) -> After:
-    """Give a task another title, more shared context, or a summary, and leave its status as it is."""
-    with store.changing(project, session, why=f"note on {id_}") as change:
+    """Give a task another title or a summary, and leave its status as it is."""
+    with changing(project, session, why=f"note on {id_}") as change:
         task = change.board.find(id_)
-
-        def edit(data: dict[str, Any]) -> None:
-            if title:
-                data["title"] = title
-            if shared:
-                context = data["context"] = dict(data["context"]) if isinstance(data.get("context"), dict) else {}
-                known = context.get("shared_context")
-                context["shared_context"] = {**(known if isinstance(known, dict) else {}), **shared}
-
-        changed = change.edit(task.name, edit)
+        changed = bool(title) and change.edit(task.name, lambda data: data.update(title=title))
         if summary.strip():
             change.summarise(task.id, _summary(task, summary))
             changed = True
@@ -156,7 +146,7 @@ def note(
 
 
 def _add(project: Project, session: Session, new: New) -> After:
-    with store.changing(project, session, why="add a task") as change:
+    with changing(project, session, why="add a task") as change:
         _refuse_new(new, change)
         id_ = ids.following(_known(change.board))
         change.create(id_, tasks.fresh(id_, new))

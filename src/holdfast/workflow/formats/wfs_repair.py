@@ -10,15 +10,16 @@ from holdfast.state import document
 from holdfast.state.lock import locked
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_brief as briefs
+from holdfast.workflow.formats import wfs_change as changes
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_ids as ids
 from holdfast.workflow.formats import wfs_index as index
+from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_markers as markers
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_task as tasks
-from holdfast.workflow.formats import wfs_todo as todo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,7 +118,7 @@ def _remake(project: Project, folder: Path, *, keep: bool) -> None:
         marked = folder.name in markers.active(project)
         data["status"] = "active" if marked else "paused"
         file = statefile.write(project, places.state(folder), data, None, why="wfs repair")
-        store.follow(project, sessions.view(file, folder, marked=marked), board, why="wfs repair")
+        changes.follow(project, sessions.view(file, folder, marked=marked), board, why="wfs repair")
 
 
 def _topic(folder: Path) -> str:
@@ -211,7 +212,7 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
     except StateError:
         return
     board = index.board(folder)
-    lines = drift(session, board)
+    lines = lists.drift(session, board)
     if lines and session.standing != "completed":
         what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"
         yield Repair(
@@ -220,19 +221,8 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
         )
 
 
-def drift(session: Session, board: Board) -> tuple[str, ...]:
-    """Return how a session's list differs from its tasks' files, a line each (I002-30); a missing list differs too."""
-    try:
-        text = document.read(session.folder / places.LIST)[0].decode("utf-8", "replace")
-    except MissingError:
-        return ("it is missing",)
-    except StateError as error:
-        return (error.reason,)
-    return todo.drift(text, store.list_of(session, board).decode("utf-8"), board).lines
-
-
 def _relisted(project: Project, session: Session) -> None:
-    refused = store.relist(project, session, anyway=True)
+    refused = lists.renew(project, session, anyway=True)
     if refused:
         raise StateError(session.folder / places.LIST, refused)
 
@@ -249,4 +239,4 @@ def _drifted(project: Project) -> Iterator[Repair]:
             yield Repair(what, lambda name=session.name: markers.take(project, name))  # type: ignore[misc]
         elif session.drift:
             what = f"{session.name}: {session.drift}: its status becomes {session.standing}"
-            yield Repair(what, lambda session=session: store.say_standing(project, session))  # type: ignore[misc]
+            yield Repair(what, lambda name=session.name: store.say_standing(project, name))  # type: ignore[misc]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.errors import NotOurs
+from holdfast.errors import NotOurs, TransitionError
 from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import wfs_places as places
 
@@ -66,6 +66,11 @@ class Session:
         if not self.marked and self.said == "active":
             return "its status is active, but no marker names it, so it is paused"
         return ""
+
+    def must_be_open(self, remedy: str) -> None:
+        """Refuse what nobody may do any more once it is completed (D002-7). Raises TransitionError naming a remedy."""
+        if self.standing == "completed":
+            raise TransitionError(f"{self.name} is completed: {remedy}")
 
 
 def fresh(name: str, topic: str, kind: str) -> dict[str, Any]:

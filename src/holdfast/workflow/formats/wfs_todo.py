@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.patterns import regex
 from holdfast.workflow.formats import wfs_ids as ids
@@ -24,18 +24,6 @@ _LEGEND = (
     "- Maximum 2 levels: Main tasks and subtasks only",
 )
 _ROW = regex(r"\s*(?:[-*]\s*\[(?P<mark>.)\]|▸)\s*\**(?P<id>IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?)\**(?![\w.])")
-
-
-class Drift(NamedTuple):
-    """How a list that lies there differs from the tasks' files.
-
-    Attributes:
-        lines: what is to be said of it, a line for each difference; empty where there is none.
-        ours: whether the file is a list of ours, which may be generated anew.
-    """
-
-    lines: tuple[str, ...]
-    ours: bool
 
 
 def generate(topic: str, board: Board, summaries: Container[str]) -> str:
@@ -64,11 +52,10 @@ def generate(topic: str, board: Board, summaries: Container[str]) -> str:
     return head + (f"{body}\n\n" if body else "\n") + "\n".join(_LEGEND) + "\n"
 
 
-def drift(text: str, wanted: str, board: Board) -> Drift:
-    """Return how a list differs from what it would be now; its ticks count for nothing (I002-30)."""
-    ours = text.startswith(HEADING)
+def drift(text: str, wanted: str, board: Board) -> tuple[str, ...]:
+    """Return how a list differs from what it would be now, a line each; its ticks count for nothing (I002-30)."""
     if text == wanted or (not board.tasks and text.strip() == HEADING):  # as a new session has it
-        return Drift((), ours)
+        return ()
     seen: dict[ids.Key | None, bool] = {}
     said = list[str]()
     for match in filter(None, map(_ROW.match, text.splitlines())):
@@ -81,7 +68,7 @@ def drift(text: str, wanted: str, board: Board) -> Drift:
                 f"{task.id} is {'ticked' if ticked else 'not ticked'}, and its file says {task.said or 'nothing'}"
             )
     said += [f"{each.id} is missing from it" for each in board.tasks if each.key not in seen]
-    return Drift(tuple(said) or ("its text is another than the one that its tasks give",), ours)
+    return tuple(said) or ("its text is another than the one that its tasks give",)
 
 
 def _leaf(task: Brief, summaries: Container[str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clock import from_mtime, stamp
 from holdfast.workflow import extras
 from holdfast.workflow.formats import wfs_context as contexts
+from holdfast.workflow.formats import wfs_index as index
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.model import Phase, Workflow
@@ -30,7 +31,8 @@ _STATUSES: dict[sessions.Standing, Status] = {"active": "active", "paused": "pen
 
 def workflow(project: Project, session: Session, board: Board) -> Workflow:
     """Return a session with its tasks as a workflow."""
-    due = next(iter(board.current()), None)
+    executable = board.executable()
+    due = next(iter((*board.active(), *executable)), None)
     begun = any(each.status != "pending" for each in board.leaves)
     current = due if begun else None  # before the first is begun none is the current one
     told = _told(board, due)
@@ -60,9 +62,15 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
         recovered=bool(session.file.broken),
         resting=session.standing == "paused",
         unit="task",
+        due=() if over else tuple(each.id for each in (*board.active(), *executable)),
     )
     merged = extras.merged(project, made)[0]
     return replace(merged, context={**merged.context, **made.context})
+
+
+def shown(project: Project, session: Session) -> Workflow:
+    """Return a session as a workflow, with its tasks as they are now."""
+    return workflow(project, session, index.board(session.folder))
 
 
 def key(session: Session) -> str:
@@ -136,7 +144,7 @@ def _context(project: Project, session: Session, board: Board, current: Brief | 
     waits = board.waits_for(current)
     if waits:
         found["waits_for"] = waits
-    active = [each.id for each in board.leaves if each.status == "active"]
+    active = [each.id for each in board.active()]
     if len(active) > 1:
         found["active_tasks"] = active
     return found

@@ -1,0 +1,120 @@
+"""How the commands of the wfs format show sessions, tasks, steps and what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.commands import options
+from holdfast.workflow.formats import wfs_flow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.workflow.formats.wfs_board import Board
+    from holdfast.workflow.formats.wfs_brief import Brief
+    from holdfast.workflow.formats.wfs_finding import Finding
+    from holdfast.workflow.formats.wfs_session import Session
+    from holdfast.workflow.formats.wfs_steps import Standing
+
+
+def session_row(session: Session, board: Board) -> dict[str, Any]:
+    """Return a session as --json has it."""
+    return {
+        "session": session.name,
+        "project": session.topic,
+        "type": session.kind,
+        "status": session.standing,
+        "phase": session.phase,
+        "tasks": len(board.leaves),
+        "done": sum(each.status == "completed" for each in board.leaves),
+        "current_tasks": [each.id for each in board.current()],
+        "path": str(session.folder),
+    }
+
+
+def broken_row(name: str, problem: str) -> dict[str, Any]:
+    """Return a session that cannot be read as --json has it."""
+    row = {"session": name, "project": "", "type": "", "status": "broken", "phase": "", "tasks": 0, "done": 0}
+    return row | {"problem": problem}
+
+
+def task_row(board: Board, each: Brief) -> dict[str, Any]:
+    """Return a task as --json has it."""
+    return {
+        "id": each.id,
+        "title": each.title,
+        "status": "container" if board.is_container(each) else each.said or each.status,
+        "progress": board.status(each),
+        "type": each.kind,
+        "agent": each.agent,
+        "parent": each.parent or None,
+        "depends_on": list(each.depends_on),
+        "waits_for": [] if each.status == "completed" else board.waits_for(each),
+    }
+
+
+def line(board: Board, each: Brief) -> str:
+    """Return a task in a line; a subtask is indented."""
+    indent = "  " if each.key and each.key.is_sub else ""
+    sign = "▸" if board.is_container(each) else {"completed": "✓", "active": ">", "blocked": "!"}.get(each.status, "·")
+    waits = board.waits_for(each) if each.status == "pending" and not board.is_container(each) else []
+    behind = f"  (waits for {', '.join(waits)})" if waits else ""
+    return f"{indent}{sign} {each.id}  {each.title}  [{board.status(each)}]  {each.agent}{behind}".rstrip()
+
+
+def page(
+    board: Board, found: Brief, data: dict[str, Any], steps: Sequence[Standing], unresolved: Sequence[str]
+) -> list[str]:
+    """Return the lines that show a task whole: `data` is its file with what it inherits filled in."""
+    lines = [line(board, found).strip()]
+    context = data["context"]
+    for heading, name in (
+        ("Requirements", "requirements"),
+        ("Focus paths", "focus_paths"),
+        ("Acceptance", "acceptance"),
+    ):
+        listed = context.get(name)
+        lines += ["", f"{heading}:", *(f"- {each}" for each in listed)] if isinstance(listed, list) and listed else []
+    handed = context["inherited"]["context"]
+    lines += ["", "Inherited:", *(f"- {each}" for each in handed)] if handed else []
+    shared = context["shared_context"]
+    lines += ["", "Shared:", *(f"- {name}: {value}" for name, value in shared.items())] if shared else []
+    if steps:
+        lines += ["", "Steps before it (Holdfast records them, and runs none):"]
+        for number, each in enumerate(steps, 1):
+            lines += [step_line(number, each), *(f"   {command}" for command in each.step.commands)]
+    lines += _approach(data)
+    lines += ["", "Could not be filled in:", *(f"- {each}" for each in unresolved)] if unresolved else []
+    return lines
+
+
+def _approach(data: dict[str, Any]) -> list[str]:
+    approach, targets = wfs_flow.approach(data), wfs_flow.target_files(data)
+    said = [approach.description] if approach.description else []
+    said += [f"- {each}" for each in (*approach.points, *approach.flow)]
+    lines = ["", "How:", *said] if said else []
+    return [*lines, *(["", "Target files:", *(f"- {each}" for each in targets)] if targets else [])]
+
+
+def step_row(each: Standing) -> dict[str, Any]:
+    """Return a step as --json has it, with what was recorded of it."""
+    known = each.run._asdict() if each.run else None
+    return each.step._asdict() | {"state": each.state, "run": known}
+
+
+def step_line(number: int, each: Standing) -> str:
+    """Return a step in a line, with how far it is."""
+    variable = f" → [{each.step.output_to}]" if each.step.output_to else ""
+    error = f", on error {each.step.on_error}" if each.step.on_error != "fail" else ""
+    return f"{number}. {each.step.name}: {each.step.action}{variable} ({each.state}{error})"
+
+
+def print_findings(found: Iterable[Finding], none: str, *, as_json: bool) -> None:
+    """Print what is wrong, or `none`; exits with 1 where a rule is broken."""
+    listed = list(found)
+    if as_json:
+        options.print_json([each._asdict() | {"text": each.text} for each in listed])
+    else:
+        options.say("\n".join(each.text for each in listed) or none)
+    if any(each.rule for each in listed):
+        raise SystemExit(1)
