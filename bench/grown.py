@@ -20,18 +20,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
+COMMAND = "holdfast "
+"""What the names of those begin with that are no events but commands."""
 OLD = 40 * 86_400  # seconds; what was changed so long ago is nobody's any more
 
 
 @dataclass
 class Place:
-    """A home and a project of one point, with what the events of it carry."""
+    """A home and a project of one point, with what the events of it carry.
+
+    Where there are `tasks`, each event of an agent is about the next of them, so that each finds the same to do.
+    """
 
     home: Path
     project: Path
     transcript: str = ""
     response: int = 0
     payloads: dict[str, bytes] = field(default_factory=dict)
+    tasks: list[str] = field(default_factory=list)
 
     @property
     def environ(self) -> dict[str, str]:
@@ -42,6 +48,10 @@ class Place:
 
     def payload(self, name: str) -> bytes:
         """Return what an event sends."""
+        if name.startswith(COMMAND):
+            return b""
+        if self.tasks and name.endswith("-Agent"):
+            return self._of_task(name, self.tasks.pop(0))
         if name not in self.payloads:
             told = recorded.load(
                 name, session_id=SESSION, cwd=str(self.project), transcript_path=self.transcript or None
@@ -53,12 +63,28 @@ class Place:
             self.payloads[name] = json.dumps(told).encode() + b"\n"
         return self.payloads[name]
 
+    def _of_task(self, name: str, task: str) -> bytes:
+        told = recorded.load(
+            name,
+            session_id=SESSION,
+            cwd=str(self.project),
+            transcript_path=self.transcript or None,
+            tool_use_id=f"toolu_{task}",
+            tool_input={"description": f"Do {task}", "prompt": f"Do {task} as it says", "subagent_type": "developer"},
+        )
+        if "tool_response" in told:
+            told["tool_response"]["agentId"] = f"agent-{task}"
+        return json.dumps(told).encode() + b"\n"
+
     def fire(self, event: str, server: bool = False) -> float:
         """Run the registered command and return the seconds it took; without the server, if not told otherwise."""
         environ = self.environ
         if server:
             del environ["HOLDFAST_SERVER"]
         command = ["/bin/sh", "-c", registration.command(event.split("-")[0])]
+        if event.startswith(COMMAND):
+            command = [sys.executable, "-m", *event.split()]
+            environ["PYTHONPATH"] = str(paths.package_root())
         data = self.payload(event)
         started = time.perf_counter()
         subprocess.run(command, input=data, env=environ, capture_output=True, check=True, cwd=self.project)
@@ -85,6 +111,8 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
             (where / f"h{number:05}.py").write_text(_handler(number))
     extra = {"PYTHONPATH": str(paths.package_root()), "CLAUDE_CODE_SESSION_ID": SESSION}
     start = ["start", "Bench", "--format", "hybrid", "--phase", "look around @general-purpose", "--phase", "Write it"]
+    if name == "tasks":
+        start = ["start", "Bench", "--format", "wfs"]
     commands = [["install", "--scope", "project"], start]
     if name == "project_handlers":
         commands.insert(0, ["handlers", "trust", "--yes"])
@@ -100,6 +128,8 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
         _fill(place, size, events)
     elif name == "response":
         place.response = size
+    elif name == "tasks":
+        place.tasks = _tasks(place.project, size)
     return place
 
 
@@ -158,6 +188,41 @@ def _plans(project: Path, count: int) -> None:
         (folder / "PLAN.md").write_text(
             f"# Plan {number}: old\n\n**Status**: Complete\n\n## Tasks\n\n- [x] one\n- [x] two\n\n" + "Words. " * 200
         )
+
+
+def _tasks(project: Path, count: int) -> list[str]:
+    """Write the files of a session's tasks: tens in containers, each after the one before it; return their ids."""
+    folder = next((project / ".workflow").glob("WFS-*/.task"))
+    made = []
+    for number in range(count):
+        main, sub = number // 10 + 1, number % 10 + 1
+        above = f"IMPL-{main}"
+        if sub == 1:
+            _task(folder, above, "container", "", [])
+        _task(folder, f"{above}.{sub}", "pending", above, [f"{above}.{sub - 1}"] if sub > 1 else [])
+        made.append(f"{above}.{sub}")
+    return made
+
+
+def _task(folder: Path, id_: str, status: str, parent: str, depends_on: list[str]) -> None:
+    context = {
+        "requirements": ["It does what the page says", "It says so where it cannot"],
+        "focus_paths": [".claude"],
+        "acceptance": ["All tests pass"],
+        "parent": parent,
+        "depends_on": depends_on,
+        "inherited": {"from": parent, "context": ["JSON Web Tokens"]},
+        "shared_context": {"auth_strategy": "JWT"},
+    }
+    told = {
+        "id": id_,
+        "title": f"Task {id_} of the bench",
+        "status": status,
+        "meta": {"type": "feature", "agent": "@developer"},
+        "context": context,
+        "flow_control": {"pre_analysis": [], "implementation_approach": {}, "target_files": ["src/one.py:one:1-9"]},
+    }
+    (folder / f"{id_}.json").write_text(json.dumps(told, indent=2))
 
 
 def _fill(place: Place, count: int, events: Sequence[str]) -> None:

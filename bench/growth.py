@@ -1,10 +1,12 @@
-"""Whether the time of one event grows with what is there: workflows, handlers, transcripts, ledgers, tool responses.
+"""Whether the time of one event grows with what is there: workflows, tasks, handlers, transcripts, ledgers, responses.
 
 Each range is measured side by side: all its points take turns, round after round, so that noise meets them alike, and
 what counts is the ratio of each point to the smallest of its range. Two ways of measuring:
 
 - `cold`: the registered command as a whole process, without the server (with `--server` as it is installed);
 - `fork`: the engine in a process forked from one that has everything loaded, as a warm server has it.
+
+What is called `holdfast …` is no event but a command: it looks at every task, so its time may grow with them.
 
     python -m bench.growth [--range NAME …] [--rounds N] [--quick] [--json] [--server] [--only cold|fork]
 """
@@ -22,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import grown
-from bench.grown import Place
+from bench.grown import COMMAND, Place
 from holdfast import paths
 
 MEMORY = ("PreCompact-auto", "SessionStart-compact", "UserPromptSubmit", "PostToolUse-Agent")
@@ -35,6 +37,7 @@ SIZES = {
     "transcript": (1 << 10, 1 << 20, 1 << 24, 1 << 30),
     "ledger": (10, 1_000, 100_000, 1_000_000),
     "response": (1 << 10, 200 << 10),
+    "tasks": (100, 300, 1_000),
 }
 QUICK = {
     "workflows": (1, 100),
@@ -45,6 +48,7 @@ QUICK = {
     "transcript": (1 << 10, 1 << 24),
     "ledger": (10, 10_000),
     "response": (1 << 10, 200 << 10),
+    "tasks": (100, 300),
 }
 EVENTS = {
     "workflows": MEMORY,
@@ -55,6 +59,7 @@ EVENTS = {
     "transcript": (*MEMORY, "Stop", "PreToolUse-Bash"),
     "ledger": (*MEMORY, "Stop", "PreToolUse-Agent", "SessionStart-startup", "SessionEnd-other", "SubagentStart"),
     "response": ("PostToolUse-Agent", "PostToolUse-Read"),
+    "tasks": (*MEMORY, "PreToolUse-Agent", "holdfast wfs task next", "holdfast wfs task validate"),
 }
 
 
@@ -138,6 +143,10 @@ def _forked(place: Place, event: str, server: bool) -> float:
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, 1)
                 os.chdir(place.project)
+                if event.startswith(COMMAND):
+                    from holdfast import cli
+
+                    cli.main(event.removeprefix(COMMAND).split())
                 from holdfast import engine
 
                 engine.main(event.split("-")[0])
@@ -154,7 +163,15 @@ def _preload(place: Place) -> None:
     from holdfast import events, loader
 
     if not _loaded:
-        names = {*events.EVENTS.values(), "holdfast.engine", "holdfast.isolation", "holdfast.merging", "sqlite3"}
+        names = {
+            *events.EVENTS.values(),
+            "holdfast.engine",
+            "holdfast.cli",
+            "holdfast.commands.wfs",
+            "holdfast.isolation",
+            "holdfast.merging",
+            "sqlite3",
+        }
         for folder in ("survival", "workflow", "workflow/formats", "state"):
             root = paths.package_root() / "holdfast" / folder
             names |= {f"holdfast.{folder.replace('/', '.')}.{each.stem}" for each in root.glob("[a-z]*.py")}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import firing, floors
 from bench.client import ways
+from bench.grown import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -103,7 +104,7 @@ def _unregistered(client: Results) -> Mark:
 
 def _growth(points: Iterable[Mapping[str, Any]]) -> Mark:
     name, goal = "Growth", f"flat within {GROWTH - 1:.0%} over each range"
-    found = growth(points)
+    found = growth(each for each in points if not each["event"].startswith(COMMAND))
     if not found:
         return _unmeasured(name, goal)
     worst = max(found, key=lambda curve: found[curve])

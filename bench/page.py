@@ -42,7 +42,8 @@ _LONG = """## Growth
 
 Each range from its smallest size to its largest, all sizes taking turns; *growth* is the slowest over the smallest.
 *cold* is the registered command without a server, *fork* the engine in a process forked from one that has everything
-loaded, as the server's children are.
+loaded, as the server's children are. What is called `holdfast …` is a command that looks at every task, no event; its
+time may grow with them, and the mark does not count it.
 """
 
 
