@@ -27,7 +27,7 @@ def session_row(session: Session, board: Board) -> dict[str, Any]:
         "phase": session.phase,
         "tasks": len(board.leaves),
         "done": sum(each.status == "completed" for each in board.leaves),
-        "current_tasks": [each.id for each in board.current()],
+        "current_tasks": [each.id for each in board.current],
         "path": str(session.folder),
     }
 

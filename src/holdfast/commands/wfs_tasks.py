@@ -185,8 +185,8 @@ def following(name: str | None, as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     session = store.current(project, name)
     board = wfs_index.board(session.folder)
-    active = board.active()
-    ready = board.executable()
+    active = board.active
+    ready = board.executable
     if as_json:
         rows = {
             "active": [pages.task_row(board, each) for each in active],
@@ -306,12 +306,12 @@ def _tell(project: Project, after: After, as_json: bool, what: str, error: str =
                 "tasks": [pages.task_row(after.board, each) for each in after.tasks],
                 "session": workflow.id,
             }
-            | {"current_tasks": [each.id for each in after.board.current()]}
+            | {"current_tasks": [each.id for each in after.board.current]}
         )
         return
     verb = f"{what}" if after.changed else f"{what} already"
     lines = [f"{each.id} “{each.title}” is {verb}." for each in after.tasks]
-    ready = [each for each in after.board.executable() if each not in after.tasks]
+    ready = [each for each in after.board.executable if each not in after.tasks]
     if ready and what != "made":
         lines.append(
             f"Ready now: {', '.join(f'{each.id} “{each.title}”' for each in ready[:5])}{' …' if len(ready) > 5 else ''}"

@@ -105,7 +105,7 @@ def begin(project: Project, workflow: Workflow) -> Workflow:
     """Begin the next task that can be begun; nothing happens while one is active."""
     session = _session(project, workflow)
     board = index.board(session.folder)
-    due = next(iter(board.current()), None)
+    due = next(iter(board.current), None)
     if due is None or due.status == "active":
         return views.shown(project, session)
     return _after(project, moves.begin(project, session, due.id))

@@ -88,17 +88,20 @@ class Board:
         wanted = [*task.depends_on, *(above.depends_on if above and above is not task else ())]
         return [id_ for id_ in dict.fromkeys(wanted) if not self._is_done(id_)]
 
-    def executable(self) -> list[Brief]:
-        """Return the leaves that can be begun now, in order: they are pending and wait for nothing."""
-        return [each for each in self.leaves if each.status == "pending" and not self.waits_for(each)]
+    @cached_property
+    def executable(self) -> tuple[Brief, ...]:
+        """The leaves that can be begun now, in order: they are pending and wait for nothing."""
+        return tuple(each for each in self.leaves if each.status == "pending" and not self.waits_for(each))
 
-    def active(self) -> list[Brief]:
-        """Return the leaves that are being worked on, in order."""
-        return [each for each in self.leaves if each.status == "active"]
+    @cached_property
+    def active(self) -> tuple[Brief, ...]:
+        """The leaves that are being worked on, in order."""
+        return tuple(each for each in self.leaves if each.status == "active")
 
-    def current(self) -> list[Brief]:
-        """Return the leaves that are being worked on, else the next that can be begun (I002-24)."""
-        return self.active() or self.executable()[:1]
+    @property
+    def current(self) -> tuple[Brief, ...]:
+        """The leaves that are being worked on, else the next that can be begun (I002-24)."""
+        return self.active or self.executable[:1]
 
     def _is_done(self, id_: str) -> bool:
         task = self.get(id_)

@@ -115,7 +115,7 @@ def follow(project: Project, session: Session, board: Board, *, why: str) -> Ses
         progress = data.get("progress")
         data["progress"] = progress = dict(progress) if isinstance(progress, dict) else {}
         progress["completed_phases"] = list(sessions.completed_phases(file.data))
-        progress["current_tasks"] = [each.id for each in board.current()]
+        progress["current_tasks"] = [each.id for each in board.current]
         data["type"] = choice.upgraded(str(data.get("type") or ""), len(board.leaves))
         _step_back(data, board)
         for phase, following in _passed(board):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.patterns import regex
@@ -35,6 +36,7 @@ class Key(NamedTuple):
         return Key(self.main) if self.is_sub else None
 
 
+@lru_cache(maxsize=4_096)  # an event asks for those of the same tasks over and over
 def key(text: str) -> Key | None:
     """Return what an id means, or None where the text is none."""
     match = _ID.fullmatch(text)

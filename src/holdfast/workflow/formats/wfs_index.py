@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import marshal
 import os
-from typing import TYPE_CHECKING, Any
+import stat
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import MissingError, StateError
 from holdfast.patterns import regex
@@ -22,23 +23,35 @@ if TYPE_CHECKING:
 
 MANY = 32
 """Task files from which on what they say is kept, so that an event does not read a thousand of them."""
+_FEW = 8  # files that are read each time before what is kept is written again: that takes as long as reading so many
 _FORMAT = 1
 _NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # whatever is numbered counts: a wrong name is told, and not left out
 
-Kept = dict[str, tuple[Stamp, tuple[Any, ...]]]
+Kept = dict[str, tuple[Stamp, Brief]]
+
+
+class _Last(NamedTuple):
+    """What this process has read of a session: an event asks for its tasks several times."""
+
+    kept: Kept
+    board: Board
+
+
+_last: dict[Path, _Last] = {}
 
 
 def board(folder: Path) -> Board:
     """Return the tasks of the session in a folder; a file that cannot be read is among the problems."""
     found, problems = _files(folder / places.TASKS)
-    kept = _kept(folder) if len(found) > MANY else {}
+    last = _last.get(folder)
+    kept = last.kept if last else _kept(folder) if len(found) > MANY else {}
     fresh: Kept = {}
     tasks = list[Brief]()
     for name, seen in found.items():
         known = kept.get(name)
         if known and known[0] == seen:
             fresh[name] = known
-            tasks.append(Brief(*known[1]))
+            tasks.append(known[1])
             continue
         fit = settled(seen)
         path = folder / places.TASKS / name
@@ -51,11 +64,15 @@ def board(folder: Path) -> Board:
             continue
         tasks.append(brief)
         if fit:
-            fresh[name] = (seen, tuple(brief))
-    if len(found) > MANY and fresh != kept:
-        cache.write(_file(folder), marshal.dumps((_FORMAT, str(folder), fresh)))
+            fresh[name] = (seen, brief)
     changed = max((seen[2] for seen in found.values()), default=0) / 1e9
-    return Board(tuple(_in_order(tasks)), tuple(problems), changed)
+    board = Board(tuple(_in_order(tasks)), tuple(sorted(problems)), changed)
+    if last and last.board == board:
+        board = last.board  # with all that was found out about it
+    elif len(found) > MANY and len(fresh.keys() - kept.keys()) > _FEW:
+        _keep(folder, fresh)
+    _last[folder] = _Last(fresh, board)
+    return board
 
 
 def _in_order(tasks: Iterable[Brief]) -> list[Brief]:
@@ -67,17 +84,16 @@ def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
     """Return the task files in a folder by name, with what tells whether they have changed, and those that are none."""
     found: dict[str, Stamp] = {}
     problems: list[Problem] = []
-    for entry in sorted(_inside(folder), key=lambda each: each.name):
+    for entry in _inside(folder):
         if not _NAME.fullmatch(entry.name):
             continue
-        path = folder / entry.name
         try:
             info = entry.stat(follow_symlinks=False)
         except OSError as error:
-            problems.append(Problem(path, f"cannot be read: {error.strerror or error}"))
+            problems.append(Problem(folder / entry.name, f"cannot be read: {error.strerror or error}"))
             continue
-        if entry.is_symlink():
-            problems.append(Problem(path, "is a symbolic link, which is not followed"))
+        if stat.S_ISLNK(info.st_mode):
+            problems.append(Problem(folder / entry.name, "is a symbolic link, which is not followed"))
         else:
             found[entry.name] = stamp(info)
     return found, problems
@@ -99,7 +115,14 @@ def _kept(folder: Path) -> Kept:
         form, name, kept = marshal.loads(body)
     except (ValueError, EOFError, TypeError):
         return {}
-    return kept if (form, name) == (_FORMAT, str(folder)) else {}
+    if (form, name) != (_FORMAT, str(folder)):
+        return {}
+    return {file: (seen, Brief(*said)) for file, (seen, said) in kept.items()}
+
+
+def _keep(folder: Path, kept: Kept) -> None:
+    plain = {file: (seen, tuple(brief)) for file, (seen, brief) in kept.items()}
+    cache.write(_file(folder), marshal.dumps((_FORMAT, str(folder), plain)))
 
 
 def _file(folder: Path) -> Path:

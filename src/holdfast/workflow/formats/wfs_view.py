@@ -31,8 +31,8 @@ _STATUSES: dict[sessions.Standing, Status] = {"active": "active", "paused": "pen
 
 def workflow(project: Project, session: Session, board: Board) -> Workflow:
     """Return a session with its tasks as a workflow."""
-    executable = board.executable()
-    due = next(iter((*board.active(), *executable)), None)
+    executable = board.executable
+    due = next(iter((*board.active, *executable)), None)
     begun = any(each.status != "pending" for each in board.leaves)
     current = due if begun else None  # before the first is begun none is the current one
     told = _told(board, due)
@@ -62,7 +62,7 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
         recovered=bool(session.file.broken),
         resting=session.standing == "paused",
         unit="task",
-        due=() if over else tuple(each.id for each in (*board.active(), *executable)),
+        due=() if over else tuple(each.id for each in (*board.active, *executable)),
     )
     merged = extras.merged(project, made)[0]
     return replace(merged, context={**merged.context, **made.context})
@@ -144,7 +144,7 @@ def _context(project: Project, session: Session, board: Board, current: Brief | 
     waits = board.waits_for(current)
     if waits:
         found["waits_for"] = waits
-    active = [each.id for each in board.active()]
+    active = [each.id for each in board.active]
     if len(active) > 1:
         found["active_tasks"] = active
     return found
