@@ -31,6 +31,7 @@ CHECKS = {
     "ledger": "the project's ledger",
     "deliveries": "what SessionStart restored after the last compactions",
     "states": "workflow state files",
+    "sessions": "sessions of the wfs format",
     "configuration": "holdfast.toml",
 }
 UNMENDED = "could not be mended: "

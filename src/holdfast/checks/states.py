@@ -16,7 +16,7 @@ from holdfast.state.lock import locked
 from holdfast.survival import owners, sessions
 from holdfast.workflow import extras, foreign, formats, memory, statefile
 from holdfast.workflow.detect import detect
-from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view
+from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view, wfs_places
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def look(project: Project) -> Iterator[Finding]:
     told = [
         _unread(project, each)
         for each in found.problems
-        if each.path not in theirs and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
+        if not each.path.is_relative_to(wfs_places.top(project))  # the sessions check says it
+        and each.path not in theirs
+        and not (folders.blocked(each.path) or folders.linked(project.root, each.path))
     ]
     told += [
         _in_the_way(project, path, why)
@@ -53,7 +55,7 @@ def look(project: Project) -> Iterator[Finding]:
     ]
     entries, _ = compaction_file.scan(project)
     kept = [entry.workflow for entry in entries]
-    told += _unsound([*kept, *(each for each in found.workflows if each.format != compaction_file.NAME)])
+    told += _unsound([*kept, *(each for each in found.workflows if each.format == hybrid_file.NAME)])
     told += _stale(project, found)
     told += _piled_up(kept, found)
     told += _view(project, theirs)

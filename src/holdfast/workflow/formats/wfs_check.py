@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from holdfast.errors import NotOurs, StateError
@@ -21,18 +22,22 @@ if TYPE_CHECKING:
 
     from holdfast.project import Project
 
-_MEND = "holdfast wfs repair --dry-run says what can be done"
+MEND = "holdfast wfs repair --dry-run says what can be done"
+ANEW = "holdfast wfs todo writes it anew"
+AS_IT_IS = "the session is completed, so it stays as it is"
 
 
 def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
     """Yield what is wrong with sessions: markers, states, their tasks against the nine rules, their lists."""
     marked = markers.active(project)
+    if os.path.lexists(places.top(project)) and not places.top(project).is_dir():
+        yield Finding(0, places.TOP, "", None, "it is no folder, so no session can be kept in it", "move it away")
     if len(marked) > 1:
-        yield Finding(0, places.TOP, "markers", marked, "several sessions are marked as active", _MEND)
+        yield Finding(0, places.TOP, "markers", marked, "several sessions are marked as active", MEND)
     for name in marked:
-        if not (places.top(project) / name).is_dir():
+        if not places.has(project, name):
             file = f"{places.TOP}/{places.MARKER}{name}"
-            yield Finding(0, file, "session", name, "there is no such session", _MEND)
+            yield Finding(0, file, "session", name, "there is no such session", MEND)
     for folder in folders:
         for found in (*_session(project, folder, marked), *tasks(project, folder)):
             yield found._replace(file=f"{folder.name}/{found.file}")
@@ -59,13 +64,16 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
         yield Finding(0, places.SESSION, "", None, error.reason, "it is left alone; move it away if it is not meant so")
         return
     except StateError as error:
-        yield Finding(0, places.SESSION, "", None, error.reason, _MEND)
+        yield Finding(0, places.SESSION, "", None, error.reason, MEND)
         return
     board = index.board(folder)
     if session.file.broken:
         problem = f"{session.file.broken}; its last generation is used"
-        yield Finding(0, places.SESSION, "", None, problem, _MEND)
-    for said in views.drifts(session, board):
-        yield Finding(0, places.SESSION, "status", session.said, said, _MEND)
+        yield Finding(0, places.SESSION, "", None, problem, MEND)
+    over = session.standing == "completed"
+    if session.drift:
+        yield Finding(0, places.SESSION, "status", session.said, session.drift, MEND)
+    for said, remedy in views.contradictions(session, board):
+        yield Finding(0, places.SESSION, "status", session.said, said, remedy)
     for line in lists.drift(session, board):
-        yield Finding(0, places.LIST, "", None, line, "holdfast wfs todo writes it anew")
+        yield Finding(0, places.LIST, "", None, line, AS_IT_IS if over else ANEW)

@@ -52,6 +52,12 @@ def summary(folder: Path, id_: str) -> Path:
     return folder / SUMMARIES / f"{id_}-summary.md"
 
 
+def has(project: Project, session: str) -> bool:
+    """Tell whether there is a folder of a session's name; a symbolic link is none, for nothing is written there."""
+    folder = top(project) / session
+    return is_name(session) and folder.is_dir() and not folder.is_symlink()
+
+
 def inner(project: Project, path: Path) -> str:
     """Return a path as messages name it: relative to the project's root, where it lies below it."""
     return path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)

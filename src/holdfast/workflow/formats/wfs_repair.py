@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import MissingError, NotOurs, StateError
@@ -39,10 +40,12 @@ class Repair(NamedTuple):
     Attributes:
         what: what is wrong and what is done about it, in a sentence.
         do: does it. Raises HoldfastError.
+        unread: whether it is about a file that cannot be read.
     """
 
     what: str
     do: Callable[[], None]
+    unread: bool = False
 
 
 def found(project: Project) -> Iterator[Repair]:
@@ -71,17 +74,17 @@ def _is_over(project: Project, folder: Path) -> bool:
 
 def _orphans(project: Project) -> Iterator[Repair]:
     for name in markers.active(project):
-        if not (places.top(project) / name).is_dir():
+        if not places.has(project, name):
             what = f"{places.TOP}/{places.MARKER}{name} marks a session that is not there: the marker is removed"
-            yield Repair(what, lambda name=name: markers.take(project, name))  # type: ignore[misc]
+            yield Repair(what, partial(markers.take, project, name))
 
 
 def _too_many(project: Project) -> Iterator[Repair]:
-    there = [name for name in markers.active(project) if (places.top(project) / name).is_dir()]
+    there = [name for name in markers.active(project) if places.has(project, name)]
     newest, *others = markers.newest_first(project, there) or [""]
     for name in others:
         what = f"{places.TOP}/{places.MARKER}{name}: several sessions are marked; {newest} was marked last and stays"
-        yield Repair(what, lambda name=name: markers.take(project, name))  # type: ignore[misc]
+        yield Repair(what, partial(markers.take, project, name))
 
 
 def _state(project: Project, folder: Path) -> Iterator[Repair]:
@@ -94,13 +97,13 @@ def _state(project: Project, folder: Path) -> Iterator[Repair]:
         gone = isinstance(error, MissingError)
         what = f"{places.inner(project, path)}: {error.reason}: it is made anew from the template and the tasks"
         kept = "" if gone else f", and what it held is kept beside it as {path.name}.corrupt-…"
-        yield Repair(f"{what}{kept}", lambda: _remake(project, folder, keep=not gone))
+        yield Repair(f"{what}{kept}", partial(_remake, project, folder, keep=not gone), unread=True)
         return
     if file.broken:
         what = (
             f"{places.inner(project, path)}: {file.broken}: its last content is put back, and this one kept beside it"
         )
-        yield Repair(what, lambda: _put_back(project, path))
+        yield Repair(what, partial(_put_back, project, path), unread=True)
 
 
 def _put_back(project: Project, path: Path) -> None:
@@ -141,10 +144,8 @@ def _broken(project: Project, folder: Path) -> Iterator[Repair]:
         except StateError:
             continue  # nobody knows what it was: `check` names it
         if file.broken:
-            what = (
-                f"{places.inner(project, problem.path)}: {file.broken}: its last content is put back, and this one kept"
-            )
-            yield Repair(f"{what} beside it", lambda path=problem.path: _put_back(project, path))  # type: ignore[misc]
+            what = f"{places.inner(project, problem.path)}: {file.broken}: its last content is put back, and this one"
+            yield Repair(f"{what} kept beside it", partial(_put_back, project, problem.path), unread=True)
 
 
 def _hierarchy(project: Project, folder: Path) -> Iterator[Repair]:
@@ -159,12 +160,12 @@ def _hierarchy(project: Project, folder: Path) -> Iterator[Repair]:
     for id_ in missing:
         of = ", ".join(each.id for each in board.tasks if ids.parent(each.id) == id_)
         what = f"{folder.name}: {of} {'have' if ',' in of else 'has'} no parent: {id_} is made as a container"
-        yield Repair(what, lambda id_=id_: _make_parent(project, folder, id_))  # type: ignore[misc]
+        yield Repair(what, partial(_make_parent, project, folder, id_))
     for task in board.tasks:
         wanted = _wanted(task, board)
         if wanted:
             what = f"{folder.name}/{places.TASKS}/{task.name}.json: {', '.join(wanted)}"
-            yield Repair(what, lambda task=task: _mend(project, folder, task))  # type: ignore[misc]
+            yield Repair(what, partial(_mend, project, folder, task))
 
 
 def _wanted(task: Brief, board: Board) -> dict[str, Any]:
@@ -217,7 +218,7 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
         what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"
         yield Repair(
             f"{what}: it is generated anew, and what it says is kept as a generation",
-            lambda: _relisted(project, session),
+            partial(_relisted, project, session),
         )
 
 
@@ -236,7 +237,7 @@ def _drifted(project: Project) -> Iterator[Repair]:
             continue
         if session.drift and session.standing == "completed":
             what = f"{session.name}: {session.drift}: the marker is removed"
-            yield Repair(what, lambda name=session.name: markers.take(project, name))  # type: ignore[misc]
+            yield Repair(what, partial(markers.take, project, session.name))
         elif session.drift:
             what = f"{session.name}: {session.drift}: its status becomes {session.standing}"
-            yield Repair(what, lambda name=session.name: store.say_standing(project, name))  # type: ignore[misc]
+            yield Repair(what, partial(store.say_standing, project, session.name))

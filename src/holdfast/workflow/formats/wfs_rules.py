@@ -286,14 +286,16 @@ def _remarks(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
     meta, control = (values.members(data.get(name)) for name in ("meta", "flow_control"))
     for name, known in (("type", choice.TYPES), ("agent", choice.AGENTS)):
         value = meta.get(name)
-        if value not in known:
-            yield say(0, f"meta.{name}", value, f"it is not one of {', '.join(known)}", "it counts as it is")
+        if value is None:
+            yield say(0, f"meta.{name}", None, f"known are {', '.join(known)}", "the task counts without one")
+        elif value not in known:
+            yield say(0, f"meta.{name}", value, f"it is not one of {', '.join(known)}", "it is taken as it is")
     for number, target in enumerate(flow.target_files(data)):
         if not _TARGET.fullmatch(target):
             field = f"flow_control.target_files[{number}]"
-            yield say(0, field, target, "it is not file, file:function or file:function:lines", "it counts as it is")
+            yield say(0, field, target, "it is not file, file:function or file:function:lines", "it is taken as it is")
     approach = control.get("implementation_approach")
     if approach is not None and not isinstance(approach, dict):
         field = "flow_control.implementation_approach"
         problem = "it is not an object with task_description, modification_points and logic_flow"
-        yield say(0, field, approach, problem, "it counts as it is")
+        yield say(0, field, approach, problem, "it is taken as it is")

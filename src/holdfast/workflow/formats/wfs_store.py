@@ -45,7 +45,7 @@ def get(project: Project, name: str) -> Session:
     """
     wanted = name if name.startswith(names.PREFIX) else f"{names.PREFIX}{name}"
     folder = places.top(project) / wanted
-    if not places.is_name(wanted) or not folder.is_dir():
+    if not places.has(project, wanted):
         known = ", ".join(each.name for each in folders(project)) or "none"
         raise HoldfastError(f"there is no session {name!r} in {places.TOP}/; there are: {known}")
     return sessions.load(project, folder, marked=wanted in markers.active(project))

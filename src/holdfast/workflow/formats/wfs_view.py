@@ -151,19 +151,20 @@ def _context(project: Project, session: Session, board: Board, current: Brief | 
 
 
 def _warnings(session: Session, board: Board) -> list[str]:
+    drift = [session.drift] if session.drift else []
+    contradicted = [": ".join(each) for each in contradictions(session, board)]
     broken = [f"{problem.path.name} cannot be read: {problem.reason}" for problem in board.problems]
-    return [*drifts(session, board), *broken]
+    return [*drift, *contradicted, *broken]
 
 
-def drifts(session: Session, board: Board) -> list[str]:
-    """Return how a session's status, its marker and its tasks contradict each other, a sentence each."""
-    said = [session.drift] if session.drift else []
-    left = [each.id for each in board.leaves if each.status != "completed"]
+def contradictions(session: Session, board: Board) -> list[tuple[str, str]]:
+    """Return how a session's status and its tasks contradict each other, each with what to do about it."""
+    number = len(board.leaves)
+    left = sum(each.status != "completed" for each in board.leaves)
     if session.standing == "completed" and left:
-        said.append(f"the session is {session.said}, but {len(left)} of {len(board.leaves)} tasks are not completed")
+        said = f"the session is {session.said}, but {left} of {number} tasks are not completed"
+        return [(said, f"holdfast wfs resume {session.name}")]
     if session.standing != "completed" and board.finished:
-        said.append(
-            f"all {len(board.leaves)} tasks are completed, but the session is {session.said or 'not'}: "
-            f"holdfast wfs complete ends it"
-        )
-    return said
+        said = f"all {number} tasks are completed, but the session is {session.said or 'not'}"
+        return [(said, f"holdfast wfs complete {session.name}")]
+    return []

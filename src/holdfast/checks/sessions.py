@@ -1,0 +1,63 @@
+"""Whether sessions of the `wfs` format hold together: their markers, states, tasks and lists."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING
+
+from holdfast.checks import notice, ok, problem
+from holdfast.workflow.formats import wfs_check, wfs_repair, wfs_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from holdfast.checks import Finding
+    from holdfast.project import Project
+
+_MENDED = (wfs_check.MEND, wfs_check.ANEW)
+"""The remedies of what a repair sets right."""
+
+
+def look(project: Project) -> Iterator[Finding]:
+    """Look for what `holdfast wfs repair` would set right, and for what a person has to."""
+    folders = wfs_store.folders(project)
+    repairs = list(wfs_repair.found(project))
+    told = [_repair(project, each) for each in repairs]
+    told += [
+        notice(each.text, each.remedy)
+        for each in wfs_check.look(project, folders)
+        if not each.rule and each.remedy not in (*_MENDED, wfs_check.AS_IT_IS) and "/.task/" not in each.file
+    ]
+    for folder in folders:
+        told += _tasks(project, folder, [each.what for each in repairs])
+    yield from told
+    if not told:
+        yield ok(f"{len(folders)} session(s), and their files agree")
+
+
+def _repair(project: Project, repair: wfs_repair.Repair) -> Finding:
+    level = problem if repair.unread else notice
+    return level(repair.what, "holdfast doctor --fix", partial(_mend, project, repair.what))
+
+
+def _mend(project: Project, what: str) -> str:
+    """Set right what was found, if it still is to be."""
+    for each in wfs_repair.found(project):
+        if each.what == what:
+            each.do()
+            return what
+    return ""
+
+
+def _tasks(project: Project, folder: Path, repairs: Sequence[str]) -> Iterator[Finding]:
+    """Say in a line for each session how many rules its tasks break; a file that cannot be read has its own."""
+    broken = [each for each in wfs_check.tasks(project, folder) if each.rule]
+    for each in broken:
+        if not each.field and not any(f"{folder.name}/{each.file}" in what for what in repairs):
+            yield problem(f"{folder.name}/{each.text}", f"look at {folder / each.file}")
+    wrong = [each for each in broken if each.field]
+    if wrong:
+        more = f"; +{len(wrong) - 1} more" if len(wrong) > 1 else ""
+        yield notice(f"{folder.name}/{wrong[0].text}{more}", shlex.join(["holdfast", "wfs", "check", folder.name]))

@@ -1,0 +1,104 @@
+"""What has come apart in `.workflow/` is named, and mended where a repair knows how."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commandline import holdfast
+from tests.doctoring import examine, healthy, mend, obey, only
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def session(root: Path) -> Path:
+    """The folder of a session with two tasks."""
+    holdfast("wfs", "start", "User Auth", root=root)
+    for title in ("Implement one", "Implement two"):
+        holdfast("wfs", "task", "add", title, "--focus", "src", root=root)
+    return root / ".workflow" / "WFS-user-auth"
+
+
+@pytest.fixture
+def root(root: Path) -> Path:
+    """A project with the folder that its tasks are about."""
+    (root / "src").mkdir()
+    return root
+
+
+def test_none_and_a_sound_one(root: Path, request: pytest.FixtureRequest) -> None:
+    """No folder is no fault."""
+    assert healthy("sessions", root) == "0 session(s), and their files agree"
+    request.getfixturevalue("session")
+    assert healthy("sessions", root) == "1 session(s), and their files agree"
+    assert "1 workflow(s)" in healthy("states", root)
+
+
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        ("orphan", ".active-WFS-gone marks a session that is not there"),
+        ("unmarked", "its status is active, but no marker names it"),
+        ("list", "TODO_LIST.md: IMPL-1 is ticked, and its file says pending"),
+    ],
+)
+def test_what_a_repair_can_do_is_done(root: Path, session: Path, what: str, named: str) -> None:
+    """As `holdfast wfs repair` does it."""
+    if what == "orphan":
+        (root / ".workflow/.active-WFS-gone").touch()
+        (root / ".workflow/.active-WFS-user-auth").touch()
+    elif what == "unmarked":
+        (root / ".workflow/.active-WFS-user-auth").unlink()
+    else:
+        path = session / "TODO_LIST.md"
+        path.write_text(path.read_text().replace("- [ ] **IMPL-1**", "- [x] **IMPL-1**"))
+    found = only("sessions", root, "notice")
+    assert named in found.text
+    obey(found, root)
+    healthy("sessions", root)
+
+
+def test_a_task_that_cannot_be_read_gets_its_last_content(root: Path, session: Path) -> None:
+    """One that nobody has kept is a person's to mend, and only this check tells of both."""
+    known, unknown = session / ".task/IMPL-1.json", session / ".task/IMPL-3.json"
+    good = known.read_text()
+    known.write_text('{"cut')
+    unknown.write_text('{"cut')
+    healthy("states", root)
+    problems = {each.text for each in examine("sessions", root) if each.level == "problem"}
+    assert len(problems) == 2
+    assert any(".task/IMPL-1.json" in text and "last content is put back" in text for text in problems)
+    assert any(".task/IMPL-3.json" in text for text in problems)
+    assert len(mend("sessions", root)) >= 1
+    assert json.loads(known.read_text()) == json.loads(good)
+    left = [each for each in examine("sessions", root) if each.level == "problem"]
+    assert [".task/IMPL-3.json" in each.text for each in left] == [True]
+
+
+def test_broken_rules_are_counted_for_each_session(root: Path, session: Path) -> None:
+    """With the first, and the command that names all."""
+    path = session / ".task/IMPL-1.json"
+    data = json.loads(path.read_text())
+    data["context"]["focus_paths"] = ["src/**", "docs/*.md"]
+    path.write_text(json.dumps(data))
+    found = only("sessions", root, "notice")
+    assert found.text.startswith("WFS-user-auth/.task/IMPL-1.json: context.focus_paths[0] is")
+    assert found.text.endswith("; +1 more")
+    assert found.remedy == "holdfast wfs check WFS-user-auth"
+
+
+def test_what_only_a_person_can_decide(root: Path, session: Path) -> None:
+    """A session whose tasks are all done, and a folder that is none."""
+    for number in (1, 2):
+        holdfast("wfs", "task", "complete", f"IMPL-{number}", root=root)
+    found = only("sessions", root, "notice")
+    assert "all 2 tasks are completed, but the session is active" in found.text
+    obey(found, root)
+    healthy("sessions", root)
+    (root / ".workflow").rename(root / "old")
+    (root / ".workflow").write_text("")
+    assert "it is no folder" in only("sessions", root, "notice").text
