@@ -1,0 +1,144 @@
+"""What a session of the `wfs` format is decides itself under its lock, whoever else is at it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.errors import StateError, TransitionError
+from holdfast.project import Project
+from holdfast.state import document
+from holdfast.state.lock import locked
+from holdfast.workflow.formats import wfs_change, wfs_index, wfs_markers, wfs_moves, wfs_places, wfs_store
+from holdfast.workflow.formats.wfs_task import New
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """A project with a session of two tasks, one of them completed."""
+    (tmp_path / "project").mkdir()
+    opened = Project.open(tmp_path / "project")
+    session = wfs_store.create(opened, "User Auth")
+    for title in ("Implement one", "Implement two"):
+        wfs_moves.add(opened, session, New(title))
+    yield opened
+    opened.close()
+
+
+NAME = "WFS-user-auth"
+
+
+def test_a_session_is_not_completed_in_the_middle_of_a_change(project: Project) -> None:
+    """What counts is how its tasks are when the change is over."""
+    session = wfs_store.get(project, NAME)
+    wfs_moves.complete(project, session, "IMPL-1")
+    said: list[str] = []
+
+    def end() -> None:
+        other = Project.open(project.root)
+        try:
+            said.append(wfs_store.complete(other, NAME).said)
+        except TransitionError as error:
+            said.append(str(error))
+        finally:
+            other.close()
+
+    with wfs_change.changing(project, session, why="test") as change:
+        ending = threading.Thread(target=end)
+        ending.start()
+        ending.join(0.1)
+        assert said == []
+        change.edit("IMPL-2", lambda data: data.update(status="completed"))
+    ending.join(20)
+    assert said == ["completed"]
+    assert wfs_markers.active(project) == []
+
+
+@pytest.mark.parametrize("move", [wfs_store.switch, wfs_store.pause])
+def test_what_was_completed_meanwhile_stays_so(
+    project: Project, monkeypatch: pytest.MonkeyPatch, move: Callable[[Project, str], object]
+) -> None:
+    """Somebody completes the session between the look at its name and the lock."""
+    ended: list[Path] = []
+
+    def late(folder: Path) -> object:
+        if not ended:
+            ended.append(folder)
+            wfs_store.complete(project, NAME, anyway=True)
+        return locked(folder)
+
+    monkeypatch.setattr(wfs_store, "locked", late)
+    with pytest.raises(TransitionError, match="is completed"):
+        move(project, NAME)
+    assert ended
+    assert wfs_store.get(project, NAME).said == "completed"
+    assert wfs_markers.active(project) == []
+
+
+def test_who_loses_the_marker_is_paused_unless_it_ended_meanwhile(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A completed one does not become paused by another that starts."""
+
+    def late(folder: Path) -> object:
+        if folder.name == NAME and wfs_store.get(project, NAME).said == "active":
+            monkeypatch.setattr(wfs_store, "locked", locked)
+            wfs_store.complete(project, NAME, anyway=True)
+        return locked(folder)
+
+    monkeypatch.setattr(wfs_store, "locked", late)
+    wfs_store.create(project, "Another")
+    assert wfs_store.get(project, NAME).said == "completed"
+    assert wfs_markers.active(project) == ["WFS-another"]
+
+
+def test_nothing_is_changed_in_a_session_that_has_gone(project: Project) -> None:
+    """Its folder is not made again by whoever comes late."""
+    session = wfs_store.get(project, NAME)
+    session.folder.rename(project.root / "elsewhere")
+    with pytest.raises(StateError, match="moved or removed"):
+        wfs_moves.complete(project, session, "IMPL-1")
+    assert not session.folder.exists()
+
+
+def test_a_link_is_no_session(project: Project) -> None:
+    """It neither can be worked on nor wins over a real one where both are marked."""
+    wfs_places.top(project).joinpath("WFS-link").symlink_to(wfs_places.top(project) / NAME)
+    assert [each.name for each in wfs_store.folders(project)] == [NAME]
+    with pytest.raises(Exception, match="there is no session 'WFS-link'"):
+        wfs_store.get(project, "WFS-link")
+
+
+def test_many_tasks_are_read_again_only_where_they_changed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this process, and by the next from what this one kept; a few files more are not worth keeping anew."""
+    session = wfs_store.get(project, NAME)
+    wfs_moves.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
+    monkeypatch.setattr(wfs_index, "settled", lambda seen: True)
+    read: list[str] = []
+    load = document.load
+
+    def noted(path: Path) -> object:
+        read.append(path.stem)
+        return load(path)
+
+    monkeypatch.setattr(document, "load", noted)
+    wfs_index._last.clear()
+    first = wfs_index.board(session.folder)
+    assert len(read) == len(first.tasks) == 62
+    read.clear()
+    assert wfs_index.board(session.folder) is first
+    wfs_index._last.clear()
+    assert wfs_index.board(session.folder) == first
+    assert read == []
+    path = wfs_places.task(session.folder, "IMPL-2")
+    path.write_text(path.read_text().replace("Implement two", "Implement II"))
+    changed = wfs_index.board(session.folder)
+    assert (read, changed.find("IMPL-2").title) == (["IMPL-2"], "Implement II")
+    path.unlink()
+    assert wfs_index.board(session.folder).get("IMPL-2") is None
