@@ -32,12 +32,13 @@ def begin(world: World, form: str) -> None:
     options += [part for path in READING for part in ("--read", path)]
     options += [part for text in REMINDERS for part in ("--remind", text)]
     options += [part for key, value in CONTEXT.items() for part in ("--set", f"{key}={value}")]
-    world.holdfast("start", "Title of the work", "--format", form, "--type", "implementation", *options)
+    kind = "complex" if form == "wfs" else "implementation"
+    world.holdfast("start", "Title of the work", "--format", form, "--type", kind, *options)
     world.holdfast("next")
 
 
 @pytest.mark.scenario(2)
-@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+@pytest.mark.parametrize("form", ["compaction", "hybrid", "wfs"])
 def test_manual(world: World, form: str) -> None:
     """`/compact` in the middle of a workflow."""
     begin(world, form)
@@ -59,7 +60,7 @@ def test_manual(world: World, form: str) -> None:
 
 
 @pytest.mark.scenario(2)
-@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+@pytest.mark.parametrize("form", ["compaction", "hybrid", "wfs"])
 @pytest.mark.parametrize("when", ["between turns", "mid-turn"])
 def test_automatic(world: World, form: str, when: str) -> None:
     """The context is full, between two turns or while a turn still calls tools."""
@@ -83,7 +84,7 @@ def test_automatic(world: World, form: str, when: str) -> None:
 
 
 @pytest.mark.scenario(2)
-@pytest.mark.parametrize("form", ["compaction", "hybrid"])
+@pytest.mark.parametrize("form", ["compaction", "hybrid", "wfs"])
 def test_prompt_too_long(world: World, form: str) -> None:
     """The API refuses the request as too long; the client compacts and goes on in the same turn."""
     begin(world, form)
