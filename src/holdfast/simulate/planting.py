@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from holdfast.simulate.world import World
     from holdfast.trial import Ended
 
-FORMATS = ("hybrid", "compaction")
+FORMATS = ("hybrid", "compaction", "wfs")
+WITH_AGENTS = ("hybrid", "wfs")
+BY_HAND = ("hybrid", "compaction")
+"""The formats whose files can say all that a workflow is; a session of the other is kept by commands."""
 MEMORY = "CLAUDE.local.md"
 HYBRID = ".claude/state/workflow.json"
 _MOST = 60_000  # characters of one command line; a system takes twice that, and more for each
@@ -37,7 +40,7 @@ def start(client: Client, planted: Truth) -> None:
     """
     for entry in planted.reading:
         client.world.write(entry, "What has to be known.\n", root=client.root)
-    words = ["--format", planted.format, "--type", "custom"]
+    words = ["--format", planted.format, "--type", "complex" if planted.format == "wfs" else "custom"]
     for phase in planted.phases:
         words += ["--phase", f"{phase.title} @{phase.agent}" if phase.agent else phase.title]
     more = [("--read", entry) for entry in planted.reading] + [("--remind", text) for text in planted.reminders]
@@ -47,7 +50,7 @@ def start(client: Client, planted: Truth) -> None:
     while rest:
         part, rest = _portion(rest, _MOST)
         said(client.cli("update", planted.title, *part))
-    if planted.format == "hybrid":
+    if planted.format != "compaction":  # whose first phase is begun by its start
         said(client.cli("next", planted.title))
 
 

@@ -66,7 +66,8 @@ class Scene(Cast):
         self._tokens[id(planted)] = tokens
         planting.start(client, planted)
         for number in range(finished):
-            self.complete_phase(client, planted, tokens, by_agent=planted.format == "hybrid" and number == 0)
+            by_agent = planted.format in planting.WITH_AGENTS and number == 0
+            self.complete_phase(client, planted, tokens, by_agent=by_agent)
         name = tokens("scout")
         planted.agents[client.launches(name)] = name
         return planted
@@ -82,7 +83,7 @@ class Scene(Cast):
     def complete_another(self, client: Client) -> None:
         """Have another workflow done to its end; its memory file stays as it was."""
         decoy = truth.make(self.format, self.tokens(), 16, finished=0)
-        if self.format == "hybrid":
+        if self.format in planting.WITH_AGENTS:
             planting.start(client, decoy)
         else:
             planting.write_memory(self.world, decoy)
@@ -122,7 +123,13 @@ class Scene(Cast):
     def complete_phase(self, client: Client, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
         """Have the current phase done, by an agent that says so or on the command line."""
         handover = tokens("note")
-        if by_agent:
+        if (
+            by_agent and planted.format == "wfs"
+        ):  # all that an agent says is its task's summary, and several may be ready
+            client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
+            planting.said(client.cli("next", planted.title))
+            planted.complete_phase(handover)
+        elif by_agent:
             deliverable = tokens("made")
             report = f"DELIVERABLES:\n- {deliverable}\nCONTEXT_FOR_NEXT: {handover}"
             client.delegates("general-purpose", planted.phases[planted.current - 1].title, report)
@@ -140,7 +147,8 @@ class Scene(Cast):
         start = self._left.setdefault(id(planted), planted.left)
         due = (cycle + 1) * start // max(cycles, 1)
         if start - planted.left < due:
-            self.complete_phase(client, planted, tokens, by_agent=planted.format == "hybrid" and cycle % 2 == 0)
+            by_agent = planted.format in planting.WITH_AGENTS and cycle % 2 == 0
+            self.complete_phase(client, planted, tokens, by_agent=by_agent)
         else:
             value = tokens("value")
             planting.said(client.cli("update", planted.title, "--set", f"turn={value}"))

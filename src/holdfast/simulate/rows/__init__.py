@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.simulate.planting import FORMATS
+from holdfast.simulate.planting import BY_HAND, FORMATS
 from holdfast.simulate.rows import contents, files, hooks, identity, killed, plain, workflowless
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Row:
 
 ROWS: dict[str, Row] = {
     "warm": Row(plain.warm, long=True),
-    "by hand": Row(plain.by_hand),
+    "by hand": Row(plain.by_hand, formats=BY_HAND),
     "no compaction": Row(plain.uninvited),
     "registered twice": Row(plain.twice_registered),
     "no PreCompact": Row(hooks.no_precompact),

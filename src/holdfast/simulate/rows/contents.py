@@ -46,7 +46,8 @@ def names(scene: Scene) -> None:
         scene.compact(client, long)
     scene.repeat(client, long)
     planting.said(client.cli("done", long.title, "--all"))
-    nameless(scene, client, long)
+    if scene.format in planting.BY_HAND:
+        nameless(scene, client, long)
     scene.found.note(outside(scene) != before, f"files outside: {sorted(outside(scene) - before)[:3]}")
 
 

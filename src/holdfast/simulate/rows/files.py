@@ -114,7 +114,8 @@ def state_file(scene: Scene, planted: Truth) -> Path:
     """Return the file that keeps a workflow."""
     if planted.format == "hybrid":
         return scene.world.root / planting.HYBRID
-    files = (scene.world.root / "untracked" / "workflow-state").glob("*/state-*.json")
+    kept = ".workflow/*/workflow-session.json" if planted.format == "wfs" else "untracked/workflow-state/*/state-*.json"
+    files = scene.world.root.glob(kept)
     return next(file for file in files if planted.title in file.read_text("utf-8", "replace"))
 
 

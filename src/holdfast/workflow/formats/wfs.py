@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import StateError, TransitionError
-from holdfast.state.lock import locked
 from holdfast.survival import history
 from holdfast.workflow import extras
 from holdfast.workflow import views as outlines
@@ -22,6 +21,7 @@ from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_view as views
 from holdfast.workflow.formats.wfs_agents import match as match_phase
+from holdfast.workflow.formats.wfs_change import changing
 from holdfast.workflow.formats.wfs_next import nothing_due, ready, step
 from holdfast.workflow.formats.wfs_past import parsed, put_back, written
 from holdfast.workflow.formats.wfs_task import New
@@ -145,9 +145,9 @@ def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
     if task is not None:
         alone = not any(each.status == "active" for each in workflow.phases)
         _move(project, session, task, status, title or "", changes.handover or "", anyway=jump and alone)
-    with locked(session.folder):
+    with changing(project, session, why="update") as change:
         extras.add(project, workflow.path, session.name, changes)
-    return _observed(project, views.shown(project, store.get(project, session.name)), error=changes.error)
+    return _observed(project, views.workflow(project, change.session, change.board), error=changes.error)
 
 
 def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str | None]:

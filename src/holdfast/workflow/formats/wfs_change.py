@@ -125,7 +125,7 @@ def follow(project: Project, session: Session, board: Board, *, why: str) -> Ses
                 progress["completed_phases"].append(phase)
         return data
 
-    file, _ = statefile.rewrite(project, places.state(session.folder), apply, why=why)
+    file, _ = statefile.rewrite(project, places.state(session.folder), apply, why=why, repair=True)
     return sessions.view(file, session.folder, marked=session.marked)
 
 

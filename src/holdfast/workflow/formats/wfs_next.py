@@ -64,9 +64,9 @@ def _prompt(workflow: Workflow, id_: str, title: str) -> str:
         listed = workflow.context.get(name)
         if isinstance(listed, list) and listed:
             lines += ["", f"{heading}:", *(f"- {each}" for each in listed)]
-    handed = workflow.context.get("handed_over")
-    if isinstance(handed, dict):
-        lines += ["", *(f"Context: {text} ({before})" for before, text in handed.items())]
+    before = workflow.context.get("depends_on") or ()
+    told = [each for each in workflow.phases if each.id in before and each.handover]
+    lines += ["", *(f"Context: {each.handover} ({each.id})" for each in told)] if told else []
     return "\n".join(
         [*lines, "", f"Everything on it: holdfast wfs task show {id_} --for-agent --session {workflow.id}"]
     )

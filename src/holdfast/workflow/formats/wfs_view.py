@@ -138,9 +138,8 @@ def _context(project: Project, session: Session, board: Board, current: Brief | 
     inherited = own.get("inherited")
     if isinstance(inherited, dict) and inherited.get("context"):
         found["inherited"] = inherited["context"]
-    handed = {id_: text for id_ in current.depends_on if (text := contexts.opening(session, id_))}
-    if handed:
-        found["handed_over"] = handed
+    if current.depends_on:
+        found["depends_on"] = [task.id if (task := board.get(id_)) else id_ for id_ in current.depends_on]
     waits = board.waits_for(current)
     if waits:
         found["waits_for"] = waits
