@@ -14,6 +14,7 @@ from holdfast.survival import launches, progress, sessions
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
     from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
+    from holdfast.survival.flights import Flight
     from holdfast.workflow.model import Step, Workflow
 
 NAMED = 20  # titles of corrected to-dos that are named
@@ -156,7 +157,7 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
 
     listed = _wanted_list(session, context, workflow, bool(moved))
     # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its own bookkeeping.
-    over = moved[-1].phase.status in ("completed", "failed") if moved else bool(listed)
+    over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
     step = formats.get(workflow.format).step(workflow) if over else None
     return [*said, *(_next(session, context, workflow, step) if step else []), *listed]
 
@@ -166,7 +167,8 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     from holdfast.survival import flights
     from holdfast.workflow import formats, views, wording
 
-    running = {launch.phase: launch for launch in flights.running(context.project, session) if launch.phase}
+    flying = flights.at_work(context.project, session)
+    running = {flight.phase: flight for flight in flying if flight.workflow == workflow.key}
     phase = next((each for each in workflow.phases if each.number == step.number), None)
     if phase and phase.id in running:
         said = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
@@ -185,10 +187,11 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     return [advise(text) for text in said]
 
 
-def _running(launch: launches.Launch) -> str:
+def _running(flight: Flight) -> str:
     from holdfast.workflow import wording
 
-    return f"its agent ({wording.one_line(launch.agent_type)}, {launch.agent_id}) was started already and is running"
+    named = ", ".join(filter(None, (wording.one_line(flight.agent_type), flight.agent_id)))
+    return f"its agent ({named}) was started already and is running"
 
 
 def _doubt(launch: launches.Launch, words: str) -> str:

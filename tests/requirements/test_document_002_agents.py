@@ -39,17 +39,35 @@ def agent(workflows: Workflows, description: str, prompt: str = "Do it.", **more
         ("IMPL-1.1: tokens", "Do it."),
         ("tokens", "Please work on IMPL-001.1 now."),
         ("Design the tokens", "Do it."),
-        ("auth", "Go on with IMPL-1."),
     ],
 )
 def test_a_launch_makes_its_task_active(workflows: Workflows, folder: Path, description: str, prompt: str) -> None:
-    """R002-44: by the id in description or prompt, by the title, or by its container's next leaf."""
+    """R002-44: by the id in description or prompt, or by the title."""
     fired = agent(workflows, description, prompt).about_to()
 
     assert workflows.task(folder, "IMPL-1.1")["status"] == "active"
     assert workflows.state(folder)["current_phase"] == "IMPLEMENT"
     assert workflows.state(folder)["progress"]["current_tasks"] == ["IMPL-1.1"]
     fired.assert_advised('Task IMPL-1.1 "Design the tokens" is active')
+
+
+@pytest.mark.parametrize(
+    ("description", "prompt"),
+    [
+        ("IMPL-1", "Do it all."),
+        ("overview", "Read IMPL-1 and tell whether the plan is sound."),
+        ("verify", "Verify the finished work of IMPL-1.1, a part of IMPL-1."),
+    ],
+)
+def test_who_is_for_no_task_moves_none(workflows: Workflows, folder: Path, description: str, prompt: str) -> None:
+    """R002-17: nobody works on a container; who is told of finished tasks looks at them."""
+    workflows.run("task", "complete", "IMPL-1.1")
+    workflows.run("task", "start", "IMPL-1.2")
+    one = agent(workflows, description, prompt)
+    one.about_to()
+    one.returned("The plan is sound.")
+    statuses = [workflows.task(folder, f"IMPL-1.{number}")["status"] for number in (1, 2, 3)]
+    assert statuses == ["completed", "active", "pending"]
 
 
 def test_its_end_completes_it_and_hands_over(workflows: Workflows, folder: Path) -> None:
@@ -105,6 +123,53 @@ def test_without_a_name_the_active_task_of_its_agent_is_meant(workflows: Workflo
     one.about_to()
     one.returned("Done with it.")
     assert workflows.task(folder, "IMPL-1.3")["status"] == "completed"
+
+
+def test_a_task_with_an_agent_is_no_other_ones(workflows: Workflows, folder: Path) -> None:
+    """R002-43: one of the same kind that names no task does not end it, nor take its summary."""
+    own, other = agent(workflows, "IMPL-1.3"), agent(workflows, "fix a typo", number=2)
+    own.about_to()
+    other.about_to()
+    other.returned("typo fixed")
+    assert workflows.task(folder, "IMPL-1.3")["status"] == "active"
+    own.returned("Docs are written.")
+    assert "Docs are written." in (folder / ".summaries/IMPL-1.3-summary.md").read_text()
+
+
+def test_whose_session_was_paused_meanwhile_still_ends_its_task(workflows: Workflows, folder: Path) -> None:
+    """What it said is not lost, and the session stays paused."""
+    one = agent(workflows, "IMPL-1.3")
+    one.about_to()
+    workflows.run("pause")
+    fired = one.returned("Docs are written.")
+    assert "Docs are written." in (folder / ".summaries/IMPL-1.3-summary.md").read_text()
+    assert workflows.state(folder)["status"] == "paused"
+    fired.assert_advised('Task IMPL-1.3 "Write the docs" is completed')
+
+
+def test_what_is_out_of_the_ordinary_is_said(workflows: Workflows, folder: Path) -> None:
+    """A launch begins a task that waits, or that was blocked, and says so."""
+    agent(workflows, "IMPL-1.2").about_to().assert_advised("is active (it depends on IMPL-1.1, not completed yet)")
+    workflows.run("task", "block", "IMPL-1.1")
+    agent(workflows, "IMPL-1.1", number=2).about_to().assert_advised("is active (it was blocked)")
+    assert workflows.task(folder, "IMPL-1.1")["status"] == "active"
+
+
+def test_a_failure_hands_over_too(workflows: Workflows, folder: Path) -> None:
+    """What can be begun beside the task that failed is named at once."""
+    one = agent(workflows, "IMPL-1.1")
+    one.about_to()
+    one.failed("API Error").assert_advised('task IMPL-1.3 "Write the docs"')
+    assert workflows.task(folder, "IMPL-1.1")["status"] == "blocked"
+
+
+def test_who_runs_is_not_started_again(workflows: Workflows, folder: Path) -> None:
+    """Two in the foreground at once: the other one is said to run."""
+    assert folder.is_dir()
+    one, other = agent(workflows, "IMPL-1.1"), agent(workflows, "IMPL-1.3", number=2)
+    one.about_to()
+    other.about_to()
+    other.returned("Docs.").assert_advised("Next: task IMPL-1.1; its agent (code-developer) was started already")
 
 
 def test_a_finished_task_is_not_undone(workflows: Workflows, folder: Path) -> None:

@@ -28,7 +28,7 @@ CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_a
 """
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or known
-_TUPLES = ("reading", "reminders", "warnings")
+_TUPLES = ("reading", "reminders", "warnings", "due")
 
 
 class Archived(NamedTuple):
@@ -107,7 +107,7 @@ def _workflow(row: dict[str, Any]) -> Workflow:
     root = Path(row["worktree"])
     return Workflow(
         **said
-        | {name: tuple(said[name]) for name in _TUPLES}
+        | {name: tuple(said.get(name) or ()) for name in _TUPLES}
         | {"phases": tuple(_phase(phase) for phase in said["phases"])},
         path=root / row["path"],
         raw=bytes(row["content"]),

@@ -25,7 +25,7 @@ class Moved(NamedTuple):
     Attributes:
         workflow: as it is now.
         phase: the phase that was moved, as it is now.
-        words: why not, or what a failed agent said; may be empty.
+        words: why not, what a failed agent said, or what else is to be known; may be empty.
     """
 
     workflow: Workflow
@@ -41,12 +41,13 @@ def mine(project: Project, session: str) -> Workflow | None:
     return next(iter(_all_mine(project, session)), None)
 
 
-def _all_mine(project: Project, session: str) -> list[Workflow]:
+def _all_mine(project: Project, session: str, *, resting: bool = False) -> list[Workflow]:
+    """Return the workflows that a session may touch, its own first; those that rest only get what is theirs already."""
     from holdfast.survival import owners
     from holdfast.workflow import formats
 
     found = owners.of_session(project, session, formats.agents_work_on(project, session))
-    usable = [each for each in owners.ranked(found) if not each.recovered and not each.resting]
+    usable = [each for each in owners.ranked(found) if not each.recovered and (resting or not each.resting)]
     return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
 
@@ -82,7 +83,7 @@ def launch(
     if launches.find(project, session, tool_use_id):
         return None
     agent = agent or "general-purpose"
-    workflow, phase = _meant(_all_mine(project, session), f"{description}\n{prompt}", agent, begun)
+    workflow, phase = _meant(project, session, _all_mine(project, session), f"{description}\n{prompt}", agent, begun)
     key = workflow.key if workflow and phase else None
     said = {"description": description, "prompt": prompt}
     launches.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
@@ -114,7 +115,7 @@ def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
 
 
 def _meant(
-    workflows: Sequence[Workflow], text: str, agent: str, begun: bool
+    project: Project, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow; what is named goes before the agent's own name."""
     from holdfast.workflow import formats
@@ -123,12 +124,12 @@ def _meant(
         unnamed = [formats.of_agents(each.format).match_phase(each, text, "") is None for each in workflows]
         workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
     for workflow in workflows:
-        if phase := _meant_of(workflow, text, agent, begun):
+        if phase := _meant_of(project, session, workflow, text, agent, begun):
             return workflow, phase
     return None, None
 
 
-def _meant_of(workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
+def _meant_of(project: Project, session: str, workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
     """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
     from holdfast.workflow import formats
 
@@ -136,14 +137,23 @@ def _meant_of(workflow: Workflow, text: str, agent: str, begun: bool) -> Phase |
     phase = keeper.match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
-    if phase and phase.status == "failed" and begun:  # a start is caught up with by name, a retry is not (I000-6)
+    caught_up = phase and phase.status == "failed" and begun  # by name, a retry is not (I000-6)
+    if phase and (caught_up or _has_agent(project, session, workflow, phase)):
         return keeper.match_phase(workflow, text, "")
     return phase
 
 
+def _has_agent(project: Project, session: str, workflow: Workflow, phase: Phase) -> bool:
+    """Tell whether an agent works on a phase already; another one of its kind is for it only where that is said."""
+    from holdfast.survival import flights
+
+    busy = {(each.workflow, each.phase) for each in flights.at_work(project, session)}
+    return (workflow.key, phase.id) in busy
+
+
 def _apply(project: Project, session: str, due: Due) -> Moved | None:
     launched = due.launch
-    workflow, phase = _phase(_all_mine(project, session), launched)
+    workflow, phase = _phase(_all_mine(project, session, resting=True), launched)
     # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.state == "failed"
     moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
@@ -173,12 +183,11 @@ def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, 
 
     keeper = formats.of_agents(workflow.format)
     try:
-        workflow, changed = keeper.judge(project, workflow, phase_id, status, words)
-        refused = ""
+        workflow, changed, said = keeper.judge(project, workflow, phase_id, status, words)
     except HoldfastError as error:
         now = next((each for each in keeper.find(project).workflows if each.key == workflow.key), None)
         if now is None:
             return None
-        workflow, changed, refused = now, True, str(error)
+        workflow, changed, said = now, True, str(error)
     phase = next((each for each in workflow.phases if each.id == phase_id), None)
-    return Moved(workflow, phase, refused) if changed and phase else None
+    return Moved(workflow, phase, said) if changed and phase else None

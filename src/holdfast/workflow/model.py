@@ -215,6 +215,20 @@ class PutBack(NamedTuple):
     aside: Path | None = None
 
 
+class Judged(NamedTuple):
+    """What came of a phase's agent.
+
+    Attributes:
+        workflow: as it is now.
+        changed: whether anything changed.
+        remark: what is out of the ordinary about it, in a few words.
+    """
+
+    workflow: Workflow
+    changed: bool
+    remark: str = ""
+
+
 class Format(Protocol):
     """What a module in `workflow/formats/` offers.
 
@@ -273,12 +287,10 @@ class AgentFormat(Format, Protocol):
         `text` is the call's description followed by its prompt; without an `agent` only what is named there counts.
         """
 
-    def judge(
-        self, project: Project, workflow: Workflow, phase_id: str, status: Status, words: str
-    ) -> tuple[Workflow, bool]:
+    def judge(self, project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
         """Make a phase active, completed or failed because of its agent, which said `words`.
 
-        Returns the workflow as it is now and whether anything changed; what no hook may do does nothing.
+        What no hook may do does nothing, or raises TransitionError where the agent's words are lost by that.
         """
 
     def ready(self, workflow: Workflow) -> tuple[Phase, ...]:

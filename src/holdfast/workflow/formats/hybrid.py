@@ -18,7 +18,7 @@ from holdfast.workflow.formats.hybrid_functions import (
 )
 from holdfast.workflow.formats.hybrid_past import parsed, put_back, written
 from holdfast.workflow.formats.hybrid_view import generate_markdown
-from holdfast.workflow.model import Changes, Found, Phase, Problem, Start, Status, Step, Workflow
+from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Step, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -167,12 +167,12 @@ def move(
     return store.change(project, edit, why=f"{phase_id} {status or 'noted'}", error=error)
 
 
-def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> tuple[Workflow, bool]:
+def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
     """Move a phase because of its agent; what a finished one delivers is read from its words (I000-14)."""
     if status == "completed":
         deliverables, handover = extract_result(words)
-        return move(project, phase_id, status, deliverables=deliverables, handover=handover)
-    return move(project, phase_id, status, error=words if status == "failed" else "")
+        return Judged(*move(project, phase_id, status, deliverables=deliverables, handover=handover))
+    return Judged(*move(project, phase_id, status, error=words if status == "failed" else ""))
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:

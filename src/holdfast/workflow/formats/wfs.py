@@ -25,7 +25,7 @@ from holdfast.workflow.formats.wfs_change import changing
 from holdfast.workflow.formats.wfs_next import nothing_due, ready, step
 from holdfast.workflow.formats.wfs_past import parsed, put_back, written
 from holdfast.workflow.formats.wfs_task import New
-from holdfast.workflow.model import Changes, Found, Problem, Start, Workflow
+from holdfast.workflow.model import Changes, Found, Judged, Problem, Start, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -188,25 +188,29 @@ def _move(
         moves.note(project, session, task.id, title=title, summary="" if status == "completed" else summary)
 
 
-def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> tuple[Workflow, bool]:
+def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
     """Move a task because of its agent: what that said is the summary of a completed one; a failed one is blocked.
 
-    A hook completes no session: that its tasks are all done is said, and left to who works in it.
+    A hook completes no session: that its tasks are all done is said, and left to who works in it. Raises
+    TransitionError where the session is completed, so that what its agent said is not kept (D002-7).
     """
     session = _session(project, workflow)
-    if session.standing == "completed":
-        return workflow, False
+    remark = ""
     if status == "active":
-        task = index.board(session.folder).get(phase_id)
-        if task is None or task.status == "completed":
-            return workflow, False
+        board = index.board(session.folder)
+        task = board.get(phase_id)
+        if task is None or task.status == "completed" or session.standing == "completed":
+            return Judged(workflow, changed=False)
+        waits = board.waits_for(task)
+        remark = f"it depends on {', '.join(waits)}, not completed yet" if waits else ""
+        remark = "it was blocked" if task.status == "blocked" else remark
         after = moves.begin(project, session, phase_id, anyway=True)
     elif status == "completed":
         after = moves.complete(project, session, phase_id, words[:SUMMARY])
     else:
         after = moves.block(project, session, phase_id)
     error = words if status == "failed" else ""
-    return _observed(project, views.workflow(project, after.session, after.board), error), after.changed
+    return Judged(_observed(project, views.workflow(project, after.session, after.board), error), after.changed, remark)
 
 
 def undoing(phase_id: str) -> str:

@@ -19,9 +19,9 @@ def match(workflow: Workflow, text: str, agent: str) -> Phase | None:
     """Return the task an agent was launched for, or None when it is for none.
 
     The first id in the description decides, whatever zeros it is written with; without one the first unfinished one of
-    those in the prompt, which may well tell what is done already; of a container's id the subtask that is active or
-    comes next. Ids of no task mean none. Else the whole title counts, and last the agent's name: for the one active
-    task that has this agent.
+    those in the prompt, which may well tell what is done already. Where ids are named that are of no such task, it is
+    for none: nobody can work on a container (R002-17), and what names only finished tasks looks at them. Else the
+    whole title counts, and last the agent's name: for the one active task that has this agent.
 
     Args:
         workflow: the session.
@@ -30,20 +30,18 @@ def match(workflow: Workflow, text: str, agent: str) -> Phase | None:
     """
     description, _, prompt = text[:READ].partition("\n")
     own, told = ids.mentioned(description), ids.mentioned(prompt)
-    if own or told:
-        named = [phase for id_ in own[:1] or told for phase in _of_id(workflow, id_)]
-        return next((phase for phase in named if phase.status != "completed"), named[0] if named else None)
+    if own:
+        return _of_id(workflow, own[0])
+    if told:
+        named = [phase for id_ in told if (phase := _of_id(workflow, id_))]
+        return next((phase for phase in named if phase.status != "completed"), None)
     titled = assignments.titled(workflow, text)
     return _likeliest(titled, agent) if titled else _by_agent(workflow, agent)
 
 
-def _of_id(workflow: Workflow, id_: str) -> Sequence[Phase]:
-    """Return the task with an id; of a container, which is none of the phases, its active subtasks or the next one."""
+def _of_id(workflow: Workflow, id_: str) -> Phase | None:
     key = ids.key(id_)
-    own = [phase for phase in workflow.phases if ids.key(phase.id) == key]
-    below = [phase for phase in workflow.phases if (each := ids.key(phase.id)) and each.parent == key]
-    left = [phase for phase in below if phase.status != "completed"]
-    return own or [phase for phase in left if phase.status == "active"] or left[:1] or below[:1]
+    return next((phase for phase in workflow.phases if ids.key(phase.id) == key), None)
 
 
 def _likeliest(named: Sequence[Phase], agent: str) -> Phase:
