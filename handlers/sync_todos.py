@@ -14,7 +14,6 @@ from holdfast.survival import launches, progress, sessions
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
     from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
-    from holdfast.survival.flights import Flight
     from holdfast.workflow.model import Step, Workflow
 
 NAMED = 20  # titles of corrected to-dos that are named
@@ -123,7 +122,9 @@ def _corrected(event: PreToolUse, context: Context) -> list[Outcome]:
     named += f" (+{len(titles) - NAMED} more)" if len(titles) > NAMED else ""
     return [
         change_input({**event.tool_input, "todos": corrected}),
-        advise(f"Holdfast set the status of these to-dos to their phase's status in {workflow.place}: {named}."),
+        advise(
+            f"Holdfast set the status of these to-dos to their {workflow.unit}'s status in {workflow.place}: {named}."
+        ),
     ]
 
 
@@ -167,12 +168,12 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     from holdfast.survival import flights
     from holdfast.workflow import formats, views, wording
 
-    flying = flights.at_work(context.project, session)
-    running = {flight.phase: flight for flight in flying if flight.workflow == workflow.key}
+    at_work = flights.at_work(context.project, session)
+    running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
     phase = next((each for each in workflow.phases if each.number == step.number), None)
     if phase and phase.id in running:
         said = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
-    elif phase is None:
+    elif phase is None or step.prompt == step.text:  # nothing can be begun
         said = [f"Next: {wording.one_line(step.text, 300)}."]
     else:
         prompt = wording.clean(step.prompt)
@@ -187,10 +188,10 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     return [advise(text) for text in said]
 
 
-def _running(flight: Flight) -> str:
+def _running(launch: launches.Launch) -> str:
     from holdfast.workflow import wording
 
-    named = ", ".join(filter(None, (wording.one_line(flight.agent_type), flight.agent_id)))
+    named = ", ".join(filter(None, (wording.one_line(launch.agent_type), launch.agent_id)))
     return f"its agent ({named}) was started already and is running"
 
 
@@ -215,7 +216,7 @@ def _sentence(moved: progress.Moved) -> str:
         sentence += f"; deliverables: {wording.one_line(', '.join(phase.deliverables))}"
     if moved.words:
         sentence += f" ({wording.one_line(moved.words)})"
-    return f"{sentence}. Its state is in {moved.workflow.place}."
+    return f"{sentence}. Its state is in {phase.place or moved.workflow.place}."
 
 
 def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool) -> list[Outcome]:

@@ -147,7 +147,7 @@ def test_two_sessions_are_driven_to_their_end(tmp_path: Path) -> None:
     assert "blocked: IMPL-1.4" in failed
     assert "- [x] **IMPL-2**: Update the README" in step(text, "session is completed")
     assert "is completed" in step(text, "comes late")
-    assert "Phase: 9/17" in step(text, "Wave after wave")
+    assert "Tasks: 8/17 completed" in step(text, "Wave after wave")
 
 
 @pytest.mark.parametrize(

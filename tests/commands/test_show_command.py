@@ -289,7 +289,7 @@ def test_a_workflow_that_is_blocked(project: HoldfastProject, at: Callable[..., 
           none
 
         To-do list
-          [>] Draft
+          [ ] Draft
           no session was told it
 
         Saved and restored

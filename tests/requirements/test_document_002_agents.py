@@ -210,7 +210,7 @@ def test_a_compaction_gives_back_session_and_task(workflows: Workflows, folder: 
     first.returned("Tokens are signed with ES256.")
     agent(workflows, "IMPL-1.2", number=2).about_to()
     said = project.fire("PreCompact", "PreCompact-auto")
-    assert '"User Auth System" (wfs): phase 2/3 "Build the login"' in said.stdout
+    assert '"User Auth System" (wfs): 1/3 tasks completed "IMPL-1.2 Build the login"' in said.stdout
     back = project.fire("SessionStart", "SessionStart-compact")
 
     back.assert_advised(
@@ -236,7 +236,7 @@ def test_a_paused_session_is_not_given_back(workflows: Workflows, folder: Path) 
     back = project.fire("SessionStart", "SessionStart-compact").context
 
     assert "Workflow: Payment" in back
-    assert '"User Auth System" (wfs): paused at phase 0/3' in back
+    assert '"User Auth System" (wfs): paused at 0/3 tasks completed' in back
 
 
 def test_the_general_verbs_work_on_it(workflows: Workflows) -> None:

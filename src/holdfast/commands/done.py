@@ -32,7 +32,13 @@ def command(workflow_id: str | None, note: str, everything: bool, as_json: bool,
 def _news(before: Workflow, due: Step | None, after: Workflow) -> str:
     if after.finished or due is None:
         gone = "" if after.path.exists() else f" Its file is removed; `holdfast show {after.id}` still shows it."
-        return f"The workflow is completed.{gone}"
+        left = sum(each.status != "completed" for each in after.phases) if after.unit != "phase" else 0
+        ended = (
+            f"The workflow is ended with {left} {after.unit}s left as they are."
+            if left
+            else "The workflow is completed."
+        )
+        return f"{ended}{gone}"
     if (after.current, after.phase_status) == (due.number, "active"):  # it was completed already, and is left now
-        return f'Phase "{before.phase}" was completed before; "{after.phase}" begins.'
-    return f'Completed phase "{due.title}".'
+        return f'{before.unit.capitalize()} "{before.phase}" was completed before; "{after.phase}" begins.'
+    return f'Completed {before.unit} "{due.title}".'

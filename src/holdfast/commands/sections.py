@@ -41,11 +41,11 @@ def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> Non
     title = _line(workflow.title) or "(no title)"
     sheet.put(Text(f"{title[:_BRIEF]}…" if brief and len(title) > _BRIEF else title, "bold"), hang=2)
     spent = _spent(overview, seen.seconds, seen.ended_at, now) if seen.started_at else ""
-    place = workflow.position if workflow.finished else f"phase {workflow.position}"
+    place = workflow.position if workflow.finished else workflow.stands
     took = f"took {spent}" if spent and workflow.finished else spent
-    state = filter(None, (workflow.status, place, f"{workflow.percent}%", took))
+    state = filter(None, (workflow.word, place, f"{workflow.percent}%", took))
     line = Text(", ".join(state))
-    line.stylize(_STYLES.get(workflow.status, ""), 0, len(workflow.status))
+    line.stylize(_STYLES.get(workflow.status, ""), 0, len(workflow.word))
     sheet.put(line, hang=2)
     if brief:
         return
@@ -70,7 +70,7 @@ def phases(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool, few:
         few: count finished phases, and pending ones but the next few, instead of showing them.
     """
     workflow = overview.workflow
-    sheet.heading("Phases")
+    sheet.heading(f"{workflow.unit.capitalize()}s")
     finished = [phase.number for phase in workflow.phases if phase.status == "completed"]
     pending = [phase.number for phase in workflow.phases if phase.status == "pending"]
     hidden = {*finished, *pending[_NEXT:]} if few else set()
@@ -240,7 +240,8 @@ def _phase(sheet: Sheet, overview: Overview, phase: Phase, now: datetime, *, bri
     seen = overview.history.phases.get(phase.id)
     width = len(str(overview.workflow.total))
     lead = _lead(phase.status, f"{phase.number:>{width}}. ")
-    line = Text(_line(phase.title), "bold" if phase.status == "active" else "")
+    title = phase.title if overview.workflow.unit == "phase" else f"{phase.id} {phase.title}"
+    line = Text(_line(title), "bold" if phase.status == "active" else "")
     if phase.agent:
         line.append(f"  @{_line(phase.agent)}", "cyan")
     if passed := _passed(overview, phase, seen, now):
@@ -285,8 +286,10 @@ def _places(agent: Agent) -> Iterator[tuple[str, str]]:
 
 
 def _for_phase(workflow: Workflow, flight: Flight | Agent) -> str:
-    number = next((phase.number for phase in workflow.phases if phase.id == flight.phase), None)
-    return f"  for phase {number}" if number else ""
+    phase = next((each for each in workflow.phases if each.id == flight.phase), None)
+    if phase is None:
+        return ""
+    return f"  for phase {phase.number}" if workflow.unit == "phase" else f"  for {workflow.named(phase)}"
 
 
 def _free(overview: Overview, flight: Flight) -> bool:

@@ -106,7 +106,7 @@ def _workflow(story: Story, told: Told) -> Element:
     place = f"{brief(workflow.place)}{where}" + (" (in the archive)" if told.archived else "")
     cells: tuple[Content, ...] = (
         [tag("b", said(brief(workflow.title, 80))), f" {workflow.format}"],
-        f"{workflow.status}, phase {workflow.position}, {workflow.percent} %",
+        f"{workflow.word}, {workflow.stands}, {workflow.percent} %",
         tag("ol", phases, class_="phases") if phases else "–",
         wording.session(told.owner),
         said(place),

@@ -27,7 +27,7 @@ TRAIL_CAP = 3_000  # UTF-16 units of a trail (DESIGN)
 _BETWEEN = "\n\n"  # what several handlers say to one event is joined by an empty line; guidance has none
 _SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
-_POSITION = re.compile(r"^Phase: (\d+/\d+)", re.MULTILINE)
+_POSITION = re.compile(r"^(?:Phase|Tasks): (\d+/\d+)", re.MULTILINE)
 _ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z]+\): ')  # a line that only names another workflow (R001-16)
 _DIRT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|</?\\s*system-reminder", re.IGNORECASE)
 _ONE_LINE = frozenset(
@@ -225,7 +225,7 @@ def _agrees(status: str, line: str) -> bool:
     """Tell whether what a line says of a to-do or an agent is so; one that says nothing of it does."""
     done = "[x]" in line or "(completed" in line
     undone = "[ ]" in line or "[>]" in line
-    begun = line.startswith("Phase:") or "in_progress" in line
+    begun = line.startswith(("Phase:", "Tasks:")) or "in_progress" in line
     if status == "finished":
         return not (undone or begun or line.startswith("Next step:"))
     if status == "open":

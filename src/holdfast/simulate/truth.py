@@ -92,7 +92,9 @@ class Truth:
 
     @property
     def position(self) -> str:
-        """Where it stands: `3/8`."""
+        """Where it stands: `3/8`; of tasks it is how many are completed."""
+        if self.format == "wfs":
+            return f"{self.current - 1}/{len(self.phases)}"
         return f"{self.current}/{len(self.phases)}"
 
     @property

@@ -26,7 +26,6 @@ class Flight(NamedTuple):
         phase: the id of the phase it works for, if any.
         since: when it was launched (UTC stamp).
         background: whether the main conversation goes on meanwhile.
-        workflow: the key of the workflow it works for, if any.
     """
 
     session: str
@@ -35,7 +34,6 @@ class Flight(NamedTuple):
     phase: str | None
     since: str
     background: bool
-    workflow: str | None = None
 
 
 def running(project: Project, session: str) -> list[Launch]:
@@ -52,17 +50,17 @@ def running(project: Project, session: str) -> list[Launch]:
     return [launches.of_row(row) for row in rows]
 
 
-def at_work(project: Project, session: str) -> list[Flight]:
-    """Return a session's agents that were launched for a phase and whose launches nobody has judged yet."""
+def at_work(project: Project, session: str) -> list[Launch]:
+    """Return a session's launches for a phase that nobody has judged yet, of the foreground too."""
     rows = joined.rows(
         project,
-        f"SELECT launches.* FROM {joined.ALL}"
+        f"SELECT {launches.COLUMNS} FROM {joined.ALL}"
         " WHERE launches.project = ? AND launches.session = ? AND launches.verdict IS NULL"
         " AND launches.phase IS NOT NULL AND (runs.state IS NULL OR runs.state = 'running')"
         " ORDER BY launches.launched_at, launches.tool_use_id",
         *(project.key, session),
     )
-    return [_flight(row, row["agent_id"]) for row in rows]
+    return [launches.of_row(row) for row in rows]
 
 
 def in_flight(project: Project, workflow: str, free: Callable[[str], bool]) -> list[Flight]:
@@ -87,21 +85,16 @@ def in_flight(project: Project, workflow: str, free: Callable[[str], bool]) -> l
     rows = [row for row in rows if row["workflow"] or free(row["session"])]
     waited_for = [_whose(row) for row in rows if row["agent_id"] is None]
     return [
-        _flight(row, row["agent_id"] or (_unnamed(project, row) if waited_for.count(_whose(row)) == 1 else None))
+        Flight(
+            session=row["session"],
+            agent_type=row["agent_type"],
+            agent_id=row["agent_id"] or (_unnamed(project, row) if waited_for.count(_whose(row)) == 1 else None),
+            phase=row["phase"],
+            since=row["launched_at"],
+            background=row["agent_id"] is not None,
+        )
         for row in rows
     ]
-
-
-def _flight(row: dict[str, Any], agent_id: str | None) -> Flight:
-    return Flight(
-        session=row["session"],
-        agent_type=row["agent_type"],
-        agent_id=agent_id,
-        phase=row["phase"],
-        since=row["launched_at"],
-        background=row["agent_id"] is not None,
-        workflow=row["workflow"],
-    )
 
 
 def _whose(row: dict[str, Any]) -> tuple[str, str]:

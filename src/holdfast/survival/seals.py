@@ -73,7 +73,7 @@ class Seal:
 
 def of(workflow: Workflow) -> Sealed:
     """Return what a seal says of a workflow."""
-    phase = f"{workflow.position} {workflow.phase}".strip()
+    phase = f"{workflow.position} {workflow.current_name}".strip()
     return Sealed(workflow.key, workflow.title, phase, hashlib.sha256(workflow.raw).hexdigest())
 
 

@@ -19,7 +19,8 @@ Origin = Literal["agent", "plan"]
 class Phase:
     """One step of a workflow.
 
-    `number` counts from 1; `handover` is the context this phase leaves for the next one.
+    `number` counts from 1; `handover` is the context this phase leaves for the next one; `place` is its own file,
+    relative to the root, where it has one.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Phase:
     agent: str = ""
     deliverables: tuple[str, ...] = ()
     handover: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +117,33 @@ class Workflow:
     def position(self) -> str:
         """`2/5`: the current phase of all; `0/5` before the first, `5/5` when finished.
 
-        Of tasks, which need not be worked on in their order, it is how many are completed and one more for the current.
+        Of tasks, which need not be worked on in their order, it is how many are completed.
         """
-        at = self.current or 0
         if self.unit != "phase":
-            at = sum(phase.status == "completed" for phase in self.phases) + (self.current is not None)
-        return f"{self.total if self.finished else at}/{self.total}"
+            return f"{sum(phase.status == 'completed' for phase in self.phases)}/{self.total}"
+        return f"{self.total if self.finished else self.current or 0}/{self.total}"
+
+    @property
+    def stands(self) -> str:
+        """Where it stands, in a sentence: `phase 2/5`, or `4/7 tasks completed`."""
+        return f"phase {self.position}" if self.unit == "phase" else f"{self.position} {self.unit}s completed"
+
+    @property
+    def current_name(self) -> str:
+        """What its current phase is called in lists: its title, and of a task the id in front."""
+        if self.unit == "phase" or self.current is None or not self.phase:
+            return self.phase
+        return f"{self.phases[self.current - 1].id} {self.phase}"
+
+    @property
+    def word(self) -> str:
+        """Its status as people are told it: a resting one is paused."""
+        return "paused" if self.resting else self.status
 
     @property
     def percent(self) -> int:
         """How much of it is done, 0 to 100: completed phases of all."""
-        if self.finished:
+        if self.finished and self.unit == "phase":
             return 100
         # A format that does not list every phase counts those behind the current one.
         unlisted = max((self.current or 1) - 1, 0) - sum(phase.number < (self.current or 1) for phase in self.phases)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["correct", "covers", "digest", "one_line", "request", "wanted"]
 
-_STATUS = {"completed": "completed", "active": "in_progress", "blocked": "in_progress"}
+_STATUS = {"completed": "completed", "active": "in_progress"}
 _BOX = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}
 _MOST = 100  # lines of a request
 
 
 def wanted(workflow: Workflow) -> list[dict[str, str]]:
-    """Return a to-do for each phase in order, as TodoWrite takes them (R000-31); failed is pending (I000-12)."""
+    """Return a to-do for each phase in order, as TodoWrite takes them (R000-31); failed or blocked is pending."""
     return [
         {
             "content": phase.title,
@@ -74,7 +74,7 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
     `ids` are the known Task-tool ids by subject.
     """
     todos = wanted(workflow)
-    lines = [f'The phases of the workflow "{one_line(workflow.title, 80)}" as a to-do list:']
+    lines = [f'The {workflow.unit}s of the workflow "{one_line(workflow.title, 80)}" as a to-do list:']
     lines += [_line(todo, ids) for todo in todos[:_MOST]]
     if len(todos) > _MOST:
         lines.append(f"+{len(todos) - _MOST} more: `holdfast show` has all of them")
@@ -86,7 +86,7 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
             "Where there are task tools, TaskUpdate with the number given sets a status"
             + ("." if len(known) == len(todos) else " and TaskCreate adds what has no number.")
             if known
-            else "Where there are task tools, TaskCreate adds each phase and TaskUpdate sets its status."
+            else f"Where there are task tools, TaskCreate adds each {workflow.unit} and TaskUpdate sets its status."
         )
         + " Without such tools it serves as a checklist."
     )

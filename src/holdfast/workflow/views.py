@@ -62,8 +62,8 @@ def call(following: Step) -> str:
 def table(workflows: tuple[Workflow, ...]) -> str:
     """Return workflows as lines: status, position, title, format and id."""
     return "\n".join(
-        f"{workflow.status:<9} {workflow.position:>5}  {one_line(workflow.title)}"
-        f"{f' · {one_line(workflow.phase)}' if workflow.phase else ''}  ({workflow.format} {workflow.id})"
+        f"{workflow.word:<9} {workflow.position:>5}  {one_line(workflow.title)}"
+        f"{f' · {one_line(workflow.current_name)}' if workflow.phase else ''}  ({workflow.format} {workflow.id})"
         for workflow in workflows
     )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "wfs"
 
+_READY = 10  # tasks that are named as ready
 _TOLD = 8  # finished tasks whose summaries are told
 _STATUSES: dict[sessions.Standing, Status] = {"active": "active", "paused": "pending", "completed": "completed"}
 
@@ -93,6 +94,7 @@ def _phase(session: Session, task: Brief, number: int, told: bool) -> Phase:
         status=task.status,
         agent=task.agent.removeprefix("@"),
         handover=contexts.opening(session, task.id) if told else "",
+        place=f"{places.TOP}/{session.name}/{places.TASKS}/{task.name}.json",
     )
 
 
@@ -146,6 +148,9 @@ def _context(project: Project, session: Session, board: Board, current: Brief | 
     active = [each.id for each in board.active]
     if len(active) > 1:
         found["active_tasks"] = active
+    ready = [each.id for each in board.executable if each is not current]
+    if ready:
+        found["ready_beside_it"] = ready[:_READY]
     return found
 
 
