@@ -506,7 +506,7 @@ def test_names_of_outputs_may_be_any_text(workflows: Workflows, folder: Path) ->
     workflows.put(folder, changed(task, "flow_control.implementation_approach.task_description", "[模式] [extra]"))
     workflows.put(folder, changed(workflows.task(folder, "IMPL-1"), "context.extra", "more"))
     said = workflows.json("task", "show", "IMPL-1", "--for-agent")["unresolved"]
-    assert "flow_control.pre_analysis[1].command: [my-out]: the output of step look, not recorded yet" in said
+    assert "flow_control.pre_analysis[1].command: [my-out]: the output of step look, of which none is recorded" in said
     assert "flow_control.pre_analysis[1].command: [depends_on]: there is nothing of that here yet" in said
     workflows.run("task", "step", "IMPL-1", "look", "--output", "seen")
     workflows.run("task", "step", "IMPL-1", "看", "--output", "看到")

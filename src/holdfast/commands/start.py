@@ -76,10 +76,13 @@ def command(
         session=session,
         replace=replace,
     )
+    resting = {each.key for each in formats.all_found(project).workflows if each.resting}
     workflow = keeper.start(project, start)
+    paused = [each for each in formats.all_found(project).workflows if each.resting and each.key not in resting]
     if session:
         owners.own(project, workflow, session)
-    moving.tell(workflow, as_json, f"Started in {workflow.place}.")
+    news = [f"Started in {workflow.place}.", *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused)]
+    moving.tell(workflow, as_json, "\n".join(news))
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
     for name, agent in given:

@@ -11,16 +11,21 @@ from holdfast.commands import options, wfs_tasks
 from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError, StateError
 from holdfast.survival import history, owners
-from holdfast.workflow.formats import wfs_check, wfs_choice, wfs_index, wfs_markers, wfs_repair, wfs_scratch
+from holdfast.workflow.formats import wfs_check, wfs_choice, wfs_index, wfs_markers, wfs_repair, wfs_scratch, wfs_turns
 from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_view as views
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_session import Session
 
+anyway_option = click.option(
+    "--anyway", is_flag=True, help="Also where another client's session, which is live, works in it."
+)
 name_argument = click.argument("name", metavar="[SESSION]", required=False)
 
 
@@ -45,12 +50,14 @@ command.add_command(wfs_tasks.task)
     type=click.Choice(wfs_choice.COMPLEXITIES),
     help="At least so complex; it is upgraded with its tasks.",
 )
+@anyway_option
 @options.json_option
 @options.project_option
-def start(topic: str, kind: str | None, as_json: bool, project_dir: str | None) -> None:
+def start(topic: str, kind: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Start a session about TOPIC and make it the active one; another active one is paused."""
     project = options.open_project(project_dir)
-    before = wfs_markers.active(project)
+    before = wfs_turns.active(project)
+    _leave(project, before, anyway)
     session = store.create(project, topic, kind or "")
     _own(project, session)
     news = [f"Started {session.name} in {places.TOP}/{session.name}."]
@@ -67,7 +74,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
     rows, problems = list[dict[str, Any]](), list[str]()
     for folder in store.folders(project):
         try:
-            session, board = store.get(project, folder.name), wfs_index.board(folder)
+            session, board = store.get(project, folder.name), wfs_index.board(project, folder)
         except StateError as error:
             rows.append(pages.broken_row(folder.name, error.reason))
             problems.append(f"problem: {error}")
@@ -102,11 +109,14 @@ def active(as_json: bool, project_dir: str | None) -> None:
 
 @command.command()
 @click.argument("name", metavar="SESSION")
+@anyway_option
 @options.json_option
 @options.project_option
-def switch(name: str, as_json: bool, project_dir: str | None) -> None:
+def switch(name: str, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Make SESSION the active one; the one that was is paused."""
     project = options.open_project(project_dir)
+    wanted = store.get(project, name).name
+    _leave(project, [wanted, *wfs_turns.active(project, but=wanted)], anyway)
     session = store.switch(project, name)
     _own(project, session)
     _tell(project, session, as_json, f"{session.name} is active.")
@@ -114,38 +124,51 @@ def switch(name: str, as_json: bool, project_dir: str | None) -> None:
 
 @command.command()
 @name_argument
+@anyway_option
 @options.json_option
 @options.project_option
-def pause(name: str | None, as_json: bool, project_dir: str | None) -> None:
+def pause(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Pause the active session, or SESSION."""
     project = options.open_project(project_dir)
-    session = store.pause(project, store.current(project, name).name)
+    wanted = store.current(project, name).name
+    _leave(project, [wanted], anyway)
+    session = store.pause(project, wanted)
     _tell(project, session, as_json, f"{session.name} is paused; holdfast wfs resume {session.name} goes on with it.")
 
 
 @command.command()
 @name_argument
+@anyway_option
 @options.json_option
 @options.project_option
-def resume(name: str | None, as_json: bool, project_dir: str | None) -> None:
+def resume(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Go on with SESSION, or the only one that is paused; one that is completed is opened again."""
     project = options.open_project(project_dir)
-    session = store.resume(project, name or _only_paused(project))
+    wanted = store.get(project, name or _only_paused(project)).name
+    _leave(project, [wanted, *wfs_turns.active(project, but=wanted)], anyway)
+    session = store.resume(project, wanted)
     _own(project, session)
     _tell(project, session, as_json, f"{session.name} is active.")
 
 
 @command.command()
 @name_argument
-@click.option("--anyway", is_flag=True, help="Also with tasks that are not completed; they stay as they are.")
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="Also with tasks that are not completed, which stay as they are, or where another live session works in it.",
+)
 @options.json_option
 @options.project_option
 def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Complete the active session, or SESSION: from then on nothing is written in it."""
     project = options.open_project(project_dir)
-    session = store.complete(project, store.current(project, name).name, anyway=anyway)
+    before = store.current(project, name)
+    _leave(project, [before.name], anyway)
+    session = store.complete(project, before.name, anyway=anyway)
     history.observe(project, views.shown(project, session))
-    _tell(project, session, as_json, f"{session.name} is completed.")
+    already = " already" if before.standing == "completed" else ""
+    _tell(project, session, as_json, f"{session.name} is completed{already}.")
 
 
 @command.command()
@@ -182,6 +205,8 @@ def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
             "\n".join([*(f"{head}{each}" for each in done), *(f"not done: {each}" for each in failed)])
             or "Nothing is to be set right."
         )
+        if dry_run and done:
+            click.echo("What follows from these shows when they are done.", err=True)
     if failed:
         raise SystemExit(1)
 
@@ -194,7 +219,7 @@ def todo(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Generate TODO_LIST.md from the tasks, and print it; what it said otherwise is told, and kept as a generation."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    board = wfs_index.board(session.folder)
+    board = wfs_index.board(project, session.folder)
     drift = lists.drift(session, board)
     refused = lists.renew(project, session, anyway=True)
     if refused:
@@ -244,6 +269,12 @@ def _only_paused(project: Project) -> str:
     )
 
 
+def _leave(project: Project, names: Iterable[str], anyway: bool) -> None:
+    """Leave other clients' live sessions their turn, unless it is to be taken `anyway`."""
+    if not anyway:
+        wfs_turns.leave(project, names, options.session(), "--anyway does it all the same")
+
+
 def _own(project: Project, session: Session) -> None:
     """Give a session's workflow to the client's session that runs this command."""
     if own := options.session():
@@ -252,6 +283,6 @@ def _own(project: Project, session: Session) -> None:
 
 def _tell(project: Project, session: Session, as_json: bool, *news: str) -> None:
     if as_json:
-        options.print_json(pages.session_row(session, wfs_index.board(session.folder)))
+        options.print_json(pages.session_row(session, wfs_index.board(project, session.folder)))
     else:
         options.say("\n".join([*news, *(f"warning: {each}" for each in views.shown(project, session).warnings)]))

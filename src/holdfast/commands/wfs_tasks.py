@@ -19,6 +19,8 @@ from holdfast.workflow.formats import wfs_view as views
 from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.project import Project
     from holdfast.survival.stepruns import Outcome
     from holdfast.workflow.formats.wfs_board import Board
@@ -66,6 +68,7 @@ def add(
     """Make a task called TITLE."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
+    agent = f"@{agent.removeprefix('@')}" if agent else ""
     new = New(title, kind or "", agent, requirements, focus_paths, acceptance, depends_on)
     _tell(project, wfs_moves.add(project, session, new, parent), as_json, "made")
 
@@ -118,8 +121,12 @@ def reopen(id_: str, name: str | None, as_json: bool, project_dir: str | None) -
 def complete(id_: str, summary: str, name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Complete task ID and write its summary."""
     project = options.open_project(project_dir)
-    after = wfs_moves.complete(project, store.current(project, name), id_, _text(summary))
-    _tell(project, after, as_json, "completed")
+    session, board, found, steps = _found(project, name, id_)
+    waits = board.waits_for(found)
+    notes = [f"{found.id} depends on {', '.join(waits)}, not completed yet"] if waits else []
+    left = [each.step.name for each in steps if not each.over]
+    notes += [f"nothing was recorded of its steps {', '.join(left)}"] if left else []
+    _tell(project, wfs_moves.complete(project, session, id_, _text(summary)), as_json, "completed", notes=notes)
 
 
 @task.command()
@@ -143,7 +150,7 @@ def listed(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """List the tasks with their statuses; a container's follows from its subtasks."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    board = wfs_index.board(session.folder)
+    board = wfs_index.board(project, session.folder)
     if as_json:
         options.print_json([pages.task_row(board, each) for each in board.tasks])
         return
@@ -184,7 +191,7 @@ def following(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Say which tasks can be begun now; those that stand together can be worked on in parallel."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    board = wfs_index.board(session.folder)
+    board = wfs_index.board(project, session.folder)
     active = board.active
     ready = board.executable
     if as_json:
@@ -273,18 +280,34 @@ def step(
     """
     project = options.open_project(project_dir)
     session, _, found, steps = _found(project, name, id_)
+    session.must_be_open("nothing more is recorded of its tasks")
     outcome: Outcome = "failed" if failed else "skipped" if skipped else "completed"
     wfs_steps.record(project, views.key(session), found.id, steps, step_name, outcome, _text(output))
     now = wfs_steps.standings(_data(project, session, found), wfs_steps.runs(project, views.key(session), found.id))
+    news = _stopped(project, session, found, now, step_name)
     if as_json:
         options.print_json([pages.step_row(each) for each in now])
     else:
-        options.say("\n".join(pages.step_line(number, each) for number, each in enumerate(now, 1)))
+        options.say("\n".join([*(pages.step_line(number, each) for number, each in enumerate(now, 1)), *news]))
+
+
+def _stopped(project: Project, session: Session, task: Brief, steps: Sequence[Standing], name: str) -> list[str]:
+    """Block a task that one of its steps stops, as its `on_error` says (R002-26); return what is to be said of it."""
+    step = next(each for each in steps if each.step.name == name)
+    said = {"retry": "it is to be tried once more", "skipped": "it is optional, so the next one may be taken"}
+    if step.run is None or step.run.outcome != "failed":
+        return []
+    if step.state in said:
+        return [f"{name} failed: {said[step.state]}."]
+    after = wfs_moves.block(project, session, task.id)
+    reason = f"step {name} failed" + (", and a person is to decide" if step.state == "manual" else "")
+    history.observe(project, views.workflow(project, after.session, after.board), error=reason)
+    return [f"{task.id} is blocked: {reason}; holdfast wfs task start {task.id} goes on with it."]
 
 
 def _found(project: Project, name: str | None, id_: str) -> tuple[Session, Board, Brief, list[Standing]]:
     session = store.current(project, name)
-    board = wfs_index.board(session.folder)
+    board = wfs_index.board(project, session.folder)
     found = board.find(id_)
     runs = wfs_steps.runs(project, views.key(session), found.id)
     return session, board, found, wfs_steps.standings(_data(project, session, found), runs)
@@ -294,7 +317,7 @@ def _data(project: Project, session: Session, found: Brief) -> dict[str, Any]:
     return wfs_context.read(project, session, found.name)
 
 
-def _tell(project: Project, after: After, as_json: bool, what: str, error: str = "") -> None:
+def _tell(project: Project, after: After, as_json: bool, what: str, error: str = "", notes: Sequence[str] = ()) -> None:
     workflow = views.workflow(project, after.session, after.board)
     history.observe(project, workflow, error=error)
     if own := options.session():
@@ -306,7 +329,7 @@ def _tell(project: Project, after: After, as_json: bool, what: str, error: str =
                 "tasks": [pages.task_row(after.board, each) for each in after.tasks],
                 "session": workflow.id,
             }
-            | {"current_tasks": [each.id for each in after.board.current]}
+            | {"current_tasks": [each.id for each in after.board.current], "notes": [*notes, *after.notes]}
         )
         return
     verb = f"{what}" if after.changed else f"{what} already"
@@ -316,7 +339,7 @@ def _tell(project: Project, after: After, as_json: bool, what: str, error: str =
         lines.append(
             f"Ready now: {', '.join(f'{each.id} “{each.title}”' for each in ready[:5])}{' …' if len(ready) > 5 else ''}"
         )
-    options.say("\n".join([*lines, *(f"warning: {each}" for each in workflow.warnings)]))
+    options.say("\n".join([*lines, *(f"warning: {each}" for each in (*notes, *after.notes, *workflow.warnings))]))
 
 
 def _pair(given: str) -> tuple[str, str]:

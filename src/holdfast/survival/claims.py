@@ -49,6 +49,10 @@ def claim(project: Project, wanted: str | None, session: str | None, *, anyway: 
             f"{workflow.title[:60]!r} is completed, so there is nothing to resume; `holdfast show {workflow.id}` shows "
             "it, and `holdfast hybrid reopen` undoes the completion of a hybrid phase"
         )
+    if workflow.resting:
+        raise HoldfastError(
+            f"{workflow.title[:60]!r} is paused; `holdfast {workflow.format} resume {workflow.id}` goes on with it"
+        )
     live = sessions.live_others(project, session or "")
     before = owners.owner(project, workflow)
     if session is None:

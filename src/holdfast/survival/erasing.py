@@ -168,6 +168,8 @@ def _content_of(project: Project, workflow: Workflow) -> Callable[[str, bytes], 
     folder = Path(workflow.place).parent
 
     def wanted(place: str, raw: bytes) -> bool:
+        if workflow.spread and Path(place).is_relative_to(folder):
+            return True
         if Path(place).parent != folder:
             return False
         try:

@@ -182,7 +182,10 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the user's own files with the same words."""
     if scope.workflow:
         own = Path(scope.worktree) / scope.workflow.place
-        yield from filter(Path.is_file, [own, *(file for each in _ASIDE for file in own.parent.glob(each))])
+        if scope.workflow.spread:
+            yield from (file for file in sorted(own.parent.rglob("*")) if file.is_file())
+        else:
+            yield from filter(Path.is_file, [own, *(file for each in _ASIDE for file in own.parent.glob(each))])
     if not scope.everything:
         return
     for root in roots:

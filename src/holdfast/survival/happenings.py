@@ -50,6 +50,7 @@ class Asked(NamedTuple):
         workflow: only of the workflow with this key; what belongs to none is left out then.
         path: where that workflow's file lies, relative to the root.
         worktree: that workflow's checkout.
+        folder: the folder with a `/` at its end that is all that workflow's own, relative to the root, if one is.
     """
 
     limit: int
@@ -58,6 +59,7 @@ class Asked(NamedTuple):
     workflow: str = ""
     path: str = ""
     worktree: str = ""
+    folder: str = ""
 
 
 def newest(
@@ -95,11 +97,15 @@ def newest(
     project.ledger.ensure(
         f"{ddl.rstrip().rstrip(';')};\nCREATE INDEX IF NOT EXISTS {table}_{at} ON {table} (project, {at})"
     )
-    conditions, values = [f"project = ? AND {at} >= ?"], [project.key, asked.since]
+    conditions = [f"project = ? AND {at} >= ?"]
+    values: list[str | int] = [project.key, asked.since]
     for column, wanted in ((session, asked.session), (path or workflow, asked.path if path else asked.workflow)):
         if wanted and not column:
             return []
-        if wanted:
+        if wanted and column == path and asked.folder:
+            conditions.append(f"({column} = ? OR substr({column}, 1, ?) = ?)")
+            values += [wanted, len(asked.folder), asked.folder]
+        elif wanted:
             conditions.append(f"{column} = ?")
             values.append(wanted)
     if asked.workflow:

@@ -52,6 +52,7 @@ def happened(
         workflow.key if workflow else "",
         workflow.place if workflow else "",
         project.worktree if workflow else "",
+        f"{workflow.place.rpartition('/')[0]}/" if workflow and workflow.spread else "",
     )
     found = [each for table in _TABLES for each in table.happened(project, asked)]
     # Of one moment, what stands later there happened later.

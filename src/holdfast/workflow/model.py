@@ -129,6 +129,11 @@ class Workflow:
         return f"phase {self.position}" if self.unit == "phase" else f"{self.position} {self.unit}s completed"
 
     @property
+    def spread(self) -> bool:
+        """Whether it has its folder, and all below that, for itself: its phases lie there in files of their own."""
+        return any(phase.place for phase in self.phases) or self.unit != "phase"
+
+    @property
     def current_name(self) -> str:
         """What its current phase is called in lists: its title, and of a task the id in front."""
         if self.unit == "phase" or self.current is None or not self.phase:

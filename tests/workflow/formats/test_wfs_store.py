@@ -129,16 +129,16 @@ def test_many_tasks_are_read_again_only_where_they_changed(project: Project, mon
 
     monkeypatch.setattr(document, "load", noted)
     wfs_index._last.clear()
-    first = wfs_index.board(session.folder)
+    first = wfs_index.board(project, session.folder)
     assert len(read) == len(first.tasks) == 62
     read.clear()
-    assert wfs_index.board(session.folder) is first
+    assert wfs_index.board(project, session.folder) is first
     wfs_index._last.clear()
-    assert wfs_index.board(session.folder) == first
+    assert wfs_index.board(project, session.folder) == first
     assert read == []
     path = wfs_places.task(session.folder, "IMPL-2")
     path.write_text(path.read_text().replace("Implement two", "Implement II"))
-    changed = wfs_index.board(session.folder)
+    changed = wfs_index.board(project, session.folder)
     assert (read, changed.find("IMPL-2").title) == (["IMPL-2"], "Implement II")
     path.unlink()
-    assert wfs_index.board(session.folder).get("IMPL-2") is None
+    assert wfs_index.board(project, session.folder).get("IMPL-2") is None

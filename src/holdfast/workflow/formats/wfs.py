@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import os
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
@@ -19,6 +20,7 @@ from holdfast.workflow.formats import wfs_moves as moves
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.formats import wfs_store as store
+from holdfast.workflow.formats import wfs_turns as turns
 from holdfast.workflow.formats import wfs_view as views
 from holdfast.workflow.formats.wfs_agents import match as match_phase
 from holdfast.workflow.formats.wfs_change import changing
@@ -92,6 +94,12 @@ def start(project: Project, start: Start) -> Workflow:
     same = [each for each in find(project).workflows if each.title == start.title and not each.finished]
     if same and not start.replace:
         raise TransitionError(f"{same[0].id} {quoted(start.title)} is unfinished; {outlines.ways(same[0])}")
+    if start.total is not None and not start.phases:
+        raise TransitionError(
+            "a wfs session has the tasks that are made in it; give --phase for each instead of --total"
+        )
+    if not start.replace:
+        turns.leave(project, turns.active(project), start.session, "--replace pauses it all the same")
     session = store.create(project, start.title, start.kind)
     extras.begin(project, places.state(session.folder), session.name, start)
     before: tuple[str, ...] = ()
@@ -103,8 +111,8 @@ def start(project: Project, start: Start) -> Workflow:
 
 def begin(project: Project, workflow: Workflow) -> Workflow:
     """Begin the next task that can be begun; nothing happens while one is active."""
-    session = _session(project, workflow)
-    board = index.board(session.folder)
+    session = _going(project, workflow)
+    board = index.board(project, session.folder)
     due = next(iter(board.current), None)
     if due is None or due.status == "active":
         return views.shown(project, session)
@@ -121,12 +129,13 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     if workflow.finished:
         raise TransitionError(f"{session.name} is completed; `holdfast wfs resume {session.name}` opens it again")
     if everything:
-        return views.shown(project, store.complete(project, session.name, anyway=True))
+        return _observed(project, views.shown(project, store.complete(project, session.name, anyway=True)))
+    _going(project, workflow)
     if not workflow.due:
-        raise TransitionError(f"{session.name}: {nothing_due(index.board(session.folder))}")
+        raise TransitionError(f"{session.name}: {nothing_due(index.board(project, session.folder))}")
     after = moves.complete(project, session, workflow.due[0], note)
     if after.board.finished:
-        return views.shown(project, store.complete(project, after.session.name))
+        return _observed(project, views.shown(project, store.complete(project, after.session.name)))
     return begin(project, _after(project, after)) if after.changed else views.shown(project, after.session)
 
 
@@ -142,6 +151,8 @@ def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
     task, title = _task_meant(workflow, changes)
     jump = changes.current is not None or (title is None and changes.phase is not None)
     status = changes.status or ("active" if jump else None)
+    if task is not None and status is not None:
+        session = _going(project, workflow)
     if task is not None:
         alone = not any(each.status == "active" for each in workflow.phases)
         _move(project, session, task, status, title or "", changes.handover or "", anyway=jump and alone)
@@ -197,7 +208,7 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
     session = _session(project, workflow)
     remark = ""
     if status == "active":
-        board = index.board(session.folder)
+        board = index.board(project, session.folder)
         task = board.get(phase_id)
         if task is None or task.status == "completed" or session.standing == "completed":
             return Judged(workflow, changed=False)
@@ -220,6 +231,7 @@ def undoing(phase_id: str) -> str:
 
 def _read(project: Project, folders: Iterable[Path], left: int) -> Found:
     marked = markers.active(project)
+    last = markers.newest_first(project, [each for each in marked if places.has(project, each)])[:1]
     found, problems = list[Workflow](), list[Problem]()
     for folder in folders:
         try:
@@ -229,9 +241,15 @@ def _read(project: Project, folders: Iterable[Path], left: int) -> Found:
             continue
         if session.file.broken:
             problems.append(Problem(session.file.path, f"{session.file.broken}; its last generation is used"))
-        board = index.board(folder)
+        board = index.board(project, folder)
         problems += board.problems
-        found.append(views.workflow(project, session, board))
+        workflow = views.workflow(project, session, board)
+        if len(marked) > 1 and session.name in marked and session.standing == "active":
+            said = f"several sessions are marked as active; {last[0]} was marked last and counts: holdfast wfs repair"
+            rests = session.name not in last
+            status: Status = "pending" if rests else workflow.status
+            workflow = replace(workflow, resting=rests, status=status, warnings=(said, *workflow.warnings))
+        found.append(workflow)
     return Found(tuple(found), tuple(problems), left)
 
 
@@ -244,6 +262,14 @@ def _changed(folder: Path) -> int:
 
 def _session(project: Project, workflow: Workflow) -> Session:
     return store.get(project, workflow.id)
+
+
+def _going(project: Project, workflow: Workflow) -> Session:
+    """Return a session that is not paused. Raises TransitionError: it is, and nobody goes on with it by accident."""
+    session = _session(project, workflow)
+    if session.standing == "paused":
+        raise TransitionError(f"{session.name} is paused; holdfast wfs resume {session.name} goes on with it")
+    return session
 
 
 def _after(project: Project, after: After) -> Workflow:

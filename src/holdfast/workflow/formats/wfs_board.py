@@ -37,6 +37,11 @@ class Board:
         return tuple(each for each in self.tasks if not self.is_container(each))
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the files that are known, without `.json`; of a broken one by what was kept of it."""
+        return frozenset(each.name for each in self.tasks)
+
+    @cached_property
     def finished(self) -> bool:
         """Whether there are tasks and all of them are completed."""
         return bool(self.leaves) and all(each.status == "completed" for each in self.leaves) and not self.problems
@@ -56,6 +61,9 @@ class Board:
         if found is None:
             known = ", ".join(each.id for each in self.tasks[:20]) or "none"
             more = f" and {len(self.tasks) - 20} more" if len(self.tasks) > 20 else ""
+            unread = next((each for each in self.problems if ids.key(each.path.stem) == ids.key(id_)), None)
+            if unread and ids.key(id_):
+                raise HoldfastError(f"{unread.path.name} is there but cannot be read: {unread.reason}")
             raise HoldfastError(f"there is no task {id_!r}; there are {known}{more}")
         twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
         if len(twins) > 1:

@@ -58,14 +58,16 @@ class Change:
         self._why = why
         self.session = session
         self.written = False
-        self._board: Board | None = index.board(session.folder)
+        self.notes: list[str] = []
+        self._before = self.session, index.board(self._project, session.folder)
+        self._board: Board | None = self._before[1]
         self._listed = lists.content(session, self.board)
 
     @property
     def board(self) -> Board:
         """The session's tasks as they are now, read again when something was written."""
         if self._board is None:
-            self._board = index.board(self.session.folder)
+            self._board = index.board(self._project, self.session.folder)
         return self._board
 
     def read(self, name: str) -> dict[str, Any]:
@@ -104,6 +106,11 @@ class Change:
     def close(self) -> None:
         """Bring the session's state and its list in step with the tasks (R002-46, I002-24)."""
         self.session = follow(self._project, self.session, self.board, why=self._why)
+        edited = lists.edited(*self._before, self._listed)
+        if edited:
+            self.notes.append(
+                f"{places.LIST} was edited by hand ({edited}); it is never read back, and is kept in the log"
+            )
         lists.write(self._project, self.session, self.board, before=self._listed)
 
 

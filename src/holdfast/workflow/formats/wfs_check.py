@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import NotOurs, StateError
 from holdfast.state import document
+from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_index as index
 from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_markers as markers
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.project import Project
+    from holdfast.workflow.formats.wfs_session import Session
 
 MEND = "holdfast wfs repair --dry-run says what can be done"
 ANEW = "holdfast wfs todo writes it anew"
+_CORRECT = "correct it"
 AS_IT_IS = "the session is completed, so it stays as it is"
 
 
@@ -45,7 +48,7 @@ def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
 
 def tasks(project: Project, folder: Path) -> Iterator[Finding]:
     """Yield what is wrong with a session's task files; files are named relative to its folder."""
-    board = index.board(folder)
+    board = index.board(project, folder)
     for problem in board.problems:
         yield Finding(5, f"{places.TASKS}/{problem.path.name}", "", None, problem.reason, "write it anew as JSON")
     files = {}
@@ -66,10 +69,11 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
     except StateError as error:
         yield Finding(0, places.SESSION, "", None, error.reason, MEND)
         return
-    board = index.board(folder)
+    board = index.board(project, folder)
     if session.file.broken:
         problem = f"{session.file.broken}; its last generation is used"
         yield Finding(0, places.SESSION, "", None, problem, MEND)
+    yield from _fields(session)
     over = session.standing == "completed"
     if session.drift:
         yield Finding(0, places.SESSION, "status", session.said, session.drift, MEND)
@@ -77,3 +81,19 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
         yield Finding(0, places.SESSION, "status", session.said, said, remedy)
     for line in lists.drift(session, board):
         yield Finding(0, places.LIST, "", None, line, AS_IT_IS if over else ANEW)
+
+
+def _fields(session: Session) -> Iterator[Finding]:
+    """Yield what a session's state says that the schema does not know (R002-08)."""
+    data = session.file.data
+    known = {"type": choice.COMPLEXITIES, "current_phase": sessions.PHASES}
+    if data.get("session_id") != session.name:
+        yield Finding(0, places.SESSION, "session_id", data.get("session_id"), "its folder says another name", _CORRECT)
+    for field, allowed in known.items():
+        if data.get(field) not in allowed:
+            yield Finding(0, places.SESSION, field, data.get(field), f"it is not one of {', '.join(allowed)}", _CORRECT)
+    progress = data.get("progress")
+    for field in ("completed_phases", "current_tasks"):
+        if not isinstance(progress, dict) or not isinstance(progress.get(field), list):
+            value = progress.get(field) if isinstance(progress, dict) else progress
+            yield Finding(0, places.SESSION, f"progress.{field}", value, "it is not a list", _CORRECT)

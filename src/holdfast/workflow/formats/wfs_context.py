@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.formats.wfs_variables import Resolved
 
 _MAY_BE_EMPTY = (*rules.CONTEXT, *variables.ALIASES)
-_LONGEST = 600  # characters of a summary that a dependent task is given; its path is with it
 _READ = 64 * 1024  # bytes of a summary that are looked at
 
 
@@ -97,21 +96,25 @@ def known(
 def summaries(session: Session, board: Board, task: Brief) -> dict[str, str]:
     """Return where the summaries of what a task depends on lie, relative to the project's root, by id."""
     found: dict[str, str] = {}
-    for id_ in task.depends_on:
-        each = board.get(id_)
-        path = places.summary(session.folder, each.id) if each else None
-        if each and path and path.is_file():
+    for each in before(board, task):
+        path = places.summary(session.folder, each.id)
+        if path.is_file():
             found[each.id] = path.relative_to(session.folder.parent.parent).as_posix()
     return found
 
 
-def opening(session: Session, id_: str) -> str:
-    """Return the beginning of a task's summary on one line, without its heading; empty where there is none."""
+def before(board: Board, task: Brief) -> list[Brief]:
+    """Return the leaves a task depends on; a container stands for its subtasks, for it has no summary itself."""
+    wanted = [each for id_ in task.depends_on if (each := board.get(id_))]
+    return list(dict.fromkeys(leaf for each in wanted for leaf in (board.children(each) or (each,))))
+
+
+def summary(session: Session, id_: str) -> str:
+    """Return a task's summary (of a huge one the beginning) on one line, without its heading; empty without one."""
     with suppress(StateError):
         raw = document.read(places.summary(session.folder, id_), document.LIMIT)[0][:_READ]
         lines = [line for line in raw.decode("utf-8", "replace").splitlines() if not line.startswith("# ")]
-        text = " ".join(" ".join(lines).split())
-        return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
+        return " ".join(" ".join(lines).split())
     return ""
 
 
@@ -136,7 +139,7 @@ def _filled(value: Any, field: str, known: Mapping[str, str], told: Mapping[str,
         for name in done.unknown:
             why = "nothing here is called so"
             if name in told:
-                why = f"the output of step {told[name]}, not recorded yet"
+                why = f"the output of step {told[name]}, of which none is recorded"
             elif name in _MAY_BE_EMPTY:
                 why = "there is nothing of that here yet"
             yield f"{field}: [{name}]: {why}"
@@ -177,17 +180,17 @@ def _inherited(context: Mapping[str, Any]) -> list[str]:
 
 def _of_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:
     for id_ in summaries(session, board, task):
-        if text := opening(session, id_):
+        if text := summary(session, id_):
             yield f"{id_} is completed: {text}"
 
 
 def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:
     for id_ in task.depends_on:
-        each = board.get(id_)
-        if each is None:
+        if board.get(id_) is None:
             yield f"context.depends_on: {id_} has no file"
-        elif each.status == "completed" and not places.summary(session.folder, each.id).is_file():
-            yield f"context.depends_on: {id_} is completed without a summary"
+    for each in before(board, task):
+        if each.status == "completed" and not places.summary(session.folder, each.id).is_file():
+            yield f"context.depends_on: {each.id} is completed without a summary"
 
 
 def read(project: Project, session: Session, name: str) -> dict[str, Any]:

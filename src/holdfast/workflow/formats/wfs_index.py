@@ -5,12 +5,13 @@ from __future__ import annotations
 import marshal
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import MissingError, StateError
 from holdfast.patterns import regex
 from holdfast.state import cache, document
 from holdfast.state.unchanged import Stamp, settled, stamp
+from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_brief as briefs
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats.wfs_board import Board
@@ -18,8 +19,10 @@ from holdfast.workflow.formats.wfs_brief import Brief
 from holdfast.workflow.model import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from holdfast.project import Project
 
 MANY = 32
 """Task files from which on what they say is kept, so that an event does not read a thousand of them."""
@@ -40,8 +43,11 @@ class _Last(NamedTuple):
 _last: dict[Path, _Last] = {}
 
 
-def board(folder: Path) -> Board:
-    """Return the tasks of the session in a folder; a file that cannot be read is among the problems."""
+def board(project: Project, folder: Path) -> Board:
+    """Return the tasks of the session in a folder.
+
+    A file that cannot be read is among the problems; its last generation counts, where there is one.
+    """
     found, problems = _files(folder / places.TASKS)
     last = _last.get(folder)
     kept = last.kept if last else _kept(folder) if len(found) > MANY else {}
@@ -56,14 +62,17 @@ def board(folder: Path) -> Board:
         fit = settled(seen)
         path = folder / places.TASKS / name
         try:
-            brief = briefs.of(path.stem, document.load(path).data)
+            data, broken = _said(project, path)
         except MissingError:
             continue  # it has gone meanwhile
         except StateError as error:
             problems.append(Problem(path, error.reason))
             continue
+        brief = briefs.of(path.stem, data)
         tasks.append(brief)
-        if fit:
+        if broken:
+            problems.append(Problem(path, f"{broken}; its last generation is used"))
+        elif fit:
             fresh[name] = (seen, brief)
     changed = max((seen[2] for seen in found.values()), default=0) / 1e9
     board = Board(tuple(_in_order(tasks)), tuple(sorted(problems)), changed)
@@ -73,6 +82,17 @@ def board(folder: Path) -> Board:
         _keep(folder, fresh)
     _last[folder] = _Last(fresh, board)
     return board
+
+
+def _said(project: Project, path: Path) -> tuple[Mapping[str, Any], str]:
+    """Return what a task's file says, or its last generation with what is wrong with the file. Raises StateError."""
+    try:
+        return document.load(path).data, ""
+    except MissingError:
+        raise
+    except StateError:
+        file = statefile.read(project, path)
+        return file.data, file.broken
 
 
 def _in_order(tasks: Iterable[Brief]) -> list[Brief]:

@@ -60,7 +60,7 @@ def renew(project: Project, session: Session, *, anyway: bool = False) -> str:
     with locked(session.folder):
         now = sessions.load(project, session.folder, marked=session.marked)
         now.must_be_open("its list stays as it is")
-        return write(project, now, index.board(session.folder), before=None, anyway=anyway)
+        return write(project, now, index.board(project, session.folder), before=None, anyway=anyway)
 
 
 def content(session: Session, board: Board) -> bytes:
@@ -77,6 +77,19 @@ def drift(session: Session, board: Board) -> tuple[str, ...]:
     except StateError as error:
         return (error.reason,)
     return todo.drift(text, content(session, board).decode("utf-8"), board)
+
+
+def edited(session: Session, board: Board, wanted: bytes) -> str:
+    """Return how somebody has edited a list that was to hold `wanted`; empty where nobody has, or it is new."""
+    path = session.folder / places.LIST
+    try:
+        present = _present(path)
+    except StateError:
+        return ""
+    if present in (None, wanted, places.LIST_TEXT.encode()) or not present.startswith(todo.HEADING.encode()):
+        return ""
+    lines = todo.drift(present.decode("utf-8", "replace"), wanted.decode("utf-8"), board)
+    return f"{lines[0]}{f'; +{len(lines) - 1} more' if len(lines) > 1 else ''}" if lines else ""
 
 
 def summaries(session: Session) -> frozenset[str]:

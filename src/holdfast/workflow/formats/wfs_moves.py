@@ -31,12 +31,14 @@ class After(NamedTuple):
         board: its tasks as they are now.
         tasks: those that were changed or made, as they are now.
         changed: whether anything was.
+        notes: what is to be told of it beside.
     """
 
     session: Session
     board: Board
     tasks: tuple[Brief, ...]
     changed: bool = True
+    notes: tuple[str, ...] = ()
 
 
 def add(project: Project, session: Session, new: New, parent: str = "") -> After:
@@ -195,4 +197,4 @@ def _summary(task: Brief, text: str) -> str:
 
 def _after(change: Change, named: Sequence[str], *, changed: bool = True) -> After:
     found = tuple(task for id_ in named if (task := change.board.get(id_)))
-    return After(change.session, change.board, found, changed)
+    return After(change.session, change.board, found, changed, tuple(change.notes))

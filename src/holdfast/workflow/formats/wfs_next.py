@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.model import Step
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.formats.wfs_board import Board
     from holdfast.workflow.model import Phase, Workflow
+
+_LONGEST = 600  # characters of a summary that stand in a prompt
 
 
 def step(workflow: Workflow) -> Step | None:
@@ -26,6 +29,14 @@ def step(workflow: Workflow) -> Step | None:
     agent = f" with the agent {task.agent}" if task.agent else ""
     text = f'{verb} task {task.id} "{task.title}"{agent}'
     return Step(task.number, workflow.total, task.title, task.agent, _prompt(workflow, task.id, task.title), text)
+
+
+def _handed(workflow: Workflow, task: Phase) -> str:
+    """Return what a task hands over; of a long summary the beginning, and where all of it is."""
+    if len(task.handover) <= _LONGEST:
+        return f"Context: {task.handover} ({task.id})"
+    path = f"{workflow.place.rpartition('/')[0]}/{places.SUMMARIES}/{task.id}-summary.md"
+    return f"Context: {task.handover[:_LONGEST].rstrip()}… ({task.id}, whole in {path})"
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:
@@ -45,6 +56,7 @@ def nothing_due(board: Board) -> str:
     blocked = [each.id for each in board.leaves if each.status == "blocked"]
     waiting = [f"{each.id} for {', '.join(board.waits_for(each))}" for each in board.leaves if each.status == "pending"]
     said = [f"blocked: {', '.join(blocked)}"] if blocked else []
+    said += [f"unreadable: {', '.join(problem.path.name for problem in board.problems)}"] if board.problems else []
     said += [f"waiting: {'; '.join(waiting[:5])}{'; …' if len(waiting) > 5 else ''}"] if waiting else []
     return f"no task can be begun ({'; '.join(said)})"
 
@@ -52,8 +64,10 @@ def nothing_due(board: Board) -> str:
 def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
     if not workflow.phases:
         return "plan its tasks; holdfast wfs task add TITLE makes one"
-    if not left:
+    if not left and len(workflow.phases) == workflow.total:
         return "all its tasks are completed; holdfast wfs complete ends it"
+    if not left:
+        return "a task's file cannot be read; holdfast wfs check names it"
     return "no task can be begun: those that are left are blocked or wait for one that is; holdfast wfs task list"
 
 
@@ -66,7 +80,7 @@ def _prompt(workflow: Workflow, id_: str, title: str) -> str:
             lines += ["", f"{heading}:", *(f"- {each}" for each in listed)]
     before = workflow.context.get("depends_on") or ()
     told = [each for each in workflow.phases if each.id in before and each.handover]
-    lines += ["", *(f"Context: {each.handover} ({each.id})" for each in told)] if told else []
+    lines += ["", *(_handed(workflow, each) for each in told)] if told else []
     return "\n".join(
         [*lines, "", f"Everything on it: holdfast wfs task show {id_} --for-agent --session {workflow.id}"]
     )

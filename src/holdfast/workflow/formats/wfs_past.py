@@ -41,10 +41,10 @@ def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
         raise NotOurs(path, f"does not lie in a session's folder in {places.TOP}/")
     marked = folder.name in markers.active(project)
     if path.name == places.SESSION:
-        return views.workflow(project, sessions.view(file, folder, marked=marked), index.board(folder))
+        return views.workflow(project, sessions.view(file, folder, marked=marked), index.board(project, folder))
     if ids.key(path.stem) is None or "status" not in file.data:
         raise NotOurs(path, "is no task of a session")
-    now = views.workflow(project, sessions.load(project, folder, marked=marked), index.board(folder))
+    now = views.workflow(project, sessions.load(project, folder, marked=marked), index.board(project, folder))
     return replace(now, path=path, raw=raw)
 
 
@@ -64,7 +64,7 @@ def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: boo
 
     with locked(folder):
         changed, aside = statefile.insist(attempt)
-        session, board = store.get(project, folder.name), index.board(folder)
+        session, board = store.get(project, folder.name), index.board(project, folder)
         if session.standing != "completed":
             session = changes.follow(project, session, board, why=why)
             lists.write(project, session, board, before=None)

@@ -9,7 +9,7 @@ from holdfast.errors import MissingError, NotOurs, StateError
 from holdfast.patterns import regex
 from holdfast.state import document
 from holdfast.state.lock import locked
-from holdfast.workflow import statefile
+from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import wfs_brief as briefs
 from holdfast.workflow.formats import wfs_change as changes
 from holdfast.workflow.formats import wfs_choice as choice
@@ -91,9 +91,10 @@ def _state(project: Project, folder: Path) -> Iterator[Repair]:
     path = places.state(folder)
     try:
         file = statefile.read(project, path)
-    except NotOurs:
-        return
+        sessions.view(file, folder, marked=False)
     except StateError as error:
+        if isinstance(error, NotOurs) and not (folder / places.TASKS).is_dir():
+            return  # another tool's folder
         gone = isinstance(error, MissingError)
         what = f"{places.inner(project, path)}: {error.reason}: it is made anew from the template and the tasks"
         kept = "" if gone else f", and what it held is kept beside it as {path.name}.corrupt-…"
@@ -107,15 +108,19 @@ def _state(project: Project, folder: Path) -> Iterator[Repair]:
 
 
 def _put_back(project: Project, path: Path) -> None:
+    """Write a broken file's last content; JSON of another kind is set aside first, for it is nowhere overwritten."""
     with locked(path.parent):
-        statefile.rewrite(project, path, lambda file: file.data, why="wfs repair", repair=True)
+        file = statefile.read(project, path)
+        if file.broken:
+            statefile.set_aside(project, path)
+            statefile.write(project, path, dict(file.data), None, why="wfs repair")
 
 
 def _remake(project: Project, folder: Path, *, keep: bool) -> None:
     with locked(folder):
         if keep:
             statefile.set_aside(project, places.state(folder))
-        board = index.board(folder)
+        board = index.board(project, folder)
         kind = choice.complexity(len(board.leaves))
         data = sessions.fresh(folder.name, _topic(folder), kind)
         marked = folder.name in markers.active(project)
@@ -138,7 +143,7 @@ def _topic(folder: Path) -> str:
 
 def _broken(project: Project, folder: Path) -> Iterator[Repair]:
     """Put back the last content of a task's file that cannot be read, where one was kept."""
-    for problem in index.board(folder).problems:
+    for problem in index.board(project, folder).problems:
         try:
             file = statefile.read(project, problem.path)
         except StateError:
@@ -149,7 +154,7 @@ def _broken(project: Project, folder: Path) -> Iterator[Repair]:
 
 
 def _hierarchy(project: Project, folder: Path) -> Iterator[Repair]:
-    board = index.board(folder)
+    board = index.board(project, folder)
     unreadable = {ids.key(problem.path.stem) for problem in board.problems}
     missing = dict.fromkeys(
         own
@@ -162,13 +167,13 @@ def _hierarchy(project: Project, folder: Path) -> Iterator[Repair]:
         what = f"{folder.name}: {of} {'have' if ',' in of else 'has'} no parent: {id_} is made as a container"
         yield Repair(what, partial(_make_parent, project, folder, id_))
     for task in board.tasks:
-        wanted = _wanted(task, board)
+        wanted = _wanted(folder, task, board)
         if wanted:
             what = f"{folder.name}/{places.TASKS}/{task.name}.json: {', '.join(wanted)}"
             yield Repair(what, partial(_mend, project, folder, task))
 
 
-def _wanted(task: Brief, board: Board) -> dict[str, Any]:
+def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
     """Return what is to be written into a task's file, by what is said of it."""
     wanted: dict[str, Any] = {}
     if board.children(task) and not task.is_container:
@@ -178,7 +183,18 @@ def _wanted(task: Brief, board: Board) -> dict[str, Any]:
     own = ids.parent(task.id)
     if own and ids.key(task.parent) != ids.key(own):
         wanted[f"its parent {task.parent} becomes {own}"] = own
+    elif own and not _says_parent(folder, task):
+        wanted[f"its parent becomes {own}"] = own
     return wanted
+
+
+def _says_parent(folder: Path, task: Brief) -> bool:
+    """Tell whether a task's file names its parent, and not only its id does (I002-22)."""
+    try:
+        context = values.members(document.load(places.task(folder, task.name)).data.get("context"))
+    except StateError:
+        return True  # named elsewhere
+    return bool(values.text(context.get("parent")).strip())
 
 
 def _make_parent(project: Project, folder: Path, id_: str) -> None:
@@ -191,7 +207,7 @@ def _make_parent(project: Project, folder: Path, id_: str) -> None:
 def _mend(project: Project, folder: Path, task: Brief) -> None:
     def apply(file: statefile.StateFile) -> dict[str, Any]:
         data = dict(file.data)
-        board = index.board(folder)
+        board = index.board(project, folder)
         now = briefs.of(task.name, data)
         if board.children(now):
             data["status"] = "container"
@@ -199,7 +215,7 @@ def _mend(project: Project, folder: Path, task: Brief) -> None:
             data["status"] = now.status
         own = ids.parent(now.id)
         context = data.get("context")
-        if own and ids.key(now.parent) != ids.key(own) and isinstance(context, dict):
+        if own and isinstance(context, dict) and ids.key(values.text(context.get("parent"))) != ids.key(own):
             data["context"] = context | {"parent": own}
         return data
 
@@ -212,7 +228,7 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
         session = sessions.load(project, folder, marked=folder.name in markers.active(project))
     except StateError:
         return
-    board = index.board(folder)
+    board = index.board(project, folder)
     lines = lists.drift(session, board)
     if lines and session.standing != "completed":
         what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"

@@ -115,7 +115,9 @@ def _parent(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> 
     if given and board.get(given) is None:
         yield say(
             *(3, "context.parent", given, f"there is no {places.TASKS}/{given}.json"),
-            "create it with holdfast wfs task add, or run holdfast wfs repair",
+            f"write {own}; holdfast wfs repair writes it, and makes a container that is missing"
+            if own
+            else "write null: a task of its own has no parent",
         )
     elif given and own and ids.key(given) != ids.key(own):
         yield say(
@@ -190,7 +192,7 @@ def _paths(context: Mapping[str, Any], exists: Callable[[str], bool], say: Say) 
 def inexact(path: str, exists: Callable[[str], bool]) -> tuple[str, str] | None:
     """Return what is wrong with a focus path, with its remedy (R002-23, I002-26)."""
     parts = path.replace("\\", "/").split("/")
-    if path.startswith("./"):
+    if path.startswith("./") and not any(sign in path for sign in "*?"):
         return "it begins with ./", f"write {path.removeprefix('./') or 'the folder'}"
     if path.startswith(("/", "~", "\\")) or (len(path) > 1 and path[1] == ":"):
         return "it is absolute", "write it relative to the project's root"

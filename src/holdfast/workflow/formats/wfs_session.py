@@ -61,10 +61,10 @@ class Session:
         """How marker and status differ, in a sentence; empty where they do not."""
         if self.standing == "completed":
             return f"its status is {self.said}, but it is marked as active" if self.marked else ""
-        if self.marked and self.said == "paused":
-            return "it is marked as active, but its status is paused; the marker counts"
-        if not self.marked and self.said == "active":
-            return "its status is active, but no marker names it, so it is paused"
+        if self.marked and self.said != "active":
+            return f"it is marked as active, but its status is {self.said or 'missing'}; the marker counts"
+        if not self.marked and self.said != "paused":
+            return f"its status is {self.said or 'missing'}, but no marker names it, so it is paused"
         return ""
 
     def must_be_open(self, remedy: str) -> None:

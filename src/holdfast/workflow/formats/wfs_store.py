@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, TransitionError
+from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.state import atomic
 from holdfast.state.lock import locked
 from holdfast.workflow import statefile
@@ -87,6 +87,8 @@ def create(project: Project, topic: str, kind: str = "") -> Session:
         raise HoldfastError("a session needs a topic")
     top = places.top(project)
     statefile.guard(project.root, top / "x")
+    if os.path.lexists(top) and not top.is_dir():
+        raise StateError(top, "is no folder, so no session can be kept in it; move it away")
     with locked(top):
         there = {each.name.casefold() for each in top.iterdir()}
         name = names.session(topic, lambda each: each.casefold() in there)
@@ -132,7 +134,9 @@ def complete(project: Project, name: str, *, anyway: bool = False) -> Session:
         StateError: it cannot be written.
     """
     with _standing(project, name) as session:
-        board = index.board(session.folder)
+        if session.standing == "completed" and not session.marked:
+            return session
+        board = index.board(project, session.folder)
         left = [each.id for each in board.leaves if each.status != "completed"]
         left += [f"{problem.path.name}, which cannot be read" for problem in board.problems]
         if left and not anyway:
@@ -187,6 +191,8 @@ def _say(
         if data.get("status") == status and phases is None:
             return data
         data["status"] = status
+        if status != "completed":
+            data.pop("completed_at", None)
         if moment:
             data[moment] = clock.stamp()
         if phases is not None and isinstance(data.get("progress"), dict):

@@ -48,7 +48,7 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
         status=_STATUSES[session.standing],
         phases=phases,
         current=None if over else number,
-        total=len(phases),
+        total=len(phases) + sum(problem.path.stem not in board.names for problem in board.problems),
         phase="" if over or current is None else current.title,
         phase_status="" if over or current is None else current.status,
         reading=_reading(project, session, due),
@@ -71,7 +71,7 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
 
 def shown(project: Project, session: Session) -> Workflow:
     """Return a session as a workflow, with its tasks as they are now."""
-    return workflow(project, session, index.board(session.folder))
+    return workflow(project, session, index.board(project, session.folder))
 
 
 def key(session: Session) -> str:
@@ -82,7 +82,7 @@ def key(session: Session) -> str:
 def _told(board: Board, current: Brief | None) -> list[Brief]:
     """Return the finished tasks whose summaries matter now: what the current one depends on, and the last ones."""
     done = [each for each in board.leaves if each.status == "completed"]
-    wanted = [each for id_ in (current.depends_on if current else ()) if (each := board.get(id_)) in done]
+    wanted = [each for each in (contexts.before(board, current) if current else ()) if each.status == "completed"]
     return list(dict.fromkeys([*wanted, *done[-_TOLD:]]))[:_TOLD]
 
 
@@ -93,7 +93,7 @@ def _phase(session: Session, task: Brief, number: int, told: bool) -> Phase:
         title=task.title,
         status=task.status,
         agent=task.agent.removeprefix("@"),
-        handover=contexts.opening(session, task.id) if told else "",
+        handover=contexts.summary(session, task.id) if told else "",
         place=f"{places.TOP}/{session.name}/{places.TASKS}/{task.name}.json",
     )
 
@@ -141,7 +141,7 @@ def _context(project: Project, session: Session, board: Board, current: Brief | 
     if isinstance(inherited, dict) and inherited.get("context"):
         found["inherited"] = inherited["context"]
     if current.depends_on:
-        found["depends_on"] = [task.id if (task := board.get(id_)) else id_ for id_ in current.depends_on]
+        found["depends_on"] = [each.id for each in contexts.before(board, current)]
     waits = board.waits_for(current)
     if waits:
         found["waits_for"] = waits
