@@ -46,7 +46,7 @@ def _present(project: Project, as_json: bool) -> None:
     if as_json:
         options.print_json([views.row(workflow) for workflow in found.workflows])
     elif found.workflows:
-        _put([((each.status, each.position), _told(each)) for each in found.workflows])
+        _put([((each.word, each.position), _told(each)) for each in found.workflows])
     else:
         click.echo(f"No workflows in {project.root}. `holdfast start TITLE` starts one.")
 
@@ -81,7 +81,7 @@ def _templates(project: Project, as_json: bool) -> None:
 
 
 def _told(workflow: Workflow, place: str = "") -> tuple[str, str]:
-    phase = f" · {one_line(workflow.phase)}" if workflow.phase else ""
+    phase = f" · {one_line(workflow.current_name)}" if workflow.phase else ""
     return f"{one_line(workflow.title)}{phase}", one_line(f"({workflow.format} {workflow.id}{place})", limit=1_000)
 
 

@@ -94,7 +94,8 @@ def _seal(seal: seals.Seal) -> dict[str, Any]:
 def _workflow(row: dict[str, Any]) -> str:
     owner = f", owned by session {row['owner'][:8]}" if row["owner"] else ""
     phase = f" {row['phase']}" if row["phase"] else ""
-    return f"{one_line(row['title'])}: {row['status']}, {row['position']}{phase} ({row['format']}{owner})"
+    status = "paused" if row["resting"] else row["status"]
+    return f"{one_line(row['title'])}: {status}, {row['position']}{phase} ({row['format']}{owner})"
 
 
 def _agents(project: Project) -> list[dict[str, Any]]:

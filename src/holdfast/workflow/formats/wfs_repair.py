@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import MissingError, NotOurs, StateError
+from holdfast.errors import ChangedError, MissingError, NotOurs, StateError
 from holdfast.patterns import regex
 from holdfast.state import document
 from holdfast.state.lock import locked
@@ -112,14 +112,14 @@ def _put_back(project: Project, path: Path) -> None:
     with locked(path.parent):
         file = statefile.read(project, path)
         if file.broken:
-            statefile.set_aside(project, path)
+            _set_aside(project, path)
             statefile.write(project, path, dict(file.data), None, why="wfs repair")
 
 
 def _remake(project: Project, folder: Path, *, keep: bool) -> None:
     with locked(folder):
         if keep:
-            statefile.set_aside(project, places.state(folder))
+            _set_aside(project, places.state(folder))
         board = index.board(project, folder)
         kind = choice.complexity(len(board.leaves))
         data = sessions.fresh(folder.name, _topic(folder), kind)
@@ -127,6 +127,18 @@ def _remake(project: Project, folder: Path, *, keep: bool) -> None:
         data["status"] = "active" if marked else "paused"
         file = statefile.write(project, places.state(folder), data, None, why="wfs repair")
         changes.follow(project, sessions.view(file, folder, marked=marked), board, why="wfs repair")
+
+
+def _set_aside(project: Project, path: Path) -> None:
+    """Keep a state that is none of ours beside its place; one that is being saved is left alone. Raises StateError."""
+    try:
+        statefile.set_aside(project, path)
+    except NotOurs:
+        document.set_aside(path)
+    except ChangedError:
+        if sessions.telling(document.load(path).data):
+            raise
+        document.set_aside(path)  # it is whole, and says nothing of a session
 
 
 def _topic(folder: Path) -> str:

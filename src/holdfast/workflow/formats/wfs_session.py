@@ -110,7 +110,7 @@ def load(project: Project, folder: Path, *, marked: bool) -> Session:
 def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
     """Return what a state file says. Raises NotOurs."""
     data = file.data
-    if not any(name in data for name in _TELLING):
+    if not telling(data):
         raise NotOurs(file.path, f"has none of {', '.join(_TELLING)}, so it is no session of a workflow")
     name = folder.name
     return Session(
@@ -123,6 +123,11 @@ def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
         said=values.text(data.get("status")).strip(),
         marked=marked,
     )
+
+
+def telling(data: Mapping[str, Any]) -> bool:
+    """Tell whether an object says anything of a session."""
+    return any(name in data for name in _TELLING)
 
 
 def completed_phases(data: Mapping[str, Any]) -> tuple[str, ...]:

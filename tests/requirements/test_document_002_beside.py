@@ -1,0 +1,217 @@
+"""Sessions of document 002 beside each other, beside other clients, and under the general verbs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.survival import generations, sessions
+from tests.commandline import holdfast
+from tests.handmade import ME, OTHER
+from tests.requirements.document_002 import alone
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.requirements.document_002 import Workflows
+
+
+@pytest.fixture
+def folder(workflows: Workflows) -> Path:
+    """A session with two tasks, the second after the first."""
+    made = workflows.start("User Auth")
+    workflows.add("Design the tokens")
+    workflows.add("Build the login", "--after", "IMPL-1")
+    return made
+
+
+@pytest.mark.parametrize("verb", ["next", "done", "resume"])
+def test_the_general_verbs_leave_a_paused_session_alone(workflows: Workflows, folder: Path, verb: str) -> None:
+    """R002-04: who wants to go on with it says so; the message names the command."""
+    workflows.run("task", "start", "IMPL-1")
+    workflows.run("pause")
+    said = holdfast(verb, root=workflows.root, code=1)
+    assert "is paused" in said.err
+    assert "holdfast wfs resume WFS-user-auth" in said.err
+    assert workflows.task(folder, "IMPL-1")["status"] == "active"
+    assert holdfast("list", root=workflows.root).out.startswith("paused")
+
+
+@pytest.mark.parametrize("words", [("start", "Other"), ("pause",), ("complete",), ("switch", "WFS-other")])
+def test_no_client_takes_anothers_turn_unasked(workflows: Workflows, folder: Path, words: tuple[str, ...]) -> None:
+    """R002-07: one session is active at a time; another client that is live keeps its own, unless --anyway."""
+    workflows.start("Other")
+    holdfast("wfs", "switch", "WFS-user-auth", root=workflows.root, session=ME)
+    project = Project.open(workflows.root)
+    for each in (ME, OTHER):
+        sessions.seen(project, each)
+    project.close()
+    refused = holdfast("wfs", *words, root=workflows.root, session=OTHER, code=1)
+    assert f"WFS-user-auth is worked on in session {ME}, which is live" in refused.err
+    assert workflows.markers() == [".active-WFS-user-auth"]
+    holdfast("wfs", *words, "--anyway", root=workflows.root, session=OTHER)
+    assert ".active-WFS-user-auth" not in workflows.markers()
+    assert workflows.state(folder)["status"] in ("paused", "completed")
+
+
+def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflows, folder: Path) -> None:
+    """What it pauses is said; another live client's needs --replace."""
+    said = holdfast("start", "Second", "--format", "wfs", "--phase", "One", root=workflows.root)
+    assert '"User Auth" (WFS-user-auth) is paused.' in said.out
+    project = Project.open(workflows.root)
+    sessions.seen(project, ME)
+    project.close()
+    holdfast("wfs", "switch", "WFS-user-auth", root=workflows.root, session=ME)
+    words = ("start", "Third", "--format", "wfs", "--phase", "One")
+    assert "--replace" in holdfast(*words, root=workflows.root, session=OTHER, code=1).err
+    holdfast(*words, "--replace", root=workflows.root, session=OTHER)
+    assert workflows.state(folder)["status"] == "paused"
+    assert "--phase" in holdfast("start", "X", "--format", "wfs", "--total", "3", root=workflows.root, code=1).err
+
+
+def test_what_general_verbs_complete_is_archived_at_once(workflows: Workflows, folder: Path) -> None:
+    """As in the other formats; what is left is not said to be done (D002-3)."""
+    said = holdfast("done", "--all", root=workflows.root)
+    assert "ended with 2 tasks left as they are" in said.out
+    assert "0/2" in said.out
+    (kept,) = holdfast("list", "--archive", "--json", root=workflows.root).json
+    assert kept["title"] == "User Auth"
+    assert holdfast("show", folder.name, "--json", root=workflows.root).json["percent"] == 0
+    assert workflows.task(folder, "IMPL-1")["status"] == "pending"
+    before = (folder / "workflow-session.json").read_bytes()
+    assert "is completed already" in workflows.run("complete", folder.name).out
+    assert (folder / "workflow-session.json").read_bytes() == before
+
+
+def test_a_completed_session_takes_nothing_more(workflows: Workflows, folder: Path) -> None:
+    """D002-7: neither steps nor what the general verbs would add."""
+    step = {"step": "look", "action": "look", "command": "ls", "output_to": "seen", "on_error": "fail"}
+    workflows.put(folder, alone("IMPL-3") | {"flow_control": {"pre_analysis": [step]}})
+    workflows.run("complete", "--anyway")
+    tree = workflows.tree()
+    words = ("task", "step", "IMPL-3", "look", "--output", "late", "--session", folder.name)
+    assert "is completed" in workflows.run(*words, code=1).err
+    assert "is completed" in holdfast("update", folder.name, "--remind", "late", root=workflows.root, code=1).err
+    assert workflows.tree() == tree
+
+
+def test_a_step_that_stops_the_task_blocks_it(workflows: Workflows, folder: Path) -> None:
+    """R002-26: by `fail` and after the second try of `retry_once`; the task can be gone on with by hand."""
+    steps = [
+        {"step": name, "action": "look", "command": "ls", "output_to": name, "on_error": error}
+        for name, error in (("one", "skip_optional"), ("two", "retry_once"), ("three", "fail"))
+    ]
+    workflows.put(folder, alone("IMPL-3") | {"flow_control": {"pre_analysis": steps}})
+    workflows.run("task", "start", "IMPL-3")
+    assert "it is optional" in workflows.run("task", "step", "IMPL-3", "one", "--failed").out
+    assert "once more" in workflows.run("task", "step", "IMPL-3", "two", "--failed").out
+    assert workflows.task(folder, "IMPL-3")["status"] == "active"
+    said = workflows.run("task", "step", "IMPL-3", "two", "--failed").out
+    assert "IMPL-3 is blocked: step two failed" in said
+    assert workflows.task(folder, "IMPL-3")["status"] == "blocked"
+    assert "step two failed" in holdfast("show", root=workflows.root).out
+    left = workflows.run("task", "complete", "IMPL-3").out
+    assert "nothing was recorded of its steps two, three" in left
+
+
+def test_forgetting_and_the_log_know_its_files(workflows: Workflows, folder: Path) -> None:
+    """Generations of tasks and summaries are the session's: told with it, forgotten with it; the files stay."""
+    workflows.run("task", "complete", "IMPL-1", "--summary", "Zeisig one")
+    workflows.run("task", "reopen", "IMPL-1")
+    workflows.run("task", "complete", "IMPL-1", "--summary", "Zeisig two")
+    told = holdfast("log", "--workflow", folder.name, "--limit", "100", root=workflows.root).out
+    assert ".task/IMPL-1.json" in told and "IMPL-1-summary.md" in told
+    forgotten = holdfast("forget", "--workflow", folder.name, "--yes", root=workflows.root).out
+    assert ".summaries/IMPL-1-summary.md" in forgotten
+    project = Project.open(workflows.root)
+    assert generations.of(project, project.worktree, lambda place, _: place.startswith(".workflow/")) == []
+    project.close()
+    assert "Zeisig two" in (folder / ".summaries/IMPL-1-summary.md").read_text()
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '"x"', "null", "12"])
+def test_a_state_of_another_kind_is_made_anew(workflows: Workflows, folder: Path, content: str) -> None:
+    """R002-10, I002-23: what it held is kept beside it, and the tasks count."""
+    (folder / "workflow-session.json").write_text(content)
+    workflows.run("repair")
+    assert workflows.state(folder)["session_id"] == folder.name
+    assert [path.read_text() for path in folder.glob("workflow-session.json.*")] == [content]
+    workflows.run("task", "start", "IMPL-1")
+    assert workflows.run("check").out == "Nothing is wrong.\n"
+
+
+def test_a_missing_parent_is_set_from_the_id(workflows: Workflows, folder: Path) -> None:
+    """I002-22: also where the file says null."""
+    workflows.run("task", "decompose", "IMPL-1", "Part")
+    part = workflows.task(folder, "IMPL-1.1")
+    part["context"]["parent"] = None
+    workflows.put(folder, part)
+    assert "its parent becomes IMPL-1" in workflows.run("repair", "--dry-run").out
+    workflows.run("repair")
+    assert workflows.task(folder, "IMPL-1.1")["context"]["parent"] == "IMPL-1"
+
+
+def test_what_the_state_says_is_checked_too(workflows: Workflows, folder: Path) -> None:
+    """R002-08, I002-14: values that the schema does not know, and a status that is not the marker's."""
+    state = workflows.state(folder) | {"session_id": "WFS-x", "type": "epic", "current_phase": "DONE"}
+    state["status"] = "ready"
+    state["progress"] = {"completed_phases": "PLAN", "current_tasks": []}
+    (folder / "workflow-session.json").write_text(json.dumps(state))
+    fields = {each["field"] for each in workflows.json("check")}
+    assert fields == {"session_id", "type", "current_phase", "status", "progress.completed_phases"}
+    assert "its status is ready; the marker counts" in workflows.run("check").out
+
+
+def test_of_two_marked_sessions_the_last_one_counts_everywhere(workflows: Workflows, folder: Path) -> None:
+    """R002-05: hooks take the one that a repair keeps, and say that there are two."""
+    workflows.start("Other")
+    workflows.add("Design the pages")
+    (workflows.top / f".active-{folder.name}").touch()
+    fired = Agent(workflows.project, "IMPL-1", "code-developer").about_to()
+    fired.assert_advised('Task IMPL-1 "Design the tokens" is active')
+    assert workflows.task(workflows.top / "WFS-other", "IMPL-1")["status"] == "pending"
+    assert "several sessions are marked" in holdfast("show", folder.name, "--json", root=workflows.root).out
+
+
+def test_a_task_that_cannot_be_read_still_counts(workflows: Workflows, folder: Path) -> None:
+    """By its last content; one that nobody has kept keeps the session from being all done."""
+    (folder / ".task/IMPL-1.json").write_text("{bad")
+    assert [each["title"] for each in workflows.json("task", "list")] == ["Design the tokens", "Build the login"]
+    for number in (1, 2):
+        workflows.run("task", "complete", f"IMPL-{number}")
+    (folder / ".task/IMPL-9.json").write_text("{bad")
+    assert "2/3" in holdfast("list", root=workflows.root).out
+    assert "IMPL-9.json is there but cannot be read" in workflows.run("task", "start", "IMPL-9", code=1).err
+    assert "unreadable: IMPL-9.json" in workflows.run("task", "next").out
+
+
+def test_summaries_are_handed_on_whole(workflows: Workflows, folder: Path) -> None:
+    """R002-31: in the sidecar and for the agent, and of a container all that its subtasks say."""
+    workflows.run("task", "decompose", "IMPL-1", "Keys", "Claims")
+    long = f"{'ES256 it is. ' * 300}LASTFACT"
+    workflows.run("task", "complete", "IMPL-1.1", "--summary", long)
+    workflows.run("task", "complete", "IMPL-1.2", "--summary", "Claims are short.")
+    given = workflows.json("task", "show", "IMPL-2", "--for-agent")["task"]["context"]["inherited"]["context"]
+    assert any("LASTFACT" in each for each in given) and any("Claims are short." in each for each in given)
+    assert "IMPL-1.2-summary.md" in workflows.run("task", "resolve", "IMPL-2", "[depends_on]").out
+    prompt = holdfast("next", "--json", root=workflows.root).json["next"]["prompt"]
+    assert "whole in .workflow/WFS-user-auth/.summaries/IMPL-1.1-summary.md" in prompt
+    assert "LASTFACT" not in prompt
+    workflows.project.fire("SessionStart", "SessionStart-startup")
+    workflows.project.fire("PreCompact", "PreCompact-auto")
+    workflows.project.fire("SessionStart", "SessionStart-compact").assert_advised("Claims are short.")
+    (sidecar,) = (workflows.root / ".claude/holdfast").glob("*.md")
+    assert "LASTFACT" in sidecar.read_text()
+
+
+def test_an_edited_list_is_not_overwritten_in_silence(workflows: Workflows, folder: Path) -> None:
+    """I002-30: what somebody ticked is told as it goes, and kept."""
+    path = folder / "TODO_LIST.md"
+    path.write_text(path.read_text().replace("- [ ] **IMPL-2**", "- [x] **IMPL-2**"))
+    said = workflows.run("task", "start", "IMPL-1").out
+    assert "TODO_LIST.md was edited by hand (IMPL-2 is ticked, and its file says pending" in said
+    assert "edited" not in workflows.run("task", "block", "IMPL-1").out
