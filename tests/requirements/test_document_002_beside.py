@@ -161,7 +161,7 @@ def test_what_the_state_says_is_checked_too(workflows: Workflows, folder: Path) 
     state["status"] = "ready"
     state["progress"] = {"completed_phases": "PLAN", "current_tasks": []}
     (folder / "workflow-session.json").write_text(json.dumps(state))
-    fields = {each["field"] for each in workflows.json("check")}
+    fields = {each["field"] for each in workflows.json("check") if each["field"]}
     assert fields == {"session_id", "type", "current_phase", "status", "progress.completed_phases"}
     assert "its status is ready; the marker counts" in workflows.run("check").out
 
@@ -215,3 +215,33 @@ def test_an_edited_list_is_not_overwritten_in_silence(workflows: Workflows, fold
     said = workflows.run("task", "start", "IMPL-1").out
     assert "TODO_LIST.md was edited by hand (IMPL-2 is ticked, and its file says pending" in said
     assert "edited" not in workflows.run("task", "block", "IMPL-1").out
+
+
+def test_a_state_that_is_behind_its_tasks_is_brought_in_step(workflows: Workflows, folder: Path) -> None:
+    """R002-46, R002-41: as after a kill between a task's file and what follows from it."""
+    workflows.put(folder, *(alone(f"IMPL-{number}") for number in range(3, 9)))
+    assert "does not say what follows from its tasks" in workflows.run("check").out
+    workflows.run("repair")
+    assert workflows.state(folder)["type"] == "medium"
+    assert "does not say what follows" not in workflows.run("check").out
+
+
+def test_a_blocked_task_is_not_at_work(workflows: Workflows, folder: Path) -> None:
+    """Its time does not run on, going on is another attempt, and what blocked it is no word on its completion."""
+    workflows.run("task", "block", "IMPL-1", "--reason", "no key")
+    log = holdfast("log", root=workflows.root).out
+    assert "phase began" not in log and "phase blocked" in log and "no key" in log
+    workflows.run("task", "start", "IMPL-1")
+    workflows.run("task", "complete", "IMPL-1")
+    (ended,) = [line for line in holdfast("log", root=workflows.root).out.splitlines() if "phase completed" in line]
+    assert "no key" not in ended and "attempt 2" in ended
+
+
+def test_a_task_of_the_log_is_put_back(workflows: Workflows, folder: Path) -> None:
+    """The message names the file; state and list follow."""
+    workflows.run("task", "start", "IMPL-1")
+    said = holdfast(
+        "log", "restore", "1", "--of", f".workflow/{folder.name}/.task/IMPL-1.json", root=workflows.root
+    ).out
+    assert f".workflow/{folder.name}/.task/IMPL-1.json" in said and "0/2 tasks completed" in said
+    assert workflows.task(folder, "IMPL-1")["status"] == "pending"

@@ -116,12 +116,17 @@ def restore(before: str | None, number: str, wanted: str | None, replace: bool, 
     What the file holds now is kept as a generation first.
     """
     project = options.open_project(project_dir or before)
-    put = rewind.restore(project, rewind.find(project, wanted, options.session()), number, replace=replace)
+    path = rewind.find(project, wanted, options.session())
+    put = rewind.restore(project, path, number, replace=replace)
     workflow = put.workflow
-    name = f"{workflow.place}: {wording.quoted(workflow.title)}"
+    where = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
+    name = f"{where}: {wording.quoted(workflow.title)}"
     if not put.changed:
         click.echo(f"{name} holds generation {number} already; nothing was changed.")
         return
-    options.say(f"{name} is at phase {workflow.position} ({workflow.status}) again, as in generation {number}.")
+    if workflow.unit == "phase":
+        options.say(f"{name} is at {workflow.stands} ({workflow.status}) again, as in generation {number}.")
+    else:  # what follows from its tasks is written into its state at once
+        options.say(f"{name}: generation {number} is put back; it is now at {workflow.stands} ({workflow.word}).")
     if put.aside:
         click.echo(f"What it held before is kept as {put.aside.name} beside it.")

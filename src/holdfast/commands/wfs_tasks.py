@@ -65,7 +65,13 @@ def add(
     as_json: bool,
     project_dir: str | None,
 ) -> None:
-    """Make a task called TITLE."""
+    """Make a task called TITLE.
+
+    Without --agent it is for @general-purpose where the title begins with
+    review or audit, @test-fix-agent where tests are to be run or fixed,
+    @action-planning-agent where a feature is planned or designed, and else
+    @code-developer.
+    """
     project = options.open_project(project_dir)
     session = store.current(project, name)
     agent = f"@{agent.removeprefix('@')}" if agent else ""

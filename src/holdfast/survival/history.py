@@ -134,7 +134,7 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
     began = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="started_at", session="")
     ended = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="ended_at", session="")
     told = [(row, row["started_at"], "phase began", "") for row in began if _begun(row)]
-    ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", row["error"]) for row in ended]
+    ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", _error(row)) for row in ended]
     # Of one moment a phase ends before the next begins, but not before it began itself, if it was seen to begin.
     told = [each for each in ends if not _in_a_moment(each[0])] + told
     told += [each for each in ends if _in_a_moment(each[0])]
@@ -149,6 +149,11 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
     ]
 
 
+def _error(row: Mapping[str, Any]) -> str:
+    """Return why a phase ended; what once was in the way of one that was completed is none."""
+    return "" if row["outcome"] == "completed" else str(row["error"])
+
+
 def _begun(row: Mapping[str, Any]) -> bool:
     """Tell whether a phase was seen to begin; one that was passed over was only seen to be over."""
     return row.get("begun") != 0  # rows of an earlier version do not say
@@ -158,7 +163,7 @@ def _in_a_moment(row: Mapping[str, Any]) -> bool:
     return _begun(row) and row["started_at"] == row["ended_at"]
 
 
-_ENDS = {"completed": "completed", "failed": "failed", "left": "left"}
+_ENDS = {"completed": "completed", "failed": "failed", "left": "left", "blocked": "blocked"}
 
 
 def _note(project: Project, workflow: Workflow, error: str, at: str | None) -> None:
@@ -199,13 +204,16 @@ def _move(
 ) -> None:
     """Write down what one phase's change of status means for its attempts; None is a status never seen before."""
     old, new = change
-    if new in _RUNNING and old not in _RUNNING:
+    # Nobody works on a task that is blocked, whereas a phase waits with its workflow.
+    running = _RUNNING if workflow.unit == "phase" else ("active",)
+    ended = _ENDED if workflow.unit == "phase" else (*_ENDED, "blocked")
+    if new in running and old not in running:
         _begin(project, workflow, phase, when, None, new, error)
-    elif new in _ENDED and old == "pending":  # nobody said that it began
+    elif new in ended and old == "pending":  # nobody said that it began
         _begin(project, workflow, phase, when, when, new, error)
-    elif new != old and old in _RUNNING:
-        _end(project, workflow, phase, None if new in _RUNNING else when, "left" if new == "pending" else new, error)
-    elif new != old and old in _ENDED and new in _ENDED:
+    elif new != old and old in running:
+        _end(project, workflow, phase, None if new in running else when, "left" if new == "pending" else new, error)
+    elif new != old and old in ended and new in ended:
         _end(project, workflow, phase, when, new, error)
     elif error:
         _end(project, workflow, phase, None, new, error)

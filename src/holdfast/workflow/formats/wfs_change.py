@@ -20,7 +20,7 @@ from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_session as sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_board import Board
@@ -118,22 +118,27 @@ def follow(project: Project, session: Session, board: Board, *, why: str) -> Ses
     """Write into a session's state what follows from its tasks; hold its folder's lock. Raises StateError."""
 
     def apply(file: StateFile) -> dict[str, Any]:
-        data = copy.deepcopy(file.data)
-        progress = data.get("progress")
-        data["progress"] = progress = dict(progress) if isinstance(progress, dict) else {}
-        progress["completed_phases"] = list(sessions.completed_phases(file.data))
-        progress["current_tasks"] = [each.id for each in board.current]
-        data["type"] = choice.upgraded(str(data.get("type") or ""), len(board.leaves))
-        _step_back(data, board)
-        for phase, following in _passed(board):
-            if data.get("current_phase") in (phase, None, ""):
-                data["current_phase"] = following
-            if phase not in progress["completed_phases"]:
-                progress["completed_phases"].append(phase)
-        return data
+        return followed(file.data, board)
 
     file, _ = statefile.rewrite(project, places.state(session.folder), apply, why=why, repair=True)
     return sessions.view(file, session.folder, marked=session.marked)
+
+
+def followed(said: Mapping[str, Any], board: Board) -> dict[str, Any]:
+    """Return what a session's state is to say, of what it says, where its tasks are these (R002-46, I002-24)."""
+    data = copy.deepcopy(dict(said))
+    progress = data.get("progress")
+    data["progress"] = progress = dict(progress) if isinstance(progress, dict) else {}
+    progress["completed_phases"] = list(sessions.completed_phases(said))
+    progress["current_tasks"] = [each.id for each in board.current]
+    data["type"] = choice.upgraded(str(data.get("type") or ""), len(board.leaves))
+    _step_back(data, board)
+    for phase, following in _passed(board):
+        if data.get("current_phase") in (phase, None, ""):
+            data["current_phase"] = following
+        if phase not in progress["completed_phases"]:
+            progress["completed_phases"].append(phase)
+    return data
 
 
 def _step_back(data: dict[str, Any], board: Board) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import NotOurs, StateError
 from holdfast.state import document
+from holdfast.workflow.formats import wfs_change as changes
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_index as index
 from holdfast.workflow.formats import wfs_list as lists
@@ -79,6 +80,9 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
         yield Finding(0, places.SESSION, "status", session.said, session.drift, MEND)
     for said, remedy in views.contradictions(session, board):
         yield Finding(0, places.SESSION, "status", session.said, said, remedy)
+    if not over and changes.followed(session.file.data, board) != session.file.data:
+        said = "it does not say what follows from its tasks (type, current_phase, progress)"
+        yield Finding(0, places.SESSION, "", None, said, MEND)
     for line in lists.drift(session, board):
         yield Finding(0, places.LIST, "", None, line, AS_IT_IS if over else ANEW)
 

@@ -61,6 +61,7 @@ def found(project: Project) -> Iterator[Repair]:
             continue  # nothing is written in it any more
         yield from _broken(project, folder)
         yield from _hierarchy(project, folder)
+        yield from _behind(project, folder)
         yield from _list(project, folder)
     yield from _drifted(project)
 
@@ -233,6 +234,23 @@ def _mend(project: Project, folder: Path, task: Brief) -> None:
 
     with locked(folder):
         statefile.rewrite(project, places.task(folder, task.name), apply, why="wfs repair")
+
+
+def _behind(project: Project, folder: Path) -> Iterator[Repair]:
+    """Bring a state in step that does not say what follows from its tasks: somebody was killed in between."""
+    try:
+        session = sessions.load(project, folder, marked=folder.name in markers.active(project))
+    except StateError:
+        return
+    board = index.board(project, folder)
+    if changes.followed(session.file.data, board) != session.file.data:
+        what = f"{folder.name}/{places.SESSION}: it does not say what follows from its tasks: it is brought in step"
+        yield Repair(what, partial(_follow, project, session))
+
+
+def _follow(project: Project, session: Session) -> None:
+    with changes.changing(project, session, why="wfs repair"):
+        pass  # what follows from the tasks is written at the end
 
 
 def _list(project: Project, folder: Path) -> Iterator[Repair]:
