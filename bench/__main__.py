@@ -1,9 +1,10 @@
 """Measuring what Holdfast costs, side by side with others, and writing it down.
 
-    python -m bench [PART…] [--rounds N] [--growth-rounds N] [--quick] [--calls N] [--client VERSION | --no-client]
+    python -m bench [PART…] [--rounds N] [--growth-rounds N] [--range NAME …] [--quick] [--calls N]
+                    [--client VERSION | --no-client]
 
-Without a PART all are measured. With some, the others' figures stay as the last run left them in .bench/results.json;
-`page` alone only writes docs/benchmarks.md and its pictures again.
+Without a PART all are measured. With some, the others' figures stay as the last run left them in .bench/results.json,
+and with a range those of the other ranges; `page` alone only writes docs/benchmarks.md and its pictures again.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def main() -> int:
     for part in options.parts or PARTS:
         print(f"{part} …", file=sys.stderr, flush=True)
         try:
-            results |= _measured(part, options)
+            results |= _measured(part, options, results)
         except (WrongAnswerError, TimeoutError, subprocess.CalledProcessError) as error:  # the other parts still count
             print(f"{part}: {error}", file=sys.stderr)
             results[SHOWN.get(part, part)] = {"why": f"it failed: {type(error).__name__}"}
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join((*PARTS, "page")))
     parser.add_argument("--rounds", type=int, default=25, help="rounds of the whole processes")
     parser.add_argument("--growth-rounds", type=int, default=7, help="rounds of the growth curves")
+    parser.add_argument("--range", action="append", default=[], dest="ranges", help="only this growth curve's range")
     parser.add_argument("--quick", action="store_true", help="growth curves with fewer sizes")
     parser.add_argument("--calls", type=int, default=50, help="tool calls of each way on the real client")
     parser.add_argument("--client", default="2.1.329", metavar="VERSION", help="the real client's version")
@@ -68,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measured(part: str, options: argparse.Namespace) -> dict[str, Any]:
+def _measured(part: str, options: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
     if part == "processes":
         return {"machine": machine.described(), **parts.processes(options.rounds)}
     if part == "client" and options.no_client:
@@ -76,7 +78,9 @@ def _measured(part: str, options: argparse.Namespace) -> dict[str, Any]:
     if part == "client":
         return parts.client(options.client, options.calls)
     if part == "growth":
-        return parts.growth("--rounds", str(options.growth_rounds), *(["--quick"] if options.quick else []))
+        words = [word for name in options.ranges for word in ("--range", name)]
+        found = parts.growth("--rounds", str(options.growth_rounds), *(["--quick"] if options.quick else []), *words)
+        return parts.merged(before, found, options.ranges) if options.ranges else found
     return {}
 
 

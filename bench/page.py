@@ -151,7 +151,8 @@ def _growth(results: Results) -> str:
         (_, first, low), (_, last, high) = min(sizes[name]), max(sizes[name])
         rows.append((*name, f"{low} … {high}", f"{first:.1f} → {last:.1f}", f"{ratio:.2f} ×"))
     lines = table(("range", "event", "mode", "sizes", "ms", "growth"), rows)
-    return f"{_LONG}\nMeasured {_when(part)}.\n\n![Growth](benchmarks-growth.svg)\n\n{lines}"
+    later = "".join(f" The range {name}: {_when(told)}." for name, told in (part.get("later") or {}).items())
+    return f"{_LONG}\nMeasured {_when(part)}.{later}\n\n![Growth](benchmarks-growth.svg)\n\n{lines}"
 
 
 def _machine(results: Results) -> str:

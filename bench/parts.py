@@ -9,10 +9,13 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench import firing, floors, machine, peers, place, race, server, unshipped
 from bench.client import added
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 FETCHED = ROOT / ".bench"
@@ -86,6 +89,17 @@ def growth(*arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "bench.growth", "--json", *arguments]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     return {"growth": {"points": points(json.loads(done.stdout)), **machine.now()}}
+
+
+def merged(before: dict[str, Any], found: dict[str, Any], ranges: Sequence[str]) -> dict[str, Any]:
+    """Return what was measured of growth before with some ranges measured anew, each with when that was."""
+    old, new = before.get("growth") or {}, found["growth"]
+    if not old.get("points") or not new.get("points"):
+        return found
+    kept = [point for point in old["points"] if point["range"] not in ranges]
+    when = {name: value for name, value in new.items() if name != "points"}
+    later = {name: told for name, told in (old.get("later") or {}).items() if name not in ranges}
+    return {"growth": old | {"points": [*kept, *new["points"]], "later": later | dict.fromkeys(ranges, when)}}
 
 
 def points(found: dict[str, Any]) -> list[dict[str, Any]]:

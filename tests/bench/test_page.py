@@ -56,6 +56,17 @@ def test_growth_points_are_taken_over() -> None:
     ]
 
 
+def test_a_range_is_measured_anew_beside_the_others() -> None:
+    """The others stay, and the page says when each was."""
+    curve = {"event": "Stop", "mode": "cold", "label": "n", "size": 1, "ms": 1.0}
+    before = {"growth": {"points": [curve | {"range": name} for name in ("one", "two")], "at": "then"}}
+    found = {"growth": {"points": [curve | {"range": "two", "ms": 9.0}], "at": "now", "revision": "abc"}}
+    part = parts.merged(before, found, ["two"])
+    assert [(each["range"], each["ms"]) for each in part["growth"]["points"]] == [("one", 1.0), ("two", 9.0)]
+    assert "Measured then" in page.text(part) and "The range two: now, commit abc" in page.text(part)
+    assert parts.merged({}, found, ["two"]) == found
+
+
 def test_a_session_costs_its_events_times_their_medians() -> None:
     """One that was not measured leaves no sum."""
     medians = dict.fromkeys(mix.MIX, 10.0)
