@@ -66,6 +66,8 @@ def test_who_is_for_no_task_moves_none(workflows: Workflows, folder: Path, descr
     one = agent(workflows, description, prompt)
     one.about_to()
     one.returned("The plan is sound.")
+    agent(workflows, description, prompt, number=2).returned("Seen.")  # whose launch no hook saw
+    assert not (folder / ".summaries").exists()
     statuses = [workflows.task(folder, f"IMPL-1.{number}")["status"] for number in (1, 2, 3)]
     assert statuses == ["completed", "active", "pending"]
 
