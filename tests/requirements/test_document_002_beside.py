@@ -115,7 +115,7 @@ def test_a_step_that_stops_the_task_blocks_it(workflows: Workflows, folder: Path
     assert workflows.task(folder, "IMPL-3")["status"] == "blocked"
     assert "step two failed" in holdfast("show", root=workflows.root).out
     left = workflows.run("task", "complete", "IMPL-3").out
-    assert "nothing was recorded of its steps two, three" in left
+    assert "steps of it were not taken: two (failed), three (pending)" in left
 
 
 def test_forgetting_and_the_log_know_its_files(workflows: Workflows, folder: Path) -> None:
@@ -144,12 +144,56 @@ def test_a_state_of_another_kind_is_made_anew(workflows: Workflows, folder: Path
     assert workflows.run("check").out == "Nothing is wrong.\n"
 
 
+@pytest.mark.parametrize("content", ["{}", None])
+def test_a_completed_session_stays_so_when_its_state_is_lost(
+    workflows: Workflows, folder: Path, content: str | None
+) -> None:
+    """I002-23, D002-7: its last content is put back, and not a new one made that is open to late writers."""
+    workflows.run("complete", "--anyway")
+    path = folder / "workflow-session.json"
+    good = path.read_bytes()
+    path.unlink() if content is None else path.write_text(content)
+    workflows.run("repair")
+    assert path.read_bytes() == good
+    assert "is completed" in workflows.run("task", "start", "IMPL-1", "--session", folder.name, code=1).err
+    assert "wfs resume WFS-user-auth" in holdfast("resume", folder.name, root=workflows.root, code=1).err
+
+
+@pytest.mark.parametrize("context", [None, [], {"parent": None}])
+def test_repairs_come_to_an_end(workflows: Workflows, folder: Path, context: object) -> None:
+    """What cannot be set right is not said to be, again and again; a wrong id is for a person."""
+    workflows.run("task", "decompose", "IMPL-1", "Part", "Other")
+    part, other = (workflows.task(folder, f"IMPL-1.{number}") for number in (1, 2))
+    workflows.put(folder, part | {"context": context})
+    (folder / ".task/IMPL-1.2.json").write_text(json.dumps(other | {"id": "IMPL-7.1"}))
+    workflows.run("repair")
+    assert workflows.run("repair").out == "Nothing is to be set right.\n"
+    assert workflows.task(folder, "IMPL-1.2")["context"]["parent"] == "IMPL-1"
+
+
+def test_a_link_in_place_of_a_session_is_named(workflows: Workflows, folder: Path) -> None:
+    """Its marker stays, for somebody may put the folder there."""
+    folder.rename(workflows.top / "real")
+    folder.symlink_to("real")
+    assert "is a symbolic link, which is not followed" in workflows.run("check").out
+    workflows.run("repair")
+    assert workflows.markers() == [".active-WFS-user-auth"]
+
+
+def test_a_broken_task_is_one_finding(workflows: Workflows, folder: Path) -> None:
+    """Its last content counts against the rules, and the remedy is the one that helps."""
+    (folder / ".task/IMPL-1.json").write_text("{bad")
+    (found,) = workflows.json("check", code=1)
+    assert "holdfast wfs repair" in found["remedy"]
+
+
 def test_a_missing_parent_is_set_from_the_id(workflows: Workflows, folder: Path) -> None:
     """I002-22: also where the file says null."""
     workflows.run("task", "decompose", "IMPL-1", "Part")
     part = workflows.task(folder, "IMPL-1.1")
     part["context"]["parent"] = None
     workflows.put(folder, part)
+    assert "the id says IMPL-1" in workflows.run("check").out
     assert "its parent becomes IMPL-1" in workflows.run("repair", "--dry-run").out
     workflows.run("repair")
     assert workflows.task(folder, "IMPL-1.1")["context"]["parent"] == "IMPL-1"

@@ -191,7 +191,9 @@ def test_completing_again_changes_nothing(workflows: Workflows, folder: Path) ->
     workflows.add("Build it")
     workflows.run("task", "complete", "IMPL-1", "--summary", "done")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
-    assert workflows.json("task", "complete", "IMPL-1", "--summary", "another")["changed"] is False
+    said = workflows.json("task", "complete", "IMPL-1", "--summary", "another")
+    assert said["changed"] is False
+    assert "its summary stays as it was" in said["notes"][0]
     after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
     assert after == before
 

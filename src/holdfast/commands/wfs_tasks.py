@@ -130,9 +130,13 @@ def complete(id_: str, summary: str, name: str | None, as_json: bool, project_di
     session, board, found, steps = _found(project, name, id_)
     waits = board.waits_for(found)
     notes = [f"{found.id} depends on {', '.join(waits)}, not completed yet"] if waits else []
-    left = [each.step.name for each in steps if not each.over]
-    notes += [f"nothing was recorded of its steps {', '.join(left)}"] if left else []
-    _tell(project, wfs_moves.complete(project, session, id_, _text(summary)), as_json, "completed", notes=notes)
+    left = [f"{each.step.name} ({each.state})" for each in steps if not each.over]
+    notes += [f"steps of it were not taken: {', '.join(left)}"] if left else []
+    text = _text(summary)
+    after = wfs_moves.complete(project, session, id_, text)
+    if text.strip() and not after.changed:
+        notes.append("its summary stays as it was; it is a file of yours to change")
+    _tell(project, after, as_json, "completed", notes=notes)
 
 
 @task.command()

@@ -47,7 +47,7 @@ def claim(project: Project, wanted: str | None, session: str | None, *, anyway: 
     if workflow.finished:
         raise HoldfastError(
             f"{workflow.title[:60]!r} is completed, so there is nothing to resume; `holdfast show {workflow.id}` shows "
-            "it, and `holdfast hybrid reopen` undoes the completion of a hybrid phase"
+            f"it, and {_reopening(workflow)}"
         )
     if workflow.resting:
         raise HoldfastError(
@@ -68,6 +68,13 @@ def claim(project: Project, wanted: str | None, session: str | None, *, anyway: 
     else:
         owners.own(project, workflow, session)
     return Claim(workflow, session, before, before in live)
+
+
+def _reopening(workflow: Workflow) -> str:
+    """Return how a person opens a completed workflow again."""
+    if workflow.unit == "phase":
+        return "`holdfast hybrid reopen` undoes the completion of a hybrid phase"
+    return f"`holdfast {workflow.format} resume {workflow.id}` opens it again"
 
 
 def _only(live: set[str]) -> str | None:

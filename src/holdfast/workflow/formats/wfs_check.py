@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast.errors import NotOurs, StateError
-from holdfast.state import document
+from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_change as changes
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_index as index
@@ -38,8 +38,12 @@ def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
         yield Finding(0, places.TOP, "", None, "it is no folder, so no session can be kept in it", "move it away")
     if len(marked) > 1:
         yield Finding(0, places.TOP, "markers", marked, "several sessions are marked as active", MEND)
+    linked = [each.name for each in places.links(project)]
+    for name in linked:
+        said = "it is a symbolic link, which is not followed, so it is no session"
+        yield Finding(0, f"{places.TOP}/{name}", "", None, said, "put the folder itself there")
     for name in marked:
-        if not places.has(project, name):
+        if not places.has(project, name) and name not in linked:
             file = f"{places.TOP}/{places.MARKER}{name}"
             yield Finding(0, file, "session", name, "there is no such session", MEND)
     for folder in folders:
@@ -51,11 +55,12 @@ def tasks(project: Project, folder: Path) -> Iterator[Finding]:
     """Yield what is wrong with a session's task files; files are named relative to its folder."""
     board = index.board(project, folder)
     for problem in board.problems:
-        yield Finding(5, f"{places.TASKS}/{problem.path.name}", "", None, problem.reason, "write it anew as JSON")
+        remedy = MEND if problem.path.stem in board.names else "write it anew as JSON"
+        yield Finding(5, f"{places.TASKS}/{problem.path.name}", "", None, problem.reason, remedy)
     files = {}
     for task in board.tasks:
         try:
-            files[task.name] = document.load(places.task(folder, task.name)).data
+            files[task.name] = statefile.read(project, places.task(folder, task.name)).data
         except StateError:
             files[task.name] = {}
     yield from rules.check(board, files, lambda path: (project.root / path).exists())

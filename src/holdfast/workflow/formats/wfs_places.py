@@ -58,6 +58,14 @@ def has(project: Project, session: str) -> bool:
     return is_name(session) and folder.is_dir() and not folder.is_symlink()
 
 
+def links(project: Project) -> list[Path]:
+    """Return the symbolic links that stand where sessions' folders do, by name."""
+    try:
+        return sorted(each for each in top(project).iterdir() if is_name(each.name) and each.is_symlink())
+    except OSError:
+        return []
+
+
 def inner(project: Project, path: Path) -> str:
     """Return a path as messages name it: relative to the project's root, where it lies below it."""
     return path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)

@@ -9,6 +9,7 @@ from holdfast.errors import ChangedError, MissingError, NotOurs, StateError
 from holdfast.patterns import regex
 from holdfast.state import document
 from holdfast.state.lock import locked
+from holdfast.survival import generations
 from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import wfs_brief as briefs
 from holdfast.workflow.formats import wfs_change as changes
@@ -75,7 +76,7 @@ def _is_over(project: Project, folder: Path) -> bool:
 
 def _orphans(project: Project) -> Iterator[Repair]:
     for name in markers.active(project):
-        if not places.has(project, name):
+        if not places.has(project, name) and not (places.top(project) / name).is_symlink():
             what = f"{places.TOP}/{places.MARKER}{name} marks a session that is not there: the marker is removed"
             yield Repair(what, partial(markers.take, project, name))
 
@@ -97,6 +98,11 @@ def _state(project: Project, folder: Path) -> Iterator[Repair]:
         if isinstance(error, NotOurs) and not (folder / places.TASKS).is_dir():
             return  # another tool's folder
         gone = isinstance(error, MissingError)
+        if (data := _earlier(project, path)) is not None:
+            aside = "" if gone else ", and this one kept beside it"
+            what = f"{places.inner(project, path)}: {error.reason}: its last content is put back{aside}"
+            yield Repair(what, partial(_bring_back, project, path, data), unread=True)
+            return
         what = f"{places.inner(project, path)}: {error.reason}: it is made anew from the template and the tasks"
         kept = "" if gone else f", and what it held is kept beside it as {path.name}.corrupt-…"
         yield Repair(f"{what}{kept}", partial(_remake, project, folder, keep=not gone), unread=True)
@@ -115,6 +121,26 @@ def _put_back(project: Project, path: Path) -> None:
         if file.broken:
             _set_aside(project, path)
             statefile.write(project, path, dict(file.data), None, why="wfs repair")
+
+
+def _earlier(project: Project, path: Path) -> dict[str, Any] | None:
+    """Return the last content that was kept of a state and is a session's, or None."""
+    for row in generations.all(project, path):
+        raw = generations.content(project, row["id"]) or b""
+        try:
+            data = document.parse(path, raw, 0.0).data
+        except StateError:
+            continue
+        if sessions.telling(data):
+            return data
+    return None
+
+
+def _bring_back(project: Project, path: Path, data: dict[str, Any]) -> None:
+    with locked(path.parent):
+        if path.exists():
+            _set_aside(project, path)
+        statefile.write(project, path, data, None, why="wfs repair")
 
 
 def _remake(project: Project, folder: Path, *, keep: bool) -> None:
@@ -193,7 +219,7 @@ def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
         wanted[f"it has subtasks: its status {task.said or 'nothing'} becomes container"] = "container"
     elif task.said and task.said not in briefs.STATUSES:
         wanted[f"its status {task.said} becomes {task.status}"] = task.status
-    own = ids.parent(task.id)
+    own = ids.parent(task.id) if ids.key(task.id) == ids.key(task.name) else ""  # else nobody knows which is right
     if own and ids.key(task.parent) != ids.key(own):
         wanted[f"its parent {task.parent} becomes {own}"] = own
     elif own and not _says_parent(folder, task):
@@ -204,10 +230,12 @@ def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
 def _says_parent(folder: Path, task: Brief) -> bool:
     """Tell whether a task's file names its parent, and not only its id does (I002-22)."""
     try:
-        context = values.members(document.load(places.task(folder, task.name)).data.get("context"))
+        context = document.load(places.task(folder, task.name)).data.get("context")
     except StateError:
         return True  # named elsewhere
-    return bool(values.text(context.get("parent")).strip())
+    if context is not None and not isinstance(context, dict):
+        return True  # as is this
+    return bool(values.text(values.members(context).get("parent")).strip())
 
 
 def _make_parent(project: Project, folder: Path, id_: str) -> None:
@@ -228,8 +256,12 @@ def _mend(project: Project, folder: Path, task: Brief) -> None:
             data["status"] = now.status
         own = ids.parent(now.id)
         context = data.get("context")
-        if own and isinstance(context, dict) and ids.key(values.text(context.get("parent"))) != ids.key(own):
-            data["context"] = context | {"parent": own}
+        if (
+            own
+            and isinstance(context, dict | None)
+            and ids.key(values.text((context or {}).get("parent"))) != ids.key(own)
+        ):
+            data["context"] = (context or {}) | {"parent": own}
         return data
 
     with locked(folder):

@@ -112,7 +112,9 @@ def _parent(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> 
     if given not in (None, "") and not isinstance(given, str):
         yield say(3, "context.parent", given, "it is no id", f"write the parent's id{f', {own}' if own else ''}")
         return
-    if given and board.get(given) is None:
+    if own and given in (None, ""):
+        yield say(0, "context.parent", given, f"the id says {own}", "holdfast wfs repair writes it")
+    elif given and board.get(given) is None:
         yield say(
             *(3, "context.parent", given, f"there is no {places.TASKS}/{given}.json"),
             f"write {own}; holdfast wfs repair writes it, and makes a container that is missing"
