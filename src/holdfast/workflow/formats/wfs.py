@@ -102,10 +102,8 @@ def start(project: Project, start: Start) -> Workflow:
         turns.leave(project, turns.active(project), start.session, "--replace pauses it all the same")
     session = store.create(project, start.title, start.kind)
     extras.begin(project, places.state(session.folder), session.name, start)
-    before: tuple[str, ...] = ()
-    for title, agent in start.phases:
-        after = moves.add(project, session, New(title, agent=_agent(agent), depends_on=before))
-        before = (after.tasks[0].id,)
+    if start.phases:
+        moves.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
     return _observed(project, views.shown(project, store.get(project, session.name)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, TransitionError
@@ -50,6 +51,19 @@ def add(project: Project, session: Session, new: New, parent: str = "") -> After
         StateError: it cannot be written.
     """
     return decompose(project, session, parent, [new]) if parent else _add(project, session, new)
+
+
+def chain(project: Project, session: Session, new: Sequence[New]) -> After:
+    """Make tasks in one change, each to be begun when the one before is completed. Raises as `add` does."""
+    with changing(project, session, why="add tasks") as change:
+        made, last = list[str](), _known(change.board)
+        for each in new:
+            _refuse_new(each, change)
+            id_ = ids.following(last)
+            change.create(id_, tasks.fresh(id_, replace(each, depends_on=tuple(made[-1:]))))
+            made.append(id_)
+            last = [id_]
+    return _after(change, made)
 
 
 def decompose(project: Project, session: Session, parent: str, new: Sequence[New]) -> After:
