@@ -28,7 +28,7 @@ CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_a
 """
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or known
-_TUPLES = ("reading", "reminders", "warnings", "due")
+_TUPLES = ("reading", "reminders", "warnings", "due", "needs")
 
 
 class Archived(NamedTuple):

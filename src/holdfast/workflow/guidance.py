@@ -271,7 +271,7 @@ def _leads_to(workflow: Workflow, phase: Phase, step: Step) -> bool:
     """Tell whether what a phase hands over is for the next step: it is the one before, or that depends on it."""
     if workflow.unit == "phase":
         return phase.number == step.number - 1
-    return phase.id in list(workflow.context.get("depends_on") or ())
+    return phase.id in workflow.needs
 
 
 def _sidecar_line(path: Path, whole: str) -> str:

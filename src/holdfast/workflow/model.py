@@ -55,6 +55,7 @@ class Workflow:
         unit: what its phases are called where it is not phases: `task`; they are named by their ids then.
         due: the ids of the phases to work on, the active ones in front of those that can be begun now; empty where the
             phases follow one another.
+        needs: the ids of the phases whose results the first of those is built on; empty likewise.
     """
 
     format: str
@@ -82,6 +83,7 @@ class Workflow:
     resting: bool = False
     unit: str = "phase"
     due: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
     def named(self, phase: Phase) -> str:
         """Return what a phase is called in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
@@ -131,7 +133,7 @@ class Workflow:
     @property
     def spread(self) -> bool:
         """Whether it has its folder, and all below that, for itself: its phases lie there in files of their own."""
-        return any(phase.place for phase in self.phases) or self.unit != "phase"
+        return self.unit != "phase"
 
     @property
     def current_name(self) -> str:

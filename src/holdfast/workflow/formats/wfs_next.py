@@ -78,8 +78,7 @@ def _prompt(workflow: Workflow, id_: str, title: str) -> str:
         listed = workflow.context.get(name)
         if isinstance(listed, list) and listed:
             lines += ["", f"{heading}:", *(f"- {each}" for each in listed)]
-    before = workflow.context.get("depends_on") or ()
-    told = [each for each in workflow.phases if each.id in before and each.handover]
+    told = [each for each in workflow.phases if each.id in workflow.needs and each.handover]
     lines += ["", *(_handed(workflow, each) for each in told)] if told else []
     return "\n".join(
         [*lines, "", f"Everything on it: holdfast wfs task show {id_} --for-agent --session {workflow.id}"]

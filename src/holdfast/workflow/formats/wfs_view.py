@@ -64,6 +64,7 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
         resting=session.standing == "paused",
         unit="task",
         due=() if over else tuple(each.id for each in (*board.active, *executable)),
+        needs=() if over or due is None else tuple(each.id for each in contexts.before(board, due)),
     )
     merged = extras.merged(project, made)[0]
     return replace(merged, context={**merged.context, **made.context})
