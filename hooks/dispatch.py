@@ -4,7 +4,7 @@
 It parses on any Python 3, imports nothing but `sys`, and never touches stdin itself: whoever answers the event reads
 it. What it does is in `holdfast/relay.py`, which it runs from its bytecode: this text is compiled at every start, so
 it is short. It exits 0 whatever happens; the only other code is 2, on the two events that know no JSON decision
-(TeammateIdle, TaskCompleted).
+(TeammateIdle, TaskCompleted). Where Holdfast does not load, `refuse.sh` refuses if a strict handler is known.
 
 `holdfast install` writes a copy of this file, with the right interpreter in its first line and `ROOT` filled in,
 to the place the registered command names.
@@ -19,6 +19,7 @@ def main():
     # type: () -> int
     """Have the event answered that is named on the command line, or in the payload."""
     argument = sys.argv[1] if len(sys.argv) > 1 else None
+    root = ROOT
     try:
         root = ROOT or __file__.rpartition("/hooks/")[0] + "/src"
         try:
@@ -29,12 +30,12 @@ def main():
             root = beside(__file__)
             relay = load(root)
         return relay["main"](__file__, root, argument, note)  # type: ignore
-    except Exception as error:
+    except BaseException as error:
         note(
             "%s could not be dispatched: Holdfast does not load with %s: %s: %s"
             % (argument or "an event", sys.executable, type(error).__name__, error)
         )
-        return 0
+        return refuse(root, argument)
 
 
 def load(root):
@@ -54,6 +55,17 @@ def beside(path):
     top = os.path.dirname(os.path.dirname(os.path.realpath(path)))
     checkout = os.path.join(top, "src")
     return checkout if os.path.isdir(os.path.join(checkout, "holdfast")) else os.path.dirname(os.path.dirname(top))
+
+
+def refuse(root, argument):
+    # type: (str, str | None) -> int
+    """Leave the event to `refuse.sh`: the copy beside the launcher, else the package's own."""
+    import os
+
+    for script in (os.path.join(os.path.dirname(__file__), "refuse.sh"), os.path.join(root, "holdfast", "refuse.sh")):
+        if os.path.isfile(script):
+            os.execv("/bin/sh", ["sh", script, argument or "", "Holdfast does not load"])
+    return 0
 
 
 def note(message):

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the plugin's hooks run: `run.sh EVENT`. Without an environment that is ready it does nothing and, at the start
-# of a session, has one built in the background. It starts the entrypoint with that environment's own Python: neither a
+# What the plugin's hooks run: `run.sh EVENT`. Without an environment that is ready it only refuses what a strict handler
+# guards, as refuse.sh has it, and at the start of a session has one built in the background. It starts the entrypoint with that environment's own Python: neither a
 # second interpreter nor a `python3` on PATH is needed for an event.
 root=${0%/plugin/run.sh}
 data=$CLAUDE_PLUGIN_DATA
@@ -14,7 +14,7 @@ if [ "$1" = SessionStart ] && [ -n "$CLAUDE_ENV_FILE" ] && [ ! -s "$CLAUDE_ENV_F
     esac
 fi
 ready && exec "$python" -IS "$root/hooks/dispatch.py" "$@"
-[ "$1" = SessionStart ] || exit 0
+[ "$1" = SessionStart ] || exec sh "$root/src/holdfast/refuse.sh" "$1" "" "$python" "$root/src"
 mkdir -p "$data"
 if ! { [ -d "$data" ] && [ -w "$data" ] && [ -x "$data" ]; }; then
     # Nothing can be noted there, so it is told whenever a session begins anew, and not when one goes on.

@@ -51,7 +51,8 @@ def fake_package(folder: Path) -> None:
     """Write a package whose engine only says where it lies and what it was asked."""
     (folder / "holdfast").mkdir(parents=True)
     (folder / "holdfast" / "__init__.py").touch()
-    shutil.copy(SOURCE / "holdfast" / "relay.py", folder / "holdfast")
+    for name in ("relay.py", "refuse.sh"):
+        shutil.copy(SOURCE / "holdfast" / name, folder / "holdfast")
     text = "def main(argument, entry):\n    print(__file__, argument, flush=True)\n    return 0\n"
     (folder / "holdfast" / "engine.py").write_text(text)
 
@@ -173,7 +174,8 @@ def test_a_missing_or_broken_package_is_exit_0_and_stdin_untouched(
     if root in ("broken", "old"):
         (tmp_path / root / "holdfast").mkdir()
         (tmp_path / root / "holdfast" / "__init__.py").touch()
-        shutil.copy(SOURCE / "holdfast" / "relay.py", tmp_path / root / "holdfast")
+        for name in ("relay.py", "refuse.sh"):
+            shutil.copy(SOURCE / "holdfast" / name, tmp_path / root / "holdfast")
         text = "raise SystemExit(2)" if root == "broken" else "nothing_called_main = 1"
         (tmp_path / root / "holdfast" / "engine.py").write_text(text)
     copy = processes.copy_of_entrypoint(tmp_path / "run", str(tmp_path / root))

@@ -191,7 +191,9 @@ def test_session_end_is_over_before_the_client_gives_up(new_place: Callable[[], 
 
 def test_a_stdin_that_is_never_closed_is_given_up(place: Place) -> None:
     """A client that never closes stdin gets exit 0 and silence, and a line in the log."""
-    script = "import sys; from holdfast import engine; engine.READ_LIMIT = 0.3; sys.exit(engine.main('PreToolUse'))"
+    script = (
+        "import sys; from holdfast import engine; engine.PREPARE_LIMIT_S = 0.3; sys.exit(engine.main('PreToolUse'))"
+    )
     read, write = os.pipe()
     os.write(write, b'{"hook_event_name": "PreTool')
     environ = place.environ(PYTHONPATH=str(processes.SOURCE))
@@ -202,7 +204,7 @@ def test_a_stdin_that_is_never_closed_is_given_up(place: Place) -> None:
     os.close(write)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "warning PreToolUse was ended before it was answered" in place.log()
+    assert "warning PreToolUse was not answered: its time was up" in place.log()
 
 
 def test_a_client_that_ends_us_gets_exit_0_and_no_one_is_left(place: Place) -> None:
@@ -550,10 +552,16 @@ STDIN: dict[str, tuple[bytes, str]] = {
     "nested": (nested(100_000), "not dispatched: stdin is nested too deeply"),
     "nested_less": (nested(700), "nested too deeply"),
     "100_mb": (b'{"a": "' + b"x" * 100_000_000 + b'"}', "not dispatched: stdin holds 100000009 bytes, more than"),
-    "unknown_event": (json.dumps({**EVENT, "hook_event_name": "PreCoffee"}).encode(), "unknown event 'PreCoffee'"),
-    "no_event": (b'{"session_id": "s"}', "PreToolUse ignored: unknown event None"),
-    "event_is_a_list": (json.dumps({**EVENT, "hook_event_name": []}).encode(), "unknown event []"),
-    "no_session": (b'{"hook_event_name": "PreToolUse"}', "ignored: the payload has no session_id"),
+    "unknown_event": (
+        json.dumps({**EVENT, "hook_event_name": "PreCoffee"}).encode(),
+        "hook_event_name' is 'PreCoffee', but PreTool",
+    ),
+    "no_event": (b'{"session_id": "s"}', "'hook_event_name' is None, but PreToolUse is"),
+    "event_is_a_list": (
+        json.dumps({**EVENT, "hook_event_name": []}).encode(),
+        "'hook_event_name' is [], but PreToolUse is",
+    ),
+    "no_session": (b'{"hook_event_name": "PreToolUse"}', "PreToolUse: the field 'session_id' is missing"),
     "no_tool": (b'{"hook_event_name": "PreToolUse", "session_id": "s"}', "PreToolUse: the field 'tool_"),
     "cursor": (json.dumps({**EVENT, "cursor_version": "2.1"}).encode(), "ignored: the payload has 'cursor_version'"),
     "copilot": (b'{"sessionId": "s", "toolName": "bash", "cwd": "/"}', "ignored: the payload has 'sessionId'"),

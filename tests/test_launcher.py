@@ -29,9 +29,10 @@ def placed(folder: Path, text: str) -> Path:
     return path
 
 
-def test_both_programs_are_written_executable_and_only_once() -> None:
-    """The launcher and the command lie at their fixed places; unchanged ones are not rewritten."""
-    assert launcher.write() == [paths.launcher(), paths.command_dir() / "holdfast"]
+def test_the_programs_are_written_executable_and_only_once() -> None:
+    """Launcher, fallback and command lie at their fixed places; unchanged ones are not rewritten."""
+    fallback = paths.launcher().with_name("refuse.sh")
+    assert launcher.write() == [paths.launcher(), paths.command_dir() / "holdfast", fallback]
     for path in launcher.programs():
         assert stat.S_IMODE(path.stat().st_mode) == 0o755
     assert launcher.write() == []
@@ -176,9 +177,10 @@ def test_a_moved_home_needs_no_new_settings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("interpreter", ["/usr/bin/python3", "/with 'blank' and $HOME/python", f"/{'l' * 130}/python"])
 def test_what_a_program_starts_is_read_back(interpreter: str) -> None:
-    """Both of them, in each form of the first line."""
-    for text in launcher.texts(interpreter).values():
-        assert launcher.started(text) == (interpreter, str(paths.package_root()))
+    """Launcher and command, in each form of the first line."""
+    texts = launcher.texts(interpreter)
+    for program in launcher.programs()[:2]:
+        assert launcher.started(texts[program]) == (interpreter, str(paths.package_root()))
 
 
 @pytest.mark.parametrize("text", ["", "#!/bin/sh\n", SCRIPT, "#!/usr/bin/python -IS\nROOT = here\n", "ROOT = '/x'\n"])

@@ -209,12 +209,15 @@ def test_where_it_cannot_be_told_the_answer_is_given(copies: Copies) -> None:
     assert [copies.answers(who) for who in BOTH] == [True, True]
 
 
-def test_a_copy_that_is_still_at_it_is_left_to_it(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has waited for as long as an answer may take says nothing."""
+def test_a_copy_that_is_still_at_it_is_a_failure(copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows whether the other copy will answer, so a guard refuses (`engine.dispatch`)."""
     monkeypatch.setattr(pairing, "PATIENCE", 0.05)
     monkeypatch.setattr(sys, "argv", ["run"])
-    with pairing.once({"hook_event_name": "Stop", "session_id": "s"}, {}):
-        assert not copies.answers("plugin")
+    with (
+        pairing.once({"hook_event_name": "Stop", "session_id": "s"}, {}),
+        pytest.raises(TimeoutError, match="still answering"),
+    ):
+        copies.answers("plugin")
 
 
 def test_a_variable_that_was_only_handed_on_is_not_the_plugins(tmp_path: Path) -> None:

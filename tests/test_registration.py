@@ -229,7 +229,5 @@ def test_with_the_launcher_broken_the_command_passes(tmp_path: Path, shell: str,
 def test_the_command_is_the_same_on_every_machine() -> None:
     """No path of this machine is in what is registered."""
     for event in EVENTS:
-        assert re.findall(r"/\S+", registration.command(event).replace(registration.LAUNCHER, "")) in (
-            [],
-            ["/dev/null;"],
-        )
+        text = registration.command(event).replace(registration.LAUNCHER, "").replace('"${p%/*}/refuse.sh"', "")
+        assert re.findall(r"/\S+", text) in ([], ["/dev/null;"])

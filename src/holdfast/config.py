@@ -165,7 +165,7 @@ def _entries(file: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
         problems.append(str(error))
     except UnicodeDecodeError as error:
         problems.append(f"{file}: is not UTF-8: byte at offset {error.start}")
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # an integer of too many digits is no TOMLDecodeError
         problems.append(f"{file}: is not TOML: {error}")
     else:
         yield from _flat(table)

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import costs, events, faults, intake, loader, log, pairing, paths, replying
+from holdfast.errors import HoldfastError
 from holdfast.events.errors import EventError
+from holdfast.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,17 +27,26 @@ if TYPE_CHECKING:
     from holdfast.project import Project
     from holdfast.spare import Spare
 
-READ_LIMIT = 20.0  # seconds the client has to write the payload and close stdin
+PREPARE_LIMIT_S = 20.0
+"""How long an event may take until its handlers are chosen: reading stdin, configuration, trust and handler files."""
+WATCH_GRACE_S = 5.0
+"""How long after the handlers' own deadline their answers may take to be merged and written."""
 LONGEST_START = 1.0  # seconds of a process's age that count; one that is older was not started for this event
 MARGIN = 0.8  # the share of the client's own time limit that we use, so that our reply comes before its end
+_AGAIN_S = 0.2  # after which an alarm that somebody swallowed comes again
+_VALUES = {"PreToolUse": "tool_name", "PermissionRequest": "tool_name", "UserPromptExpansion": "command_name"}
 
 
 class _Ended(BaseException):
-    """The client ended us, or stdin never came."""
+    """The client ended us."""
+
+
+class _Overdue(BaseException):
+    """The event's time is up."""
 
 
 def main(argument: str | None = None, entry: str = "") -> int:
-    """Answer one event in this process, and have a server started for those to come; never raises.
+    """Answer one event in this process, and have a server started for those to come.
 
     Args:
         argument: the event name on the command line, if any; the payload's own name wins.
@@ -43,6 +54,9 @@ def main(argument: str | None = None, entry: str = "") -> int:
 
     Returns:
         The exit code: 0 whatever happens inside, or 2 where a handler blocks TeammateIdle or TaskCompleted.
+
+    Raises:
+        BaseException: not even a refusal could be given (`dispatch`).
     """
     gc.disable()  # there is little to collect in a process this short, and much to look through while modules load
     code = dispatch(argument, replying.Streams, time.monotonic() - min(age(), LONGEST_START))
@@ -63,35 +77,46 @@ def dispatch(
     started: float,
     spare: Spare | None = None,
 ) -> int:
-    """Answer the event on stdin; never raises.
+    """Answer the event on stdin. What fails is a refusal if a strict handler is known for it, else silence.
 
     Args:
         argument: the event name on the command line, if any; the payload's own name wins.
         take: takes the client's streams.
-        started: `time.monotonic()` when the event came.
+        started: `time.monotonic()` when the event came; its deadline runs from here.
         spare: a child for its handlers that waits for the payload (`ahead`).
 
     Returns:
         The exit code.
+
+    Raises:
+        BaseException: not even the refusal could be given. The client's streams are the standard ones again, for the
+            relay to try it with the shell.
     """
+    data = bytearray()
+    streams: replying.Streams | None = None
     try:
         passed("begun")
-        streams = take()
         signal.signal(signal.SIGTERM, _end)
-        payload = _read(argument, streams)
+        _watch(started + PREPARE_LIMIT_S)
+        streams = take()
+        payload = _read(argument, data)
         passed("read")
-        if not payload:
+        if payload is None:
             return 0
+        with pairing.once(payload, os.environ) as mine:
+            return answer(payload, os.environ, started, streams, spare) if mine else 0
+    except BaseException as error:  # noqa: BLE001 - a bug of ours never blocks a session, and never opens a guard
+        _unwatch()
+        if spare:
+            spare.child.kill()
         try:
-            with pairing.once(payload, os.environ) as mine:
-                return answer(payload, os.environ, started, streams, spare) if mine else 0
-        except EventError as error:
-            log.write("warning", f"{argument or 'event'} not dispatched: {error}")
-            _refuse_unseen(str(error), payload, argument, streams)
-    except _Ended:
-        log.write("warning", f"{argument or 'an event'} was ended before it was answered")
-    except BaseException as error:  # noqa: BLE001 - fail open: our own bug never blocks a session
-        log.write("error", f"{argument or 'an event'} failed inside Holdfast: {type(error).__name__}: {error}")
+            _fail(error, argument, data, streams)
+        except BaseException:
+            if streams:
+                streams.give_back()
+            raise
+    finally:
+        _unwatch()
     return 0
 
 
@@ -125,8 +150,10 @@ def answer(
     from holdfast.isolation import Isolated
 
     limits = project.config.handlers
+    until = deadline(event, limits, started)
+    _watch(until + WATCH_GRACE_S)
     isolated = Isolated(
-        *(event, Context(project, environ), limits.timeout, deadline(event, limits, started)),
+        *(event, Context(project, environ), limits.timeout, until),
         private=streams.private,
         spare=spare.child if spare else None,
     )
@@ -136,6 +163,7 @@ def answer(
         passed("answered", answers)
         reply, said = conclude(event, plan, answers)
         replying.write_environment(reply, environ)
+        _unwatch()
         streams.write(reply)
         passed("written")
         isolated.deliver([said[position] for position in reply.delivered])
@@ -248,10 +276,20 @@ def _said(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list
 
 
 def refusal(event: str, fault: str) -> Outcome:
-    """Say no in a strict handler's place (only on the four events where strict is possible)."""
+    """Say no in a strict handler's place (only on the four events where strict is possible).
+
+    Args:
+        event: the event's name.
+        fault: which handler could not check it, and why: `user/guard.py: on_pre_tool_use raised ValueError`.
+    """
     from holdfast.outcomes import block, deny
 
-    reason = f"refused because a strict handler could not judge it: {fault}; see {paths.log_file()}"
+    place, _, name = fault.partition(":")[0].partition("/")
+    lift = f"untrust .claude/handlers/{name}" if place == "project" else f"off {name.removesuffix('.py')}"
+    reason = (
+        f"Refused, because a strict handler could not check it: {fault}. In a terminal, 'holdfast handlers check' "
+        f"shows more and 'holdfast handlers {lift}' switches the handler off. Log: {paths.log_file()}"
+    )
     return deny(reason) if event in ("PreToolUse", "PermissionRequest") else block(reason)
 
 
@@ -284,43 +322,72 @@ def _refusals_only(given: Answer) -> Answer:
     )
 
 
-def _read(argument: str | None, streams: replying.Streams) -> dict[str, Any] | None:
-    """Read the payload; None, with a log line that says what came, when it is not for us."""
-    signal.signal(signal.SIGALRM, _end)
-    signal.setitimer(signal.ITIMER_REAL, READ_LIMIT)
+def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
+    """Read the payload into `data`, too; None, with a log line that says what came, when it is not for us.
+
+    Raises:
+        IntakeError: it cannot be read.
+        EventError: it is Claude Code's and names no event.
+    """
     try:
-        payload = intake.read(0)
-    except intake.Oversize as error:
-        log.write("warning", f"{argument or 'event'} not dispatched: {error}")
-        _refuse_unseen(str(error), error.head, argument, streams)
-        return None
-    except intake.IntakeError as error:
-        log.write("warning", f"{argument or 'event'} not dispatched: {error}")
-        return None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        payload = intake.read(0, data)
+    except intake.IntakeError:
+        name = _name(intake.head(data), argument)
+        if name in STRICT_EVENTS and os.environ.get("CLAUDE_PROJECT_DIR"):
+            loader.find(open_project(os.environ), name)  # remembers the guards that no event has shown us yet
+        raise
     reason = intake.foreign(payload, os.environ)
-    if not reason and str(payload.get("hook_event_name")) not in events.EVENTS:
-        reason = f"unknown event {payload.get('hook_event_name')!r}"
+    named = payload.get("hook_event_name")
+    if not reason and _name(payload, None) is None:
+        if argument in STRICT_EVENTS:
+            raise EventError(f"the payload's 'hook_event_name' is {named!r}, but {argument} is registered")
+        reason = f"unknown event {named!r}"
     if reason:
         log.write("info", f"{argument or 'event'} ignored: {reason}")
         return None
     return payload
 
 
-def _refuse_unseen(reason: str, head: Mapping[str, Any], argument: str | None, streams: replying.Streams) -> None:
-    """A call that cannot be shown to a strict handler which would have judged it is refused; any other passes."""
-    from holdfast.merging import merge
-    from holdfast.scan import STRICT_EVENTS
+def _name(head: Mapping[str, Any], argument: str | None) -> str | None:
+    """Return the event's name, by the payload if it names one we know, else by the command line."""
+    named = head.get("hook_event_name")
+    return named if isinstance(named, str) and named in events.EVENTS else argument
 
-    name = head.get("hook_event_name") or argument
-    if name not in STRICT_EVENTS or not os.environ.get("CLAUDE_PROJECT_DIR"):
+
+def _fail(error: BaseException, argument: str | None, data: bytearray, streams: replying.Streams | None) -> None:
+    """Log what kept an event from being answered, and refuse the event if a strict handler is known for it.
+
+    Raises:
+        BaseException: the refusal could not be given.
+    """
+    what = argument or "an event"
+    if isinstance(error, _Ended):
+        why = "the client ended it before it was answered"
+        log.write("warning", f"{what} was ended before it was answered")
+    elif isinstance(error, _Overdue):
+        why = "its time was up before it was answered"
+        log.write("warning", f"{what} was not answered: its time was up")
+    elif isinstance(error, HoldfastError):
+        why = str(error)
+        log.write("warning", f"{what} not dispatched: {error}")
+    else:
+        why = f"Holdfast failed ({type(error).__name__})"
+        log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
+    head = intake.head(data)
+    name = _name(head, argument)
+    if name is None or name not in STRICT_EVENTS or intake.foreign(head, os.environ, whole=False):
         return
-    tool = head.get("tool_name")
-    plan = loader.plan(loader.find(open_project(os.environ)), name, tool if isinstance(tool, str) else None)
-    guards = [call.label for call in plan if call.route.strict]
+    if streams and not streams.answerable():
+        return
+    from holdfast import strictness
+
+    value = head.get(_VALUES.get(name, ""))
+    guards = strictness.guarding(name, value if isinstance(value, str) else None, os.environ["CLAUDE_PROJECT_DIR"])
     if guards:
-        streams.write(merge(name, [refusal(name, f"{', '.join(guards)}: {reason}")]))
+        from holdfast.merging import merge
+
+        reply = merge(name, [refusal(name, f"{', '.join(guards)}: {why}")])
+        (streams or replying.Streams()).write(reply)
 
 
 def age() -> float:
@@ -330,6 +397,20 @@ def age() -> float:
         return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, AttributeError, IndexError):  # no Linux
         return time.process_time()
+
+
+def _watch(at: float) -> None:
+    """Interrupt this process with `_Overdue` at a moment of `time.monotonic()`, in place of an earlier one."""
+    signal.signal(signal.SIGALRM, _ring)
+    signal.setitimer(signal.ITIMER_REAL, max(at - time.monotonic(), 0.001), _AGAIN_S)
+
+
+def _unwatch() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _ring(signum: int, frame: object) -> None:
+    raise _Overdue
 
 
 def _end(signum: int, frame: object) -> None:

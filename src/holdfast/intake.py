@@ -13,44 +13,32 @@ if TYPE_CHECKING:
 
 LIMIT = 64 * 1024 * 1024  # bytes of valid input that are dispatched
 _CHUNK = 1 << 16  # what a pipe holds; the memory for more is not cheap
-# Cursor and Copilot run Claude Code's settings too; these keys are theirs and never Claude Code's.
-_FOREIGN_KEYS = ("cursor_version", "conversation_id", "generation_id", "sessionId", "hookEventName")
+_HEAD_LIMIT = 1 << 20  # bytes of unreadable input in which its first keys are looked for
+# Cursor and Copilot run Claude Code's settings too. These keys are theirs, with Claude Code's own name for each.
+_FOREIGN_KEYS = {"cursor_version": "", "sessionId": "session_id", "hookEventName": "hook_event_name"}
 
 
 class IntakeError(HoldfastError):
     """What came on stdin is not an event we can dispatch; the message says what came."""
 
 
-class Oversize(IntakeError):
-    """Valid so far, but larger than `LIMIT` or nested too deeply: no handler can be shown it.
-
-    Attributes:
-        head: the payload's first keys, as far as they could be read; the client writes `tool_name` before
-            `tool_input`.
-    """
-
-    def __init__(self, message: str, head: dict[str, Any]) -> None:
-        super().__init__(message)
-        self.head = head
-
-
-def read(descriptor: int) -> dict[str, Any]:
-    """Read one JSON object from a descriptor, to its end.
+def read(descriptor: int, data: bytearray | None = None) -> dict[str, Any]:
+    """Read one JSON object from a descriptor, to its end, so that the client does not block.
 
     Args:
         descriptor: where the client writes the payload.
+        data: takes what comes, up to `LIMIT` bytes; whoever gives it can ask for its `head` if this fails.
 
     Returns:
         The payload.
 
     Raises:
-        IntakeError: empty, not UTF-8, not JSON or not an object.
-        Oversize: more than `LIMIT` bytes, or nested too deeply; everything has been read, so that the client does
-            not block.
+        IntakeError: empty, more than `LIMIT` bytes, not UTF-8, not JSON, nested too deeply or not an object.
     """
-    data, size = _drain(descriptor)
+    data = bytearray() if data is None else data
+    size = _drain(descriptor, data)
     if size > LIMIT:
-        raise Oversize(f"stdin holds {size} bytes, more than {LIMIT}", _head(data))
+        raise IntakeError(f"stdin holds {size} bytes, more than {LIMIT}")
     if not data.strip():
         raise IntakeError("stdin is empty")
     try:
@@ -58,7 +46,7 @@ def read(descriptor: int) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise IntakeError(f"stdin is not UTF-8 at byte {error.start} of {size}: {_excerpt(data)}") from error
     except RecursionError as error:
-        raise Oversize(f"stdin is nested too deeply ({size} bytes)", _head(data)) from error
+        raise IntakeError(f"stdin is nested too deeply ({size} bytes)") from error
     except ValueError as error:
         raise IntakeError(f"stdin is not JSON ({error}), {size} bytes: {_excerpt(data)}") from error
     if not isinstance(payload, dict):
@@ -66,56 +54,61 @@ def read(descriptor: int) -> dict[str, Any]:
     return payload
 
 
-def foreign(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bool = True) -> str:
     """Tell whether another client sent this event.
 
     Other clients run Claude Code's settings with payloads of the same or nearly the same shape; they get exit 0
-    and silence (client facts, "Other clients run these settings too").
+    and silence (client facts, "Other clients run these settings too"). A payload of Claude Code's with a malformed
+    field is still Claude Code's.
 
     Args:
         payload: what came on stdin.
         environ: the hook's environment.
+        whole: whether the payload could be read to its end; else a key that is missing tells nothing.
 
     Returns:
         Why it is not Claude Code's, or an empty string when it is.
     """
-    theirs = [key for key in _FOREIGN_KEYS if key in payload]
+    theirs = [key for key, ours in _FOREIGN_KEYS.items() if key in payload and ours not in payload]
     if theirs:
         return f"the payload has {theirs[0]!r}, which Claude Code does not send"
     if not environ.get("CLAUDE_PROJECT_DIR"):
         return "the environment has no CLAUDE_PROJECT_DIR, which Claude Code sets for every hook"
-    if "turn_id" in payload and payload.get("hook_event_name") != "MessageDisplay" and not environ.get("CLAUDECODE"):
+    if environ.get("CLAUDECODE"):
+        return ""
+    if "turn_id" in payload and payload.get("hook_event_name") != "MessageDisplay":
         return "the payload has 'turn_id' and the environment no CLAUDECODE, as from Codex"
-    if not isinstance(payload.get("session_id"), str):
+    if whole and "session_id" not in payload:
         return "the payload has no session_id"
     return ""
 
 
-def _drain(descriptor: int) -> tuple[bytes, int]:
-    """Read everything and keep at most `LIMIT` bytes of it."""
-    kept: list[bytes] = []
-    size = 0
-    while chunk := os.read(descriptor, _CHUNK):
-        if size <= LIMIT:
-            kept.append(chunk)
-        size += len(chunk)
-    return b"".join(kept)[:LIMIT], size
+def head(data: bytes | bytearray) -> dict[str, Any]:
+    """Read key after key of input that cannot be read whole, up to the first value that is at fault.
 
-
-def _head(data: bytes) -> dict[str, Any]:
-    """Read key after key of an object that is cut off, up to the first value that is not whole."""
-    text = data.decode("utf-8-sig", errors="replace")
+    The client writes the event's name and `tool_name` before `tool_input`, so these are usually known.
+    """
+    text = bytes(data[:_HEAD_LIMIT]).decode("utf-8-sig", errors="replace")
     decoder = json.JSONDecoder()
-    head: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     position = text.find("{") + 1
     try:
         while position:
             key, position = decoder.raw_decode(text, _skip(text, position, ""))
-            head[key], position = decoder.raw_decode(text, _skip(text, position, ":"))
+            found[key], position = decoder.raw_decode(text, _skip(text, position, ":"))
             position = _skip(text, position, ",")
     except (ValueError, RecursionError, TypeError):
         pass  # as far as it could be read
-    return head
+    return found
+
+
+def _drain(descriptor: int, data: bytearray) -> int:
+    """Read everything, keep at most `LIMIT` bytes of it, and return how many came."""
+    size = 0
+    while chunk := os.read(descriptor, _CHUNK):
+        data += chunk[: max(LIMIT - size, 0)]
+        size += len(chunk)
+    return size
 
 
 def _skip(text: str, position: int, expected: str) -> int:
@@ -129,5 +122,5 @@ def _skip(text: str, position: int, expected: str) -> int:
     return _skip(text, position + 1, "")
 
 
-def _excerpt(data: bytes) -> str:
+def _excerpt(data: bytes | bytearray) -> str:
     return repr(data[:80].decode("utf-8", errors="replace"))

@@ -1,4 +1,4 @@
-"""The two programs an install writes for this machine: the entrypoint that settings.json names, and the command."""
+"""The programs an install writes for this machine: the launcher that settings.json names, its fallback, the command."""
 
 from __future__ import annotations
 
@@ -62,8 +62,24 @@ def texts(interpreter: str | None = None) -> dict[Path, str]:
     entry = document.read(source)[0].decode("utf-8")
     if not _ROOT.search(entry):
         raise StateError(source, 'has no line ROOT = "" to fill in; install holdfast again')
-    held = (program(entry, "-IS", interpreter), program(_COMMAND, "-I", interpreter))
+    held = (program(entry, "-IS", interpreter), program(_COMMAND, "-I", interpreter), fallback(_arguments(interpreter)))
     return dict(zip(programs(), held, strict=True))
+
+
+def fallback(filled: str = "") -> str:
+    """Return the text of `refuse.sh`, what refuses where the launcher fails, with its second line filled in.
+
+    Raises StateError when the shipped file cannot be read.
+    """
+    source = Path(__file__).with_name("refuse.sh")
+    first, rest = document.read(source)[0].decode("utf-8").split("\n", 1)
+    return f"{first}\n{filled}\n{rest}"
+
+
+def _arguments(interpreter: str | None) -> str:
+    """Return the line that names what the launcher needs: `refuse.sh` must tell an upgrade from a removal."""
+    needs = (interpreter or sys.executable, str(paths.package_root()))
+    return f'set -- "$1" "${{2-}}" {" ".join(map(shlex.quote, needs))} # holdfast install wrote this line'
 
 
 def started(text: str) -> Started | None:
@@ -77,9 +93,9 @@ def started(text: str) -> Started | None:
     return Started(words[0], folder) if len(words) == 1 and isinstance(folder, str) else None
 
 
-def programs() -> tuple[Path, Path]:
-    """Return where the launcher and the command lie."""
-    return paths.launcher(), paths.command_dir() / "holdfast"
+def programs() -> tuple[Path, Path, Path]:
+    """Return where the launcher, the command, and what refuses in the launcher's place lie."""
+    return paths.launcher(), paths.command_dir() / "holdfast", paths.launcher().with_name("refuse.sh")
 
 
 def remove() -> list[Path]:

@@ -48,6 +48,9 @@ def once(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[boo
     answered within the last minute by another than itself, pairs off and stays silent, so that nothing is moved, told
     or counted twice. If the first one died of its answer, the second one gives it. The same payload from the same
     registration is a new firing. Where this cannot be found out the answer is given: better twice than never.
+
+    Raises:
+        TimeoutError: the other copy is still at it; nobody knows whether it will answer.
     """
     own = source(environ)
     if own == SETTINGS and not _folder().is_dir():
@@ -58,9 +61,7 @@ def once(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[boo
     try:
         descriptor = _hold(_folder() / _name(payload))
     except TimeoutError:
-        log.write("info", f"{payload.get('hook_event_name')} is left to the other copy, which is still at it")
-        yield False
-        return
+        raise
     except OSError as error:
         log.write("warning", f"whether another copy answers cannot be told: {error}")
         yield True
@@ -109,7 +110,7 @@ def _hold(file: Path) -> int:
             raise
         os.close(descriptor)
         if time.monotonic() >= deadline:
-            raise TimeoutError
+            raise TimeoutError("the other copy of Holdfast is still answering")
         time.sleep(_PAUSE)
 
 

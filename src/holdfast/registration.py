@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.events import EVENTS, model
 from holdfast.matching import TOOL_EVENTS, alternatives, selects_all
+from holdfast.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -87,13 +88,20 @@ def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
 def command(event: str) -> str:
     """Return the shell command registered for `event`.
 
-    It ends with 0 and says nothing where the launcher, its interpreter or Holdfast itself is missing: any other end
-    could refuse a tool call (client fact §1.4). Only where 2 is a decision is 2 passed on.
+    It ends with 0 and says nothing where the launcher is missing: any other end could refuse a tool call (client fact
+    §1.4). Only where 2 is a decision is 2 passed on. Where an event can be strict and the launcher fails (its
+    interpreter is missing, say, or it was killed), `refuse.sh` beside it refuses if a strict handler is known.
     """
-    run = f'p="{LAUNCHER}"; [ -x "$p" ] && "$p" {event}'
+    return _command(event, LAUNCHER, "-x", '"$p"', '"${p%/*}/refuse.sh"')
+
+
+def _command(event: str, program: str, test: str, start: str, refuse: str) -> str:
+    known = f'p="{program}"; [ {test} "$p" ] &&'
     if event in EXIT_CODE_EVENTS:
-        return f"{run}; [ $? -eq 2 ] && exit 2; exit 0"
-    return f"{run} 2>/dev/null; exit 0"
+        return f"{known} {start} {event}; [ $? -eq 2 ] && exit 2; exit 0"
+    if event in STRICT_EVENTS:
+        return f"{known} {{ {start} {event} || sh {refuse} {event}; }} 2>/dev/null; exit 0"
+    return f"{known} {start} {event} 2>/dev/null; exit 0"
 
 
 def plugin_command(event: str) -> str:
@@ -101,10 +109,7 @@ def plugin_command(event: str) -> str:
 
     The client sets CLAUDE_PLUGIN_ROOT; as a variable of the shell's it may hold any character.
     """
-    run = f'p="{PLUGIN_RUNNER}"; [ -f "$p" ] && sh "$p" {event}'
-    if event in EXIT_CODE_EVENTS:
-        return f"{run}; [ $? -eq 2 ] && exit 2; exit 0"
-    return f"{run} 2>/dev/null; exit 0"
+    return _command(event, PLUGIN_RUNNER, "-f", 'sh "$p"', '"$CLAUDE_PLUGIN_ROOT/src/holdfast/refuse.sh"')
 
 
 def ours(text: str) -> bool:

@@ -22,6 +22,15 @@ TURNS = 16
 ALIVE, WAIT, READY_NOW, GO = b"!", b".", b"r", b"g"
 """The words of the protocol: the server lives, your turn is still to come, a child is ready; answer the event."""
 
+WRITTEN = b"\xff"
+"""What the child says, before its exit code, once the reply is written: from then on nobody else may refuse."""
+
+STRICT_EVENTS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion")
+"""The events on which a handler may be strict: what is not answered may have to be refused."""
+
+LAST_WORD_S = 2.0
+"""How long the child has to refuse once the client has ended us."""
+
 OFF = (b"off", b"0", b"no", b"false")
 """What `HOLDFAST_SERVER` may hold to switch the server off."""
 
@@ -34,6 +43,10 @@ SPACES = ("mnt", "net", "user", "pid")
 
 class Died(Exception):
     """The server's process for this event ended before it had answered, after the event was handed over."""
+
+
+class Terminated(BaseException):
+    """The client ended us."""
 
 
 def main(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
@@ -53,15 +66,53 @@ def main(entry: str, root: str, argument: str | None, note: "Callable[[str], Non
     if argument == "--serve":
         return cold(entry, root, argument, note)
     try:
+        if argument in STRICT_EVENTS:
+            _catch_sigterm()
         code = ask(entry, argument)
     except Died as error:
         note(f"{argument or 'an event'} is lost: the warm server did not answer it: {error}")
-        return 0
+        return refuse(root, argument, "its process ended")
+    except Terminated:
+        return refuse(root, argument, "the client ended it")
     return cold(entry, root, argument, note) if code is None else code
 
 
+def refuse(root: str, argument: str | None, why: str) -> int:
+    """Leave an event that nobody answered to `refuse.sh`, which refuses it if a strict handler is known.
+
+    Args:
+        root: the folder that holds the package.
+        argument: the event's name on the command line.
+        why: what happened, in plain letters; the refusal says so.
+
+    Returns:
+        The exit code, 0, where no strict handler is possible; else this process becomes the shell's.
+
+    Raises:
+        OSError: there is no `refuse.sh`. The launcher has a copy of its own.
+    """
+    if argument in STRICT_EVENTS:
+        import posix
+
+        script = root + "/holdfast/refuse.sh"
+        posix.stat(script)
+        posix.execv("/bin/sh", ["sh", script, argument, why])
+    return 0
+
+
+def _catch_sigterm() -> None:
+    """Have `Terminated` raised, once, when the client ends us."""
+    builtin = sys.modules["_signal"]  # every interpreter starts with it; `signal` would load `enum`
+
+    def end(signum: int, frame: object) -> None:
+        builtin.signal(signum, builtin.SIG_IGN)  # what follows is the refusal
+        raise Terminated
+
+    builtin.signal(builtin.SIGTERM, end)
+
+
 def cold(entry: str, root: str, argument: str | None, note: "Callable[[str], None]") -> int:
-    """Load Holdfast into this process and let it answer; an import failure is a log entry and exit 0. See `main`."""
+    """Load Holdfast into this process and let it answer; what it cannot is a log entry and `refuse`. See `main`."""
     try:
         if sys.flags.no_site:
             import site
@@ -74,8 +125,12 @@ def cold(entry: str, root: str, argument: str | None, note: "Callable[[str], Non
     except BaseException as error:  # noqa: BLE001 - nothing that is wrong with Holdfast may refuse a tool call
         what = f"{argument or 'an event'} could not be dispatched"
         note(f"{what}: Holdfast does not load with {sys.executable}: {type(error).__name__}: {error}")
-        return 0
-    return int(answer(argument, entry))
+        return refuse(root, argument, "Holdfast does not load")
+    try:
+        return int(answer(argument, entry))
+    except BaseException as error:  # noqa: BLE001 - see above; what the engine can refuse it refuses itself
+        note(f"{argument or 'an event'} failed inside Holdfast: {type(error).__name__}: {error}")
+        return refuse(root, argument, "Holdfast failed")
 
 
 def ask(entry: str, argument: str | None) -> int | None:
@@ -129,15 +184,32 @@ def ask(entry: str, argument: str | None) -> int | None:
         # Not before: one that hangs would keep the client's pipes open.
         server.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
         told = True
-        server.settimeout(None)
-        code = server.recv(1)
+        return _code(server)
     except Exception as error:
         if not told:
             return None
         raise Died(str(error)) from error
-    if not code:
-        raise Died("it closed the connection")
-    return ord(code)
+
+
+def _code(server: "socket") -> int:
+    """Wait until the event is answered; return the exit code. Raises Died, OSError."""
+    server.settimeout(None)
+    written = False
+    while True:
+        try:
+            said = server.recv(1)
+        except Terminated:
+            server.shutdown(1)  # SHUT_WR: the server ends the child, which holds the client's stdout and may refuse
+            server.settimeout(LAST_WORD_S)
+            said = server.recv(1)
+        if said != WRITTEN:
+            break
+        written = True
+    if said:
+        return ord(said)
+    if written:
+        return 0
+    raise Died("it closed the connection")
 
 
 def off(environ: "Mapping[bytes, bytes]") -> bool:

@@ -19,7 +19,10 @@ class Streams:
 
     Attributes:
         private: descriptors that no handler may get hold of.
+        written: whether the reply went out; a second one would make both unreadable.
     """
+
+    written = False
 
     def __init__(self, private: Sequence[int] = ()) -> None:
         """Keep private copies and point the standard descriptors away from the client.
@@ -35,7 +38,8 @@ class Streams:
         os.close(nowhere)
 
     def write(self, reply: Reply) -> None:
-        """Write the reply; a client that has gone is nobody's error."""
+        """Write the reply, once and whole; a client that has gone is nobody's error."""
+        self.written = True
         for descriptor, text in zip(self._client, (reply.stdout, reply.stderr), strict=True):
             data = memoryview(text.encode("utf-8", errors="replace"))
             try:
@@ -43,6 +47,15 @@ class Streams:
                     data = data[os.write(descriptor, data) :]
             except OSError:
                 return
+
+    def give_back(self) -> None:
+        """Make the client's streams the standard ones again, for a program that this process becomes."""
+        for number, descriptor in enumerate(self._client, start=1):
+            os.dup2(descriptor, number)
+
+    def answerable(self) -> bool:
+        """Tell whether anybody waits for a reply from this very process."""
+        return not self.written
 
     def close(self) -> None:
         """Let go of the client's streams: as long as anybody holds them it waits for more."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from holdfast import ahead, engine, rehearsal, relay
 from holdfast.place import Place
 from holdfast.replying import Streams
 from holdfast.spare import Spare, Told
+
+if TYPE_CHECKING:
+    from holdfast.merging import Reply
 
 PATIENCE = 1.0
 """Seconds who asks has to send what it asks."""
@@ -40,6 +45,18 @@ class Relayed(Streams):
         self._connection = connection
         self._control = control
         self._waits = True
+
+    def write(self, reply: Reply) -> None:
+        """Write the reply, and tell the relay that it must not refuse in our place any more."""
+        super().write(reply)
+        with suppress(OSError):  # who asked has gone
+            self._connection.send(relay.WRITTEN)
+
+    def answerable(self) -> bool:
+        """Tell whether anybody waits: a relay that has ended may have left its event to somebody else."""
+        poll = select.poll()
+        poll.register(self._connection, 0)  # POLLHUP is always told; a relay that only stopped sending still listens
+        return super().answerable() and self._waits and not poll.poll(0)
 
     def let_go(self, code: int) -> bool:
         """Tell it once; what comes later is too late."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import venv
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -38,7 +38,9 @@ def test_where_nothing_is_registered_no_program_is_needed(root: Path) -> None:
 def test_both_programs_start_and_answer(installed: Path, root: Path) -> None:
     """They are really started: the launcher answers an event without a payload, the command tells its version."""
     said = healthy("programs", root)
-    assert [f"{path} starts {sys.executable} and answers" in said for path in launcher.programs()] == [True, True]
+    run, command, fallback = launcher.programs()
+    assert [f"{path} starts {sys.executable} and answers" in said for path in (run, command)] == [True, True]
+    assert f"{fallback} refuses for strict handlers" in said
     assert not paths.log_file().exists()  # of the user's
 
 
@@ -103,11 +105,24 @@ def test_the_settings_that_name_a_missing_program_are_named(root: Path) -> None:
     install.install(target)
     shutil.rmtree(paths.launcher().parent)
 
-    launch, command = (found for found in examine("programs", root) if found.level == "problem")
+    launch, command, fallback = (found for found in examine("programs", root) if found.level == "problem")
 
     assert f"{target.settings} registers it for" in launch.text
     assert launch.remedy == f"holdfast install --scope project --project {root}"
     assert "the model's Bash tool runs it" in command.text
+    assert "opens every strict handler" in fallback.text
+
+
+@pytest.mark.parametrize("damage", [remove, lambda path: path.write_text("#!/bin/sh\n\nexit 0\n")])
+def test_a_fallback_that_would_not_refuse_is_named_and_mended(installed: Path, root: Path, damage: Any) -> None:
+    """Without it a launcher that fails would open every guard."""
+    fallback = launcher.programs()[2]
+    damage(fallback)
+
+    found = only("programs", root, "problem")
+    assert str(fallback) in found.text
+    obey(found, root)
+    assert "refuses for strict handlers" in healthy("programs", root)
 
 
 def test_a_package_that_is_gone_is_not_taken_for_one_that_answers(installed: Path, root: Path, tmp_path: Path) -> None:

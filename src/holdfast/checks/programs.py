@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ def look(project: Project) -> Iterator[Finding]:
             entries += [entry for entry in registered.entries(target) if entry.ours]
         except StateError:
             continue  # the registration check says so
-    usual, command = launcher.programs()
+    usual, command, fallback = launcher.programs()
     named = {entry.program: entry for entry in reversed(entries) if entry.program}
     if not named and not usual.exists():
         yield ok("no settings register a program of Holdfast's")
@@ -41,8 +42,24 @@ def look(project: Project) -> Iterator[Finding]:
         where = f"{entry.target.settings} registers it for {entry.event}"
         yield from _program(program, where, entry.target.redo, mendable=program == usual)
     if usual in named:
-        where = "the model's Bash tool runs it"
-        yield from _program(command, where, named[usual].target.redo, mendable=True)
+        remedy = named[usual].target.redo
+        yield from _program(command, "the model's Bash tool runs it", remedy, mendable=True)
+        yield from _fallback(fallback, remedy)
+
+
+def _fallback(script: Path, remedy: str) -> Iterator[Finding]:
+    """Say what is wrong with what refuses in the launcher's place, by comparing it with what an install writes."""
+    try:
+        text = document.read(script)[0].decode("utf-8", "replace")
+    except StateError as error:
+        if access.closed(script.parent):
+            return  # said of the launcher, which lies beside it
+        yield problem(f"{error}; without it a launcher that fails opens every strict handler", remedy, _write)
+        return
+    if re.sub("^set --.*$", "", text, flags=re.MULTILINE) != launcher.fallback():
+        yield problem(f"{script} was written by another version of Holdfast, or by hand", remedy, _write)
+    else:
+        yield ok(f"{script} refuses for strict handlers where the launcher fails")
 
 
 def _program(program: Path, where: str, remedy: str, *, mendable: bool) -> Iterator[Finding]:

@@ -1,0 +1,466 @@
+"""Guards hold: whatever fails, an event for which a strict handler is known is refused, and no other is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import launcher, paths, registration
+from holdfast.scan import STRICT_EVENTS
+from tests import processes, warmth
+from tests.processes import INTERPRETER, SOURCE, Ended, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+GUARD = """
+    from holdfast import *
+    @hookimpl(strict=True, match="Bash")
+    def on_pre_tool_use(event):
+        return None
+    """
+"""A strict handler that lets every call pass, as long as it is asked."""
+LONG_AGO = 3600.0  # seconds
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A home with a guard that one event has shown to Holdfast."""
+    made = processes.make(tmp_path)
+    made.user_handler("guard", GUARD)
+    assert made.fire(call(made), "PreToolUse").stdout == ""
+    return made
+
+
+def call(place: Place, tool: str = "Bash", **changes: Any) -> dict[str, Any]:
+    """Return a tool call that is about to be made."""
+    return place.payload("PreToolUse-Bash", **({"tool_name": tool} | changes))
+
+
+def raw(place: Place, tool: str, value: bytes) -> bytes:
+    """Return a tool call as the client writes it, with some bytes for its input."""
+    payload = call(place, tool)
+    del payload["tool_input"]
+    return json.dumps(payload).encode()[:-1] + b', "tool_input": ' + value + b"}\n"
+
+
+def reason(ended: Ended) -> str:
+    """Return why a call was refused; it is an error if it was not."""
+    assert ended.exit_code == 0
+    assert ended.specific["permissionDecision"] == "deny"
+    return str(ended.specific["permissionDecisionReason"])
+
+
+# --- what comes on stdin ------------------------------------------------------------------------------------------
+
+UNREADABLE: dict[str, bytes] = {
+    "5000 digits": b'{"timeout": ' + b"9" * 5_000 + b"}",
+    "not UTF-8": b'{"command": "\xff"}',
+    "nested": b"[" * 100_000,
+    "cut off": b'{"command": "ls',
+    "not JSON": b"nonsense",
+    "no object": b"5",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_call_that_cannot_be_read_is_refused(place: Place, name: str) -> None:
+    """The tool's name comes before what is at fault, so calls that the guard would not judge still pass."""
+    assert "user/guard.py: on_pre_tool_use" in reason(place.fire(raw(place, "Bash", UNREADABLE[name]), "PreToolUse"))
+    assert place.fire(raw(place, "Read", UNREADABLE[name]), "PreToolUse").stdout == ""
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"{", b"[]", b'"PreToolUse"', b'{"tool_name": "Bas'])
+def test_a_tool_that_cannot_be_read_counts_as_matching(place: Place, data: bytes) -> None:
+    """Nobody knows whether the guard would have judged it."""
+    assert "user/guard.py" in reason(place.fire(data, "PreToolUse"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"session_id": 5},
+        {"session_id": None},
+        {"session_id": ["x"]},
+        {"tool_input": 5},
+        {"tool_input": None},
+        {"hook_event_name": 5},
+        {"hook_event_name": "PreCoffee"},
+        {"hook_event_name": None},
+    ],
+    ids=str,
+)
+def test_a_malformed_field_is_refused(place: Place, changes: dict[str, Any]) -> None:
+    """An event of Claude Code's whose fields have wrong types cannot be judged."""
+    assert "user/guard.py" in reason(place.fire(call(place, **changes), "PreToolUse"))
+    assert place.fire(call(place, "Read", **changes), "PreToolUse").stdout == ""
+
+
+@pytest.mark.parametrize("key", ["session_id", "tool_name", "tool_input", "hook_event_name"])
+def test_a_missing_field_is_refused(place: Place, key: str) -> None:
+    """So is one that lacks what every call has."""
+    payload = call(place)
+    del payload[key]
+    assert "user/guard.py" in reason(place.fire(payload, "PreToolUse"))
+
+
+@pytest.mark.parametrize("key", ["conversation_id", "generation_id", "sessionId", "hookEventName"])
+def test_a_key_of_another_client_opens_nothing(place: Place, key: str) -> None:
+    """The guard is asked as ever: here it has nothing against the call."""
+    assert place.fire({**call(place), key: "x"}, "PreToolUse").stdout == ""
+    place.user_handler("guard", GUARD.replace("None", "deny('no')"))
+    assert reason(place.fire({**call(place), key: "x"}, "PreToolUse")) == "no"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"cursor_version": "2.1", "conversation_id": "c", "hook_event_name": "PreToolUse", "tool_name": "Bash"},
+        {"sessionId": "s", "toolName": "Bash", "cwd": "/"},
+    ],
+)
+def test_another_clients_event_stays_unanswered(place: Place, payload: dict[str, Any]) -> None:
+    """Cursor and Copilot run the same settings, and a refusal would stop them."""
+    assert place.fire(payload, "PreToolUse").stdout == ""
+    assert place.fire(json.dumps(payload).encode()[:-1] + b', "x": \xff}', "PreToolUse").stdout == ""
+    assert place.fire(call(place), "PreToolUse", environ=place.environ(CLAUDE_PROJECT_DIR=None)).stdout == ""
+
+
+def test_a_stdin_that_never_ends_is_refused(place: Place) -> None:
+    """By the tool's name, which came; a call that nobody guards passes."""
+    for tool, refused in (("Bash", True), ("Read", False)):
+        script = (
+            "import sys; from holdfast import engine; engine.PREPARE_LIMIT_S = 1; sys.exit(engine.main('PreToolUse'))"
+        )
+        ours, theirs = os.pipe()
+        os.write(theirs, raw(place, tool, b'{"command": "never ')[:-2])
+        done = subprocess.run(
+            [INTERPRETER[0], "-c", script],
+            stdin=ours,
+            env=place.environ(PYTHONPATH=str(SOURCE)),
+            capture_output=True,
+            timeout=processes.PATIENCE,
+            check=False,
+        )
+        os.close(ours)
+        os.close(theirs)
+        assert (b"its time was up" in done.stdout) is refused
+
+
+# --- what fails inside --------------------------------------------------------------------------------------------
+
+FAULTS: dict[str, str] = {
+    "configuration": "import holdfast.config as m; m.load = boom",
+    "trust": "import holdfast.trust as m; m.config_trusted = boom",
+    "finding": "import holdfast.loader as m; m.find = boom",
+    "reading the event": "import holdfast.events as m; m.parse = boom",
+    "choosing": "import holdfast.loader as m; m.plan = boom",
+    "forking": "import holdfast.child as m; m.os.fork = boom",
+    "merging": "import holdfast.engine as m; m.conclude = boom",
+    "writing the environment": "import holdfast.replying as m; m.write_environment = boom",
+    "pairing": "import holdfast.pairing as m; m.once = boom",
+    "an exit": "import holdfast.loader as m; m.find = lambda *a: sys.exit(3)",
+    "no memory": "import holdfast.loader as m; m.find = lambda *a: bytes(1 << 60)",
+    "a hang": "import holdfast.loader as m; m.find = lambda *a: __import__('time').sleep(600)",
+    "the refusal itself": "import holdfast.loader as m, holdfast.strictness as s; m.find = s.guarding = boom",
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_whatever_fails_inside_is_refused(place: Place, tmp_path: Path, name: str) -> None:
+    """Through the relay, as the entrypoint starts the engine; nothing else is refused, and without a guard nothing."""
+    script = tmp_path / "run.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n"
+        "def boom(*given, **named): raise RuntimeError('boom')\n"
+        "import holdfast.engine; holdfast.engine.PREPARE_LIMIT_S = 2\n"
+        f"{FAULTS[name]}\n"
+        "from holdfast import relay\n"
+        f"sys.exit(relay.main({str(script)!r}, {str(SOURCE)!r}, sys.argv[1], print))\n"
+    )
+
+    def fire(payload: dict[str, Any], event: str = "PreToolUse") -> Ended:
+        done = processes.run(
+            [INTERPRETER[0], str(script), event], processes.encoded(payload), place.environ(), place.root
+        )
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]  # `note` prints here
+        return Ended(done.exit_code, "\n".join(lines), done.stderr, done.seconds)
+
+    assert "guard.py" in reason(fire(call(place)))
+    assert fire(place.payload("PostToolUse-Bash"), "PostToolUse").stdout == ""
+    if name != "the refusal itself":  # the shell does not read the tool
+        assert fire(call(place, "Read")).stdout == ""
+    shutil.rmtree(place.home / ".config" / "holdfast" / "handlers")
+    (place.home / ".local/state/holdfast/strict").unlink()
+    assert fire(call(place)).stdout == ""
+
+
+def test_a_reply_that_was_written_is_never_doubled(place: Place, tmp_path: Path) -> None:
+    """A failure after the reply went out leaves it as it is: two JSON objects would count for nothing."""
+    place.user_handler("guard", GUARD.replace("None", "deny('no')"))
+    script = tmp_path / "run.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n"
+        "def boom(*given, **named): raise RuntimeError('boom')\n"
+        "import holdfast.faults as m; m.note_printed = boom\n"
+        "from holdfast import engine; sys.exit(engine.main('PreToolUse'))\n"
+    )
+    ended = processes.run([INTERPRETER[0], str(script)], processes.encoded(call(place)), place.environ(), place.root)
+
+    assert reason(ended) == "no"
+    assert "failed inside Holdfast" in place.log()
+
+
+@pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
+def test_every_event_that_can_be_strict_is_refused_in_its_own_form(tmp_path: Path, event: str) -> None:
+    """The engine's refusal and the shell's are what the client takes for a no."""
+    made = processes.make(tmp_path)
+    made.write(made.home / ".local/state/holdfast/strict", f"{event}\t*\t*\t/x/guard.py\ton_x\n")
+    first = made.fire(b"\xff", event)
+    shell = processes.run(["/bin/sh", str(SOURCE / "holdfast/refuse.sh"), event], b"", made.environ(), made.root)
+
+    for ended in (first, shell):
+        said = json.dumps(ended.reply)
+        assert "guard.py" in said
+        assert '"deny"' in said if event in ("PreToolUse", "PermissionRequest") else '"block"' in said
+        assert ended.specific.get("hookEventName", event) == event
+
+
+# --- a hostile repository -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a = " + "9" * 5_000, "[handlers]\nx = " + "1" * 5_000, "a = [" * 5_000, "\udcff", "a" + ".a" * 10_000 + "=1"],
+    ids=["digits", "digits in a table", "nested", "not UTF-8", "dots"],
+)
+def test_no_configuration_of_a_repository_opens_a_guard(place: Place, text: str) -> None:
+    """A file that nobody trusts makes no event fail: the guard is asked."""
+    place.write(".claude/holdfast.toml", text.encode("utf-8", "surrogateescape"))
+    assert place.fire(call(place), "PreToolUse").stdout == ""
+    place.user_handler("guard", GUARD.replace("None", "deny('asked')"))
+    assert reason(place.fire(call(place), "PreToolUse")) == "asked"
+
+
+# --- the launcher, its package and its interpreter ----------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """The same home with the programs that an install writes, for a copy of the package."""
+    monkeypatch.setenv("HOME", str(place.home))
+    shutil.copytree(SOURCE, tmp_path / "package", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "bin").mkdir()
+    # A link to a virtual environment's interpreter would not find that environment.
+    place.write(tmp_path / "bin" / "python", f'#!/bin/sh\nexec {INTERPRETER[0]} "$@"\n').chmod(0o755)
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path / "package")
+    for path, text in launcher.texts(str(tmp_path / "bin" / "python")).items():
+        place.write(path, text).chmod(0o755)
+    return place
+
+
+def registered(place: Place, event: str = "PreToolUse", data: bytes = b"") -> Ended:
+    """Run the very command that stands in settings.json."""
+    command = ["/bin/sh", "-c", registration.command(event)]
+    return processes.run(command, data or processes.encoded(call(place)), place.environ(), place.root)
+
+
+def age(*folders: Path) -> None:
+    """Make it long ago that anything in some folders changed."""
+    for folder in folders:
+        os.utime(folder, (time.time() - LONG_AGO,) * 2)
+
+
+def test_the_registered_command_lets_a_call_pass(installed: Place) -> None:
+    """As long as nothing is missing, the guard decides."""
+    ended = registered(installed)
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_a_package_that_is_being_upgraded_refuses_for_a_minute(installed: Place, tmp_path: Path) -> None:
+    """The package's folder changed just now; when that is long ago the package was removed, and that is silent."""
+    package = tmp_path / "package"
+    shutil.rmtree(package / "holdfast")
+    assert "Holdfast's package is missing" in reason(registered(installed))
+    age(package)
+    assert registered(installed).stdout == ""
+
+
+def test_a_package_that_is_half_there_refuses(installed: Place, tmp_path: Path) -> None:
+    """The new files come one after the other; as long as the relay is there, Holdfast was not removed."""
+    package = tmp_path / "package" / "holdfast"
+    (package / "relay.py").unlink()
+    assert "Holdfast's package is missing" in reason(registered(installed))
+    age(package, package.parent)
+    assert registered(installed).stdout == ""
+    shutil.copy(SOURCE / "holdfast" / "relay.py", package)
+    (package / "engine.py").unlink()
+    age(package, package.parent)
+    assert "Holdfast does not load" in reason(registered(installed))
+
+
+def test_an_interpreter_that_is_being_upgraded_refuses_for_a_minute(installed: Place, tmp_path: Path) -> None:
+    """Its folder tells, or that of the interpreter it is a link to."""
+    python = tmp_path / "bin" / "python"
+    python.unlink()
+    assert "Holdfast's Python is missing" in reason(registered(installed))
+    age(tmp_path / "bin")
+    assert registered(installed).stdout == ""
+    (tmp_path / "base").mkdir()
+    python.symlink_to("../base/python3")
+    age(tmp_path / "bin")
+    assert "Holdfast's Python is missing" in reason(registered(installed))
+    age(tmp_path / "base")
+    assert registered(installed).stdout == ""
+
+
+def test_an_interpreter_that_crashes_refuses(installed: Place, tmp_path: Path) -> None:
+    """It is there, so nobody removed Holdfast: no minute runs out."""
+    python = tmp_path / "bin" / "python"
+    python.unlink()
+    python.write_text("#!/bin/sh\nkill -9 $$\n")
+    python.chmod(0o755)
+    age(tmp_path / "bin")
+    assert "Holdfast did not answer" in reason(registered(installed))
+
+
+def test_what_was_uninstalled_is_silent(installed: Place) -> None:
+    """Without a launcher nothing of Holdfast's is left to refuse."""
+    launcher.remove()
+    assert registered(installed).stdout == ""
+
+
+def test_without_a_guard_nothing_that_is_missing_refuses(installed: Place, tmp_path: Path) -> None:
+    """Another project's guard, another event's, or none at all."""
+    shutil.rmtree(tmp_path / "package" / "holdfast")
+    memory = installed.home / ".local/state/holdfast/strict"
+    memory.write_text("PreToolUse\t*\t/somewhere/else\t/x/guard.py\tf\nPermissionRequest\t*\t*\t/x/guard.py\tf\n")
+    assert registered(installed).stdout == ""
+    memory.unlink()
+    assert registered(installed).stdout == ""
+    memory.write_text(f"PreToolUse\t*\t{installed.root}\t/x/guard.py\tf\n")
+    assert "guard.py" in reason(registered(installed))
+
+
+@pytest.mark.parametrize("state", ["it's", 'a"b', "a\\b", "ä b", "$HOME", "`id`"])
+def test_the_refusal_is_json_whatever_the_paths(installed: Place, tmp_path: Path, state: str) -> None:
+    """Its text quotes the memory's path, so that whoever reads it can lift the refusal without Holdfast."""
+    folder = tmp_path / state
+    installed.write(folder / "holdfast" / "strict", 'PreToolUse\t*\t*\t/x/gu"ard\\.py\tf\n')
+    command = ["/bin/sh", str(SOURCE / "holdfast" / "refuse.sh"), "PreToolUse", 'a "reason"']
+    ended = processes.run(command, b"", installed.environ(XDG_STATE_HOME=str(folder)), installed.root)
+    assert "a strict handler could not check this, because Holdfast did not answer" in reason(ended)
+
+
+def test_the_refusal_names_a_command_that_lifts_it(installed: Place, tmp_path: Path) -> None:
+    """It works without Holdfast, as it has to."""
+    shutil.rmtree(tmp_path / "package" / "holdfast")
+    lift = reason(registered(installed)).rpartition("To lift this without Holdfast: ")[2]
+    subprocess.run(["/bin/sh", "-c", lift], check=True, timeout=processes.PATIENCE)
+    assert registered(installed).stdout == ""
+
+
+# --- the warm server ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warmth.Warm]:
+    """A place with a warm server, and the guard beside the handler that says so."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        pytest.skip("asks /proc")
+    place = warmth.make(tmp_path_factory.mktemp("w"))
+    place.user_handler("guard", GUARD)
+    place.warm_up()
+    try:
+        yield place
+    finally:
+        place.close()
+
+
+def started(place: warmth.Warm, body: str, server: str | None = None) -> tuple[subprocess.Popen[bytes], int]:
+    """Have the guard do something after it has left its parent's id; return the entrypoint and that id."""
+    text = GUARD.replace(
+        "return None", f"import os, time; open('{place.root}/pids', 'w').write(f'{{os.getppid()}} '); {body}"
+    )
+    place.user_handler("guard", text)
+    process = place.begin("PreToolUse", environ=place.environ(HOLDFAST_SERVER=server))
+    assert process.stdin
+    process.stdin.write(processes.encoded(call(place)))
+    process.stdin.close()
+    file = place.root / "pids"
+    place.until(lambda: file.exists() and file.read_text().endswith(" "))
+    return process, int(file.read_text())
+
+
+def ended(process: subprocess.Popen[bytes]) -> Ended:
+    """Wait for the entrypoint's end and return what it printed."""
+    with process:
+        assert process.stdout
+        return Ended(process.wait(processes.PATIENCE), process.stdout.read().decode(), "", 0.0)
+
+
+def test_a_worker_that_dies_after_go_refuses(warm: warmth.Warm) -> None:
+    """stdin has been read by then, so nobody can answer the event any more."""
+    process, worker = started(warm, "time.sleep(600)")
+    os.kill(worker, signal.SIGKILL)
+    assert "its process ended" in reason(ended(process))
+
+
+@pytest.mark.parametrize("warmly", [True, False])
+def test_a_client_that_ends_the_hook_is_refused(warm: warmth.Warm, warmly: bool) -> None:
+    """SIGTERM is what the client sends when it has waited long enough: the guard has not said yes."""
+    process, _ = started(warm, "time.sleep(600)", None if warmly else "off")
+    process.send_signal(signal.SIGTERM)
+    assert "the client ended it" in reason(ended(process))
+
+
+def test_a_client_that_ends_a_hook_that_nobody_guards_hears_nothing(warm: warmth.Warm) -> None:
+    """Without a guard SIGTERM is silence, as ever."""
+    process, _ = started(warm, "time.sleep(600)")
+    (warm.home / ".local/state/holdfast/strict").unlink()
+    process.send_signal(signal.SIGTERM)
+    assert ended(process).stdout == ""
+
+
+def test_a_worker_that_dies_after_its_reply_leaves_it_alone(warm: warmth.Warm) -> None:
+    """The relay knows that the reply is out: a second one would make both unreadable."""
+    warm.user_handler(
+        "guard",
+        GUARD.replace("return None", "return advise('x', on_delivered=die)")
+        + "    import os, signal\n    def die():\n        os.kill(os.getppid(), signal.SIGKILL)\n",
+    )
+    ended = warm.fire(call(warm), "PreToolUse")
+    assert "x" in ended.advice
+    assert "permissionDecision" not in ended.specific
+
+
+def test_a_server_that_dies_refuses_nothing_by_itself(warm: warmth.Warm, tmp_path: Path) -> None:
+    """Before *go* the event goes cold, after it the worker goes on: the guard is asked all the same."""
+    process, _ = started(warm, "time.sleep(0.2)")
+    os.kill(warm.pid, signal.SIGKILL)
+    assert ended(process).advice in ("warm", "cold")
+
+
+def test_the_read_timer_ends_no_handler(place: Place, tmp_path: Path) -> None:
+    """Once handlers are chosen their own deadline counts: here the timer would ring in the middle of one."""
+    place.user_handler("guard", GUARD.replace("return None", "import time; time.sleep(3); return deny('slept')"))
+    script = tmp_path / "run.py"
+    script.write_text(
+        f"import sys, time; sys.path.insert(0, {str(SOURCE)!r})\n"
+        "from holdfast import engine; chosen = engine.prepare\n"
+        "def prepare(*given):\n"
+        "    engine._watch(time.monotonic() + 2)\n"  # as if the limit were over soon, on a machine however busy
+        "    return chosen(*given)\n"
+        "engine.prepare = prepare; sys.exit(engine.main('PreToolUse'))\n"
+    )
+    ended = processes.run([INTERPRETER[0], str(script)], processes.encoded(call(place)), place.environ(), place.root)
+    assert reason(ended) == "slept"
