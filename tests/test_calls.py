@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import advise, block, calls, deny, outcomes
+from holdfast import advise, block, calls, deny, log, outcomes
 from holdfast.calls import Answer, Caller, Overtime, describe, interrupted_after
 from holdfast.config import Config
 from holdfast.context import Context
-from holdfast.events import parse
+from holdfast.events import parse, snake
 from holdfast.loader import Call, HandlerFile
 from holdfast.project import Project
 from holdfast.scan import Route, scan
@@ -43,6 +43,50 @@ def handler(name: str, text: str, **options: Any) -> Call:
     path = Path("/nowhere") / f"{name}.py"
     file = HandlerFile("user", name, path, source, "", True, False)
     return Call(file, Route("PreToolUse", "on_pre_tool_use", **options))
+
+
+FIRED: dict[str, tuple[dict[str, Any], str, str]] = {
+    # event: (its own fields, what a first handler answers, what the second one sees of it)
+    "PostToolUse": (
+        {"tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": "key hunter2"}},
+        "change_output({'stdout': event.tool_response['stdout'].replace('hunter2', '***')})",
+        "{'stdout': 'key ***'}",
+    ),
+    "MessageDisplay": ({"delta": "key hunter2"}, "display(event.delta.replace('hunter2', '***'))", "'key ***'"),
+    "SessionStart": ({"source": "startup", "session_title": "old"}, "title('new')", "'new'"),
+    "UserPromptSubmit": ({"prompt": "x", "session_title": "old"}, "title('new')", "'new'"),
+    "Elicitation": ({}, "answer('accept', {'name': 'x'})", "('accept', {'name': 'x'})"),
+    "ElicitationResult": (
+        {"action": "accept", "content": {"name": "y"}},
+        "answer('accept', {**event.content, 'age': 3})",
+        "('accept', {'name': 'y', 'age': 3})",
+    ),
+}
+SEEN = {
+    "PostToolUse": "event.tool_response",
+    "MessageDisplay": "event.delta",
+    "Elicitation": "(event.action, event.content)",
+    "ElicitationResult": "(event.action, event.content)",
+}
+
+
+@pytest.mark.parametrize("name", FIRED)
+def test_every_replaced_value_is_seen_by_the_next_handler(name: str) -> None:
+    """Outputs, displays, titles and forms compose as inputs do: a secret that one handler masks stays masked."""
+    fields, first, seen = FIRED[name]
+    function = f"on_{snake(name)}"
+    head = f"from holdfast import *\n@hookimpl\ndef {function}(event, context):\n    "
+    bodies = {"a": f"return {first}", "b": f"context.log(repr({SEEN.get(name, 'event.session_title')}))"}
+    plan = []
+    for stem, body in bodies.items():
+        file = HandlerFile("user", stem, Path("/nowhere") / f"{stem}.py", (head + body).encode(), "", True, False)
+        plan.append(Call(file, Route(name, function)))
+    fired = parse({"hook_event_name": name, "session_id": "s"} | fields)
+
+    answers = list(Caller(fired, Context(Project(Path("/nowhere"), Config()), {}), lambda call: 5.0).answers(plan))
+
+    assert [answer.fault for answer in answers] == ["", ""]
+    assert seen in log.tail(1)[0]
 
 
 def event(**tool_input: Any) -> Event:

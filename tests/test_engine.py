@@ -320,6 +320,102 @@ def test_only_a_guard_that_has_not_seen_the_final_input_is_asked_twice(place: Pl
     }
 
 
+def test_a_guard_sees_what_another_guard_made_of_the_final_input(place: Place) -> None:
+    """A guard that corrects at the second judgement is itself judged by the guards before and after it."""
+    mend = "if 'magic' in event.tool_input['command']:\n    return change_input({'command': 'rm -rf x'})"
+    place.user_handler("b_mends", handler(mend, options="strict=True"))
+    place.user_handler("c_change", handler("return change_input({'command': 'magic'})"))
+
+    for name in ("a_guard", "d_guard"):
+        guard = place.user_handler(name, handler(GUARD, options="strict=True"))
+        specific = place.fire(bash(place)).specific
+        assert specific.get("permissionDecision") == "deny", name
+        assert specific["permissionDecisionReason"] == "no rm: rm -rf x"
+        guard.unlink()
+
+
+def test_a_guard_judges_again_also_after_a_child_died_in_between(place: Place) -> None:
+    """What a later process changed is judged by a guard of an earlier one."""
+    place.user_handler("a_guard", handler(GUARD, options="strict=True"))
+    place.user_handler("b_dies", handler("os._exit(1)"))
+    place.user_handler("c_change", handler("return change_input({'command': event.tool_input['command'] + '; r'})"))
+    place.user_handler("d_dies", handler("os._exit(1)"))
+    place.user_handler("e_change", handler("return change_input({'command': event.tool_input['command'] + 'm'})"))
+
+    assert place.fire(bash(place)).specific["permissionDecisionReason"] == "no rm: ls; rm"
+
+
+def test_a_guard_that_ends_the_turn_at_its_second_judgement_is_heard(place: Place) -> None:
+    """`stop` decides as a refusal does."""
+    place.user_handler("a", handler(GUARD.replace("deny(", "stop("), options="strict=True"))
+    place.user_handler("b", handler("return change_input({'command': 'rm'})"))
+
+    assert place.fire(bash(place)).reply["stopReason"] == "no rm: rm"
+
+
+def test_guards_that_never_agree_on_an_input_refuse(place: Place) -> None:
+    """Two guards that undo each other's correction leave an input that one of them has not seen: it does not run."""
+    body = "return change_input({{'command': '{0}'}}) if event.tool_input['command'] != '{0}' else None"
+    place.user_handler("a", handler(body.format("one"), options="strict=True"))
+    place.user_handler("b", handler(body.format("two"), options="strict=True"))
+
+    reason = refusal_of(place.fire(bash(place)))
+
+    assert "user/" in reason
+    assert "kept changing each other's" in reason
+
+
+def test_an_approval_does_not_hold_for_what_a_later_handler_makes_of_the_input(place: Place) -> None:
+    """Who approved one command approved no other; a handler that approves its own change has seen it."""
+    place.user_handler("a", handler("return allow('harmless')"))
+    place.user_handler("b", handler("return change_input({'command': 'rm -rf x'})"))
+    assert place.fire(bash(place)).specific == {
+        "hookEventName": "PreToolUse",
+        "updatedInput": {"command": "rm -rf x"},
+    }
+
+    place.user_handler("b", handler("return [allow('mine'), change_input({'command': 'ls -l'})]"))
+    specific = place.fire(bash(place)).specific
+    assert (specific["permissionDecision"], specific["permissionDecisionReason"]) == ("allow", "mine")
+
+
+def test_a_strict_approval_is_asked_for_again(place: Place) -> None:
+    """A strict handler that approves what it is shown approves the final input, or does not."""
+    place.user_handler(
+        "a", handler("if 'rm' not in event.tool_input['command']: return allow()", options="strict=True")
+    )
+    place.user_handler("b", handler("return change_input({'command': 'ls -l'})"))
+    assert place.fire(bash(place)).specific["permissionDecision"] == "allow"
+
+    place.user_handler("b", handler("return change_input({'command': 'rm'})"))
+    assert "permissionDecision" not in place.fire(bash(place)).specific
+
+
+def test_changed_outputs_compose(place: Place) -> None:
+    """The second handler builds on what the first one masked, so the secret does not come back."""
+    mask = "return change_output({**event.tool_response, 'stdout': event.tool_response['stdout'].replace('%s', '***')})"
+    place.user_handler("a", handler(mask % "hunter2", "post_tool_use"))
+    place.user_handler("b", handler(mask % "swordfish", "post_tool_use"))
+    response = {"stdout": "hunter2 swordfish", "stderr": ""}
+
+    specific = place.fire(place.payload("PostToolUse-Bash", tool_response=response)).specific
+
+    assert specific["updatedToolOutput"] == {"stdout": "*** ***", "stderr": ""}
+
+
+def test_values_that_undo_each_other_unseen_are_named(place: Place) -> None:
+    """Two handlers that set one variable differently: the last counts, and the log and the memory say so."""
+    for name, value in {"a": "1", "b": "2", "c": "2"}.items():
+        place.user_handler(name, handler(f"return environment({{'SECRET': '{value}', 'SAME': 'x'}})", "session_start"))
+
+    place.fire(place.payload("SessionStart-startup"), environ=place.environ(CLAUDE_ENV_FILE=str(place.root / "env")))
+
+    (b, c) = [line for line in place.log().splitlines() if "the last one counts" in line]
+    assert "user/b.py: on_session_start answers environment() for SECRET, as user/a.py: on_session_start does" in b
+    assert "user/c.py" in c
+    assert "export SECRET=2" in (place.root / "env").read_text()
+
+
 # --- strict -------------------------------------------------------------------------------------------------------
 
 

@@ -171,6 +171,28 @@ def test_a_changed_input_outlives_the_process_it_was_said_in() -> None:
     assert answers[2].outcomes[0].text == "ls -l"
 
 
+def test_a_changed_output_outlives_the_process_it_was_said_in() -> None:
+    """A secret that one handler masked stays masked for the next one, also when a third killed their process."""
+    bodies = {
+        "a": "return change_output(event.tool_response.replace('hunter2', '***'))",
+        "b": "os._exit(1)",
+        "c": "return change_output(event.tool_response + ' (checked)')",
+    }
+    plan = []
+    for name, body in bodies.items():
+        source = f"{HEAD}@hookimpl\ndef on_post_tool_use(event):\n    {body}\n".encode()
+        file = HandlerFile("user", name, Path("/nowhere") / f"{name}.py", source, "", True, False)
+        plan.append(Call(file, Route("PostToolUse", "on_post_tool_use")))
+    fields = {"tool_name": "Bash", "tool_input": {}, "tool_response": "key hunter2"}
+    fired = parse({"hook_event_name": "PostToolUse", "session_id": "s"} | fields)
+    ward = Isolated(fired, Context(Project(Path("/nowhere"), Config()), {}), 10.0, time.monotonic() + 30)
+
+    answers = ward.run(plan)
+    ward.close()
+
+    assert answers[2].outcomes[0].value == "key *** (checked)"
+
+
 def test_the_deadline_ends_the_event_and_names_who_did_not_run() -> None:
     """What was answered in time is kept; the one that was running and those that never ran are named."""
     began = time.monotonic()

@@ -368,7 +368,7 @@ def test_a_permissions_decision() -> None:
 
 
 def test_what_is_said_once_and_what_adds_up() -> None:
-    """Watched paths add up, each once; of titles, messages and outputs the last one is taken."""
+    """Watched paths add up, each once, and so do messages; of titles and outputs the last one is taken."""
     found = specific(
         merge(
             "SessionStart",
@@ -387,7 +387,7 @@ def test_what_is_said_once_and_what_adds_up() -> None:
         "hookEventName": "SessionStart",
         "watchPaths": ["/a", "/b", "/c"],
         "sessionTitle": "two",
-        "initialUserMessage": "second",
+        "initialUserMessage": "first\n\nsecond",
         "reloadSkills": True,
     }
     changed = [outcomes.change_output("one"), outcomes.change_output({"two": 2})]
@@ -401,6 +401,26 @@ def test_an_answer_without_content_has_no_content() -> None:
         "action": "decline",
     }
     assert specific(merge("Elicitation", [outcomes.answer("accept", {})]))["content"] == {}
+
+
+@pytest.mark.parametrize("event", ["Elicitation", "ElicitationResult"])
+def test_a_refused_question_is_not_answered_by_another_handler(event: str) -> None:
+    """decline > cancel > accept in any order, and a form goes out only with an acceptance."""
+    accept, later = outcomes.answer("accept", {"name": "x"}), outcomes.answer("accept")
+    cancel, decline = outcomes.answer("cancel"), outcomes.answer("decline", {"name": "y"})
+
+    for said_so in itertools.permutations([accept, cancel, decline]):
+        assert specific(merge(event, said_so)) == {"hookEventName": event, "action": "decline"}
+    assert specific(merge(event, [cancel, accept])) == {"hookEventName": event, "action": "cancel"}
+    assert specific(merge(event, [accept, later]))["content"] == {"name": "x"}
+
+
+def test_each_message_that_starts_a_session_has_its_share() -> None:
+    """Joined messages count for the handlers that said them."""
+    reply = merge("SessionStart", [outcomes.initial_message("first"), outcomes.initial_message("other one")])
+
+    assert sum(reply.shares.values()) >= len("first") + len("other one")
+    assert set(reply.shares) == {0, 1}
 
 
 def test_environments_add_up_and_the_later_value_wins() -> None:

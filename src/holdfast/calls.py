@@ -51,7 +51,7 @@ class Caller:
     """Calls the planned functions through pluggy's own order.
 
     Attributes:
-        event: the event as changed so far: `change_input` of one handler is seen by the next.
+        event: the event as changed so far: what one handler replaces, the next one sees (`with_changes`).
         context: what handlers may ask for.
         limit: gives the seconds a call may take.
         begin: told each label before its file is loaded or its function called, so that whoever watches
@@ -168,10 +168,24 @@ def _only(function: str, module: ModuleType) -> ModuleType:
     return plugin
 
 
+# The event's field that each kind of outcome replaces.
+_REPLACES = {
+    "change_input": "tool_input",
+    "change_output": "tool_response",
+    "display": "delta",
+    "title": "session_title",
+}
+
+
 def with_changes(event: Event, said: Sequence[Outcome]) -> Event:
-    """Return the event as the next handler shall see it: with the last changed input, if any."""
-    changed = [outcome.value for outcome in said if outcome.kind == "change_input"]
-    return event.model_copy(update={"tool_input": changed[-1]}) if changed else event
+    """Return the event as the next handler sees it: with every value that a handler replaced."""
+    changed: dict[str, Any] = {}
+    for outcome in said:
+        if outcome.kind in _REPLACES:
+            changed[_REPLACES[outcome.kind]] = outcome.text if outcome.value is None else outcome.value
+        elif outcome.kind == "answer":
+            changed |= {"action": outcome.text} | ({} if outcome.value is None else {"content": outcome.value})
+    return event.model_copy(update=changed) if changed else event
 
 
 def describe(error: BaseException, limit: float) -> str:

@@ -159,7 +159,7 @@ def answer(
     )
     try:
         answers = isolated.run(plan)
-        answers += judge_again(isolated.judge, plan, answers)
+        answers += judge_again(isolated.judge, event, plan, answers)
         passed("answered", answers)
         reply, said = conclude(event, plan, answers)
         replying.write_environment(reply, environ)
@@ -170,6 +170,7 @@ def answer(
         passed("delivered")
         faults.note_printed(event, plan, isolated.printed, project)
         faults.note_answers(event, plan, answers, project)
+        faults.note_conflicts(event, plan, answers, project)
         costs.note_after(project, event, costs.of(reply, labels(event, plan, answers)), streams, reply.exit_code)
         isolated.close()
     except BaseException:
@@ -267,9 +268,12 @@ def labels(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> lis
 
 def _said(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[tuple[str, Outcome]]:
     strict = {call.label for call in plan if call.route.strict}
+    changes = _changes(event, answers)
     said: list[tuple[str, Outcome]] = []
-    for given in answers:
-        said += [(given.label, outcome) for outcome in given.outcomes]
+    for position, given in enumerate(answers):
+        # An approval holds for the input that its handler saw, not for what another one made of it afterwards.
+        stale = any(later > position and answers[later].label != given.label for later in changes)
+        said += [(given.label, one) for one in given.outcomes if not (stale and one.kind == "allow")]
         if given.fault and given.label in strict:
             said.append((given.label, refusal(event.hook_event_name, f"{given.label} {given.fault}")))
     return said
@@ -294,32 +298,63 @@ def refusal(event: str, fault: str) -> Outcome:
 
 
 def judge_again(
-    judge: Callable[[Sequence[Call]], Sequence[Answer]], plan: Sequence[Call], answers: Sequence[Answer]
+    judge: Callable[[Sequence[Call]], Sequence[Answer]],
+    event: Event,
+    plan: Sequence[Call],
+    answers: Sequence[Answer],
 ) -> list[Answer]:
-    """Let strict handlers judge the final input if a later handler changed it after they had judged.
+    """Have strict handlers judge the final input where another handler changed it after they had judged.
+
+    One that changes the input in its turn has the others judge again, until every strict handler has seen what will
+    run. If they never agree, those that have not seen it refuse.
 
     Args:
         judge: calls some of the plan again, on the event as changed so far.
+        event: the event as it came.
         plan: the calls that were made.
         answers: what came of them, in the plan's order.
 
     Returns:
-        What a second judgement may add to the answers.
+        What the further judgements add to the answers.
     """
-    labels = [given.label for given in answers]
-    changes = [i for i, given in enumerate(answers) if any(o.kind == "change_input" for o in given.outcomes)]
+    strict = [call for call in plan if call.route.strict]
+    added: list[Answer] = []
+    unaware = _unaware(event, strict, answers)
+    for _ in range(len(strict) + 1):
+        if not unaware:
+            return added
+        added += [_without_repeats(given) for given in judge(unaware)]
+        unaware = _unaware(event, strict, [*answers, *added])
+    from holdfast.calls import Answer
+
+    never = "was not asked about the final input: strict handlers kept changing each other's"
+    return added + [Answer(call.label, fault=never, ran=False) for call in unaware]
+
+
+def _unaware(event: Event, strict: Sequence[Call], answers: Sequence[Answer]) -> list[Call]:
+    """Return the strict calls whose last judgement came before another handler's change of the input."""
+    changes = _changes(event, answers)
     if not changes:
         return []
-    last = changes[-1]
-    earlier = [call for call in plan if call.route.strict and labels.index(call.label) < last]
-    return [_refusals_only(given) for given in judge(earlier)]
+    judged = {given.label: position for position, given in enumerate(answers)}
+    return [call for call in strict if judged[call.label] < changes[-1]]
 
 
-def _refusals_only(given: Answer) -> Answer:
-    """Keep what a second judgement may add: a refusal, a question, a corrected input; not the same advice twice."""
-    return replace(
-        given, outcomes=tuple(o for o in given.outcomes if o.kind in ("deny", "ask", "defer", "change_input"))
-    )
+def _changes(event: Event, answers: Sequence[Answer]) -> list[int]:
+    """Return the positions of the answers that made another input of the one before them."""
+    present, found = getattr(event, "tool_input", None), []
+    for position, given in enumerate(answers):
+        values = [outcome.value for outcome in given.outcomes if outcome.kind == "change_input"]
+        if values and values[-1] != present:
+            found.append(position)
+            present = values[-1]
+    return found
+
+
+def _without_repeats(given: Answer) -> Answer:
+    """Keep of a further judgement what decides the call: what was told once is not told again."""
+    repeats = ("advise", "tell_user", "terminal")
+    return replace(given, outcomes=tuple(one for one in given.outcomes if one.kind not in repeats))
 
 
 def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:

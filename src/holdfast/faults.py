@@ -15,7 +15,7 @@ from holdfast.state import atomic, lock
 from holdfast.state.unchanged import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.calls import Answer
@@ -126,6 +126,31 @@ def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer], 
             log.write("error", f"{event.hook_event_name}: {given.label} {given.fault}", session=event.session_id)
             if given.ran:  # that no time was left for it was somebody else's doing
                 remember(event.hook_event_name, files[given.label], given.fault, project)
+
+
+def note_conflicts(
+    event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project | None = None
+) -> None:
+    """Name two handlers of which one undoes the other unseen: the same variable, or another folder for a worktree."""
+    files = {call.label: call.file for call in plan}
+    first: dict[str, tuple[str, object]] = {}
+    for label, what, value in _single_values(answers):
+        earlier, known = first.setdefault(what, (label, value))
+        if earlier != label and known != value:
+            fault = f"answers {what}, as {earlier} does with another value; the last one counts"
+            log.write("warning", f"{event.hook_event_name}: {label} {fault}", session=event.session_id)
+            remember(event.hook_event_name, files[label], fault, project)
+
+
+def _single_values(answers: Sequence[Answer]) -> Iterator[tuple[str, str, object]]:
+    """Yield (label, what it is, value) for each value that stands alone and that the next handler does not see."""
+    for given in answers:
+        for outcome in given.outcomes:
+            if outcome.kind == "environment":
+                for name, value in outcome.value["variables"].items():
+                    yield given.label, f"environment() for {name}", value
+            elif outcome.kind == "worktree":
+                yield given.label, "worktree()", outcome.text
 
 
 def note_printed(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 PRECEDENCE = ("deny", "defer", "ask", "allow")
 EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})  # they know no JSON decision
 PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "WorktreeCreate": "worktree"}
+# Most restrictive first: one handler's refusal to answer an MCP server is not undone by another's answer.
+ANSWERS = ("decline", "cancel", "accept")
 # Where the reason goes to the model; elsewhere only the user sees it (client facts §1.2, §1.3).
 REASONED = {
     "deny": frozenset({"PreToolUse", "PermissionRequest"}),
@@ -53,7 +55,8 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
     """Merge outcomes, all of them accepted by the event, into one reply.
 
     Decisions: deny > defer > ask > allow. Reasons and advice are joined in the order given, advice under the
-    client's limit by priority. The last changed input wins, for each handler saw the input as changed so far.
+    client's limit by priority. Of replaced values (input, output, title, display, form) the last one counts: each
+    handler saw the value as the ones before it left it. Messages that start a session are joined.
 
     Args:
         event: the event's name.
@@ -131,11 +134,9 @@ def _shares(event: str, outcomes: Sequence[Outcome], advice: Mapping[int, int]) 
     for kind in ("deny", "block"):
         if event in REASONED[kind]:
             shares |= _joint_shares(outcomes, kind)
+    shares |= _joint_shares(outcomes, "initial_message")
     last = {outcome.kind: position for position, outcome in enumerate(outcomes)}
-    if "initial_message" in last:  # of each of these the client takes one, the last
-        position = last["initial_message"]
-        shares[position] = units(fit([Piece(outcomes[position].text)]).text)
-    if "change_output" in last:
+    if "change_output" in last:  # which holds the earlier ones
         value = outcomes[last["change_output"]].value
         shares[last["change_output"]] = units(
             value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -193,7 +194,7 @@ def _specific(event: str, outcomes: Sequence[Outcome], advice: str) -> dict[str,
         body["updatedInput"] = changed[-1].value
     if advice:
         body["additionalContext"] = advice
-    return body | _last_words(outcomes) | _switches(outcomes)
+    return body | _replaced(outcomes) | _answer(outcomes) | _switches(outcomes)
 
 
 def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -213,8 +214,8 @@ def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return {"decision": decision}
 
 
-def _last_words(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Kinds of which the client takes one: the last handler's."""
+def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the values of which the client takes one: the last, which was made from the earlier ones."""
     body: dict[str, Any] = {}
     for outcome in outcomes:
         match outcome.kind:
@@ -222,15 +223,23 @@ def _last_words(outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 body["updatedToolOutput"] = outcome.value
             case "title":
                 body["sessionTitle"] = outcome.text
-            case "initial_message":
-                body["initialUserMessage"] = fit([Piece(outcome.text)]).text
             case "display":
                 body["displayContent"] = outcome.text
-            case "answer":
-                body |= {"action": outcome.text} | ({} if outcome.value is None else {"content": outcome.value})
+    if _of(outcomes, "initial_message"):
+        body["initialUserMessage"] = _joined(outcomes, "initial_message")
     if notes := _of(outcomes, "classify"):
         body["classifierContext"] = fit([Piece(note.text) for note in notes], CLASSIFIER_LIMIT).text
     return body
+
+
+def _answer(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the answer to an MCP server: the most restrictive action, and a form only with an acceptance."""
+    said = _of(outcomes, "answer")
+    action = next((action for action in ANSWERS if any(outcome.text == action for outcome in said)), None)
+    if action is None:
+        return {}
+    forms = [outcome.value for outcome in said if outcome.value is not None] if action == "accept" else []
+    return {"action": action, **({"content": forms[-1]} if forms else {})}
 
 
 def _switches(outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -127,7 +127,12 @@ def change_input(tool_input: Mapping[str, Any]) -> Outcome:
 
 
 def change_output(tool_output: Any) -> Outcome:
-    """Replace what the model sees as a tool's result; it must have the shape of the tool's own output."""
+    """Replace what the model sees as a tool's result.
+
+    Args:
+        tool_output: the complete new output, JSON values only, in the shape of the tool's own. Later handlers see it
+            as `event.tool_response`.
+    """
     if tool_output is None:
         raise OutcomeError("change_output() takes the new output, not None")
     return Outcome("change_output", value=_data("change_output", tool_output))
@@ -192,7 +197,8 @@ def answer(action: Literal["accept", "decline", "cancel"], content: Mapping[str,
 
     Args:
         action: what the user would have chosen.
-        content: the form's values, for `accept`.
+        content: the form's values, for `accept`. Later handlers see them as `event.content`; a handler's refusal
+            stands whatever they answer.
     """
     if action not in ("accept", "decline", "cancel"):
         raise OutcomeError(f"answer() takes accept, decline or cancel, not {action!r}")
@@ -213,7 +219,11 @@ def worktree(path: str | PathLike[str]) -> Outcome:
 
 
 def display(text: str) -> Outcome:
-    """Show other words on the screen than the assistant's; the conversation keeps its own."""
+    """Show other words on the screen than the assistant's; the conversation keeps its own.
+
+    Args:
+        text: the whole new text. Later handlers see it as `event.delta`.
+    """
     return Outcome("display", _string("display", text))
 
 

@@ -140,7 +140,7 @@ class HoldfastProject:
         usual = project.config.handlers.timeout
         caller = calls.Caller(event, Context(project, environ), lambda call: call.route.timeout or usual)
         answers = _in_order(caller, plan)
-        answers += engine.judge_again(partial(_in_order, caller), plan, answers)
+        answers += engine.judge_again(partial(_in_order, caller), event, plan, answers)
         reply, said = engine.conclude(event, plan, answers)
         for position in reply.delivered:
             isolation.note_delivery(said[position])

@@ -12,6 +12,9 @@ class ElicitationEvent(Event):
         mcp_server_name: the server that asks.
         mode: `form` or `url`.
         elicitation_id: the question's id.
+        action: `accept`, `decline` or `cancel`: what the user, or a handler before this one, answered; empty before
+            anybody did.
+        content: the form's values, with `accept`.
     """
 
     matcher_field: ClassVar[str | None] = "mcp_server_name"
@@ -20,6 +23,8 @@ class ElicitationEvent(Event):
     mcp_server_name: str = ""
     mode: str | None = None
     elicitation_id: str | None = None
+    action: str = ""
+    content: dict[str, Any] | None = None
 
 
 class Elicitation(ElicitationEvent):
@@ -37,12 +42,4 @@ class Elicitation(ElicitationEvent):
 
 
 class ElicitationResult(ElicitationEvent):
-    """The user answered an MCP server's question.
-
-    Attributes:
-        action: `accept`, `decline` or `cancel`.
-        content: the form's values, with `accept`.
-    """
-
-    action: str = ""
-    content: dict[str, Any] | None = None
+    """The user answered an MCP server's question."""
