@@ -1,6 +1,6 @@
 """Records every event, redacted, for replay and for tests; off until the key `handlers.on` names it.
 
-WorktreeCreate is left out: the client takes a hook on it for the maker of the worktree.
+WorktreeCreate and WorktreeRemove are left out: the client takes a hook on them for what makes and removes worktrees.
 """
 
 from holdfast import Context, hookimpl
@@ -187,12 +187,6 @@ def on_file_changed(event: e.FileChanged, context: Context) -> None:
 @hookimpl
 def on_directory_added(event: e.DirectoryAdded, context: Context) -> None:
     """Record DirectoryAdded."""
-    _record(event, context)
-
-
-@hookimpl
-def on_worktree_remove(event: e.WorktreeRemove, context: Context) -> None:
-    """Record WorktreeRemove."""
     _record(event, context)
 
 

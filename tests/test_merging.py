@@ -36,6 +36,9 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
+sequences = st.one_of(
+    st.just("\a"), st.builds("\x1b]0;{}\a".format, st.text(st.characters(categories=["L", "N"]), max_size=900))
+)
 objects = st.dictionaries(st.text(), values, max_size=3)
 STRATEGIES: dict[str, st.SearchStrategy[Outcome]] = {
     "advise": st.builds(outcomes.advise, said, priority=st.integers(-3, 3), must_keep=st.booleans()),
@@ -58,7 +61,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Outcome]] = {
     "stop": st.builds(outcomes.stop, said),
     "suppress_prompt": st.builds(outcomes.suppress_prompt),
     "tell_user": st.builds(outcomes.tell_user, said),
-    "terminal": st.builds(outcomes.terminal, words),
+    "terminal": st.builds(outcomes.terminal, sequences),
     "title": st.builds(outcomes.title, words),
     "watch": st.builds(outcomes.watch, st.lists(words)),
     "worktree": st.builds(outcomes.worktree, words.map(lambda text: text.replace("\n", " ").strip() or "x")),
@@ -313,6 +316,23 @@ def test_two_events_block_with_exit_code_2(event: str) -> None:
     assert (reply.exit_code, reply.stdout, reply.stderr) == (2, "", "not done\n\nreally")
     stopped = merge(event, [outcomes.stop("enough")])
     assert (stopped.exit_code, json.loads(stopped.stdout)) == (0, {"continue": False, "stopReason": "enough"})
+
+
+@pytest.mark.parametrize("event", sorted(contract.EXIT_CODE))
+def test_what_the_user_gets_stands_beside_exit_code_2(event: str) -> None:
+    """The client reads JSON also beside exit code 2: a message and a bell are not lost with a block."""
+    reply = merge(event, [outcomes.block("not done"), outcomes.tell_user("look"), outcomes.terminal("\a")])
+
+    assert (reply.exit_code, reply.stderr) == (2, "not done")
+    assert json.loads(reply.stdout) == {"systemMessage": "look", "terminalSequence": "\a"}
+
+
+def test_sequences_are_joined_as_far_as_the_client_takes_them() -> None:
+    """Beyond 4,096 bytes the client would drop them all, so the later ones stay away."""
+    long = outcomes.terminal(f"\x1b]0;{'x' * 4_000}\a")
+    said_so = [outcomes.terminal("\a"), long, long, outcomes.terminal("\a")]
+
+    assert json.loads(merge("Stop", said_so).stdout) == {"terminalSequence": f"\a{long.text}\a"}
 
 
 @pytest.mark.parametrize("event", sorted(contract.BLOCKABLE))

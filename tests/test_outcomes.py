@@ -150,8 +150,28 @@ def test_the_hints_say_what_to_say_instead() -> None:
     for said in (outcomes.advise("x"), outcomes.tell_user("x")):
         with pytest.raises(OutcomeError, match="say instruct_summary"):
             outcomes.check(said, "PreCompact", model("PreCompact").accepts)
-    with pytest.raises(OutcomeError, match="no outcome at all"):
-        outcomes.check(outcomes.advise("x"), "SessionEnd", model("SessionEnd").accepts)
+    for name in ("PreCompact", "PostCompact", "WorktreeCreate"):
+        with pytest.raises(OutcomeError, match="whose output is plain text"):
+            outcomes.check(outcomes.terminal("\a"), name, model(name).accepts)
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    ["\a", "\a\a", "\x1b]9;done\a", "\x1b]9;4;1;50\a", "\x1b]777;notify;a;b\x1b\\", "\x1b]0;title\a\x1b]99;;x\a"],
+)
+def test_a_sequence_that_the_client_lets_through(sequence: str) -> None:
+    """BEL and the OSCs for titles and notifications, one or several."""
+    assert outcomes.terminal(sequence).text == sequence
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    ["hello", "\x1b[2J", "\x1b]52;c;eA==\a", "\x1b]9;5 done\a", "\x1b]0;open", "\a\n", f"\x1b]0;{'x' * 4_096}\a"],
+)
+def test_a_sequence_that_the_client_would_drop_is_the_handlers_error(sequence: str) -> None:
+    """It drops the whole string, so one handler's bad sequence would take the others' along."""
+    with pytest.raises(OutcomeError, match="the client would drop"):
+        outcomes.terminal(sequence)
 
 
 TEXTS: list[Callable[[Any], Outcome]] = [

@@ -59,7 +59,7 @@ def on_session_start(event: events.SessionStart, context: Context) -> Answer:
 def on_setup(event: events.Setup, context: Context) -> Answer:
     """Fires when the client is run to set up or to maintain a project (`--init`, `--maintenance`).
 
-    May answer: advise, environment.
+    May answer: advise, environment, tell_user, terminal.
 
     Example::
 
@@ -75,7 +75,7 @@ def on_setup(event: events.Setup, context: Context) -> Answer:
 def on_session_end(event: events.SessionEnd, context: Context) -> Answer:
     """Fires when a session ends; all handlers together have 1.5 seconds.
 
-    May answer: nothing.
+    May answer: terminal.
 
     Example::
 
@@ -91,7 +91,7 @@ def on_session_end(event: events.SessionEnd, context: Context) -> Answer:
 def on_user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> Answer:
     """Fires before a prompt is processed, also one the client made itself (a background task's end, a schedule).
 
-    May answer: advise, block, title, suppress_prompt, tell_user, stop. A prompt cannot be rewritten.
+    May answer: advise, block, title, suppress_prompt, tell_user, stop, terminal. A prompt cannot be rewritten.
 
     Example::
 
@@ -108,7 +108,7 @@ def on_user_prompt_submit(event: events.UserPromptSubmit, context: Context) -> A
 def on_user_prompt_expansion(event: events.UserPromptExpansion, context: Context) -> Answer:
     """Fires when a typed slash command, skill or MCP prompt expands, after `on_user_prompt_submit`.
 
-    May answer: advise, block, suppress_prompt, tell_user, stop.
+    May answer: advise, block, suppress_prompt, tell_user, stop, terminal.
 
     Example::
 
@@ -125,7 +125,7 @@ def on_user_prompt_expansion(event: events.UserPromptExpansion, context: Context
 def on_pre_tool_use(event: events.PreToolUse, context: Context) -> Answer:
     """Fires before a tool is called, ahead of the permission check, in every permission mode.
 
-    May answer: deny, ask, allow, defer, change_input, advise, tell_user, stop. To block is to deny.
+    May answer: deny, ask, allow, defer, change_input, advise, tell_user, stop, terminal. To block is to deny.
 
     Example::
 
@@ -143,7 +143,7 @@ def on_pre_tool_use(event: events.PreToolUse, context: Context) -> Answer:
 def on_post_tool_use(event: events.PostToolUse, context: Context) -> Answer:
     """Fires after a tool call succeeded; for a subagent in the background, after its launch.
 
-    May answer: advise, block, change_output, classify, stop, tell_user.
+    May answer: advise, block, change_output, classify, stop, tell_user, terminal.
 
     Example::
 
@@ -160,7 +160,7 @@ def on_post_tool_use(event: events.PostToolUse, context: Context) -> Answer:
 def on_post_tool_use_failure(event: events.PostToolUseFailure, context: Context) -> Answer:
     """Fires after a tool call started and failed; not for refused calls and invalid arguments.
 
-    May answer: advise, block, stop, tell_user.
+    May answer: advise, block, stop, tell_user, terminal.
 
     Example::
 
@@ -177,7 +177,7 @@ def on_post_tool_use_failure(event: events.PostToolUseFailure, context: Context)
 def on_post_tool_batch(event: events.PostToolBatch, context: Context) -> Answer:
     """Fires once after all calls of one assistant message, also when some never ran.
 
-    May answer: advise, block, stop, tell_user.
+    May answer: advise, block, stop, tell_user, terminal.
 
     Example::
 
@@ -194,7 +194,7 @@ def on_post_tool_batch(event: events.PostToolBatch, context: Context) -> Answer:
 def on_permission_request(event: events.PermissionRequest, context: Context) -> Answer:
     """Fires when the user is about to be asked for a permission, or nobody is there to ask.
 
-    May answer: allow, deny, change_input, tell_user. A changed input counts only together with allow.
+    May answer: allow, deny, change_input, tell_user, terminal. A changed input counts only together with allow.
 
     Example::
 
@@ -211,7 +211,7 @@ def on_permission_request(event: events.PermissionRequest, context: Context) -> 
 def on_permission_denied(event: events.PermissionDenied, context: Context) -> Answer:
     """Fires when auto mode denied a tool call.
 
-    May answer: retry.
+    May answer: retry, terminal.
 
     Example::
 
@@ -227,8 +227,8 @@ def on_permission_denied(event: events.PermissionDenied, context: Context) -> An
 def on_stop(event: events.Stop, context: Context) -> Answer:
     """Fires when the model has finished a turn, unless the user interrupted it.
 
-    May answer: force_turn, block, stop, tell_user. The first two make the model take another turn, so never say
-    them without a condition that ends.
+    May answer: force_turn, block, stop, tell_user, terminal. The first two make the model take another turn, so
+    never say them without a condition that ends.
 
     Example::
 
@@ -261,7 +261,7 @@ def on_stop_failure(event: events.StopFailure, context: Context) -> Answer:
 def on_subagent_start(event: events.SubagentStart, context: Context) -> Answer:
     """Fires when a subagent starts. Advice reaches the subagent, not the main conversation.
 
-    May answer: advise, tell_user.
+    May answer: advise, tell_user, terminal.
 
     Example::
 
@@ -277,7 +277,7 @@ def on_subagent_start(event: events.SubagentStart, context: Context) -> Answer:
 def on_subagent_stop(event: events.SubagentStop, context: Context) -> Answer:
     """Fires when a subagent has finished a run, maybe several times for one agent; it says nothing about success.
 
-    May answer: force_turn, block, stop, tell_user. They are aimed at the subagent.
+    May answer: force_turn, block, stop, tell_user, terminal. They are aimed at the subagent.
     A compaction's own agent comes here too: `event.is_compaction`.
 
     Example::
@@ -328,7 +328,7 @@ def on_post_compact(event: events.PostCompact, context: Context) -> Answer:
 def on_task_created(event: events.TaskCreated, context: Context) -> Answer:
     """Fires when the model creates a task in the client's task list; blocking deletes it again.
 
-    May answer: block, tell_user.
+    May answer: block, tell_user, terminal.
 
     Example::
 
@@ -345,7 +345,7 @@ def on_task_created(event: events.TaskCreated, context: Context) -> Answer:
 def on_task_completed(event: events.TaskCompleted, context: Context) -> Answer:
     """Fires before a task is marked completed; blocking refuses that.
 
-    May answer: block, stop.
+    May answer: block, stop, tell_user, terminal.
 
     Example::
 
@@ -362,7 +362,7 @@ def on_task_completed(event: events.TaskCompleted, context: Context) -> Answer:
 def on_teammate_idle(event: events.TeammateIdle, context: Context) -> Answer:
     """Fires when a team member is about to go idle; blocking keeps it working.
 
-    May answer: block, stop.
+    May answer: block, stop, tell_user, terminal.
 
     Example::
 
@@ -379,7 +379,7 @@ def on_teammate_idle(event: events.TeammateIdle, context: Context) -> Answer:
 def on_pre_model_switch(event: events.PreModelSwitch, context: Context) -> Answer:
     """Fires before the session's model changes; the matcher tests the new model.
 
-    May answer: allow, deny, ask.
+    May answer: allow, deny, ask, tell_user, terminal.
 
     Example::
 
@@ -396,7 +396,7 @@ def on_pre_model_switch(event: events.PreModelSwitch, context: Context) -> Answe
 def on_post_model_switch(event: events.PostModelSwitch, context: Context) -> Answer:
     """Fires after the session's model changed; advice reaches the new model with its first request.
 
-    May answer: advise.
+    May answer: advise, tell_user, terminal.
 
     Example::
 
@@ -428,7 +428,7 @@ def on_notification(event: events.Notification, context: Context) -> Answer:
 def on_message_display(event: events.MessageDisplay, context: Context) -> Answer:
     """Fires for each piece of the assistant's text that appears on the screen; the conversation keeps its own words.
 
-    May answer: display.
+    May answer: display, terminal.
 
     Example::
 
@@ -445,7 +445,7 @@ def on_message_display(event: events.MessageDisplay, context: Context) -> Answer
 def on_config_change(event: events.ConfigChange, context: Context) -> Answer:
     """Fires when a settings or skill file changed; blocking keeps the change from taking effect.
 
-    May answer: block.
+    May answer: block, terminal.
 
     Example::
 
@@ -461,7 +461,7 @@ def on_config_change(event: events.ConfigChange, context: Context) -> Answer:
 def on_instructions_loaded(event: events.InstructionsLoaded, context: Context) -> Answer:
     """Fires when a CLAUDE.md, a rule or a file imported by one was loaded.
 
-    May answer: nothing.
+    May answer: terminal.
 
     Example::
 
@@ -477,7 +477,7 @@ def on_instructions_loaded(event: events.InstructionsLoaded, context: Context) -
 def on_cwd_changed(event: events.CwdChanged, context: Context) -> Answer:
     """Fires when the folder the model works in moved.
 
-    May answer: watch, tell_user, environment.
+    May answer: watch, tell_user, environment, terminal.
 
     Example::
 
@@ -493,7 +493,7 @@ def on_cwd_changed(event: events.CwdChanged, context: Context) -> Answer:
 def on_file_changed(event: events.FileChanged, context: Context) -> Answer:
     """Fires when a watched file changed; the matcher tests its name and also adds it to what is watched.
 
-    May answer: watch, tell_user, environment.
+    May answer: watch, tell_user, environment, terminal.
 
     Example::
 
@@ -509,7 +509,7 @@ def on_file_changed(event: events.FileChanged, context: Context) -> Answer:
 def on_directory_added(event: events.DirectoryAdded, context: Context) -> Answer:
     """Fires when a folder was added to those the session may work in.
 
-    May answer: tell_user. With source `slash_command` the model reads it.
+    May answer: tell_user, terminal. With source `slash_command` the model reads it.
 
     Example::
 
@@ -523,7 +523,9 @@ def on_directory_added(event: events.DirectoryAdded, context: Context) -> Answer
 
 @hookspec
 def on_worktree_create(event: events.WorktreeCreate, context: Context) -> Answer:
-    """Fires when a worktree is wanted, and replaces `git worktree`: the handler makes the folder and names it.
+    """Fires when a worktree is wanted, and replaces the client's own `git worktree`: a handler makes the folder.
+
+    Where no handler names a folder, the client makes no worktree and shows why: don't handle this to look on.
 
     May answer: worktree.
 
@@ -541,17 +543,20 @@ def on_worktree_create(event: events.WorktreeCreate, context: Context) -> Answer
 
 @hookspec
 def on_worktree_remove(event: events.WorktreeRemove, context: Context) -> Answer:
-    """Fires when a worktree was removed.
+    """Fires when a worktree that a handler made is to be removed; a handler for it must remove the folder.
 
-    May answer: nothing.
+    May answer: terminal.
 
     Example::
+
+        import shutil
 
         from holdfast import hookimpl
 
         @hookimpl
         def on_worktree_remove(event, context):
-            context.log(f"removed {event.worktree_path}")
+            if event.worktree_path.startswith(f"{context.root}-"):  # the example of on_worktree_create made it
+                shutil.rmtree(event.worktree_path)
     """
 
 
@@ -559,7 +564,7 @@ def on_worktree_remove(event: events.WorktreeRemove, context: Context) -> Answer
 def on_elicitation(event: events.Elicitation, context: Context) -> Answer:
     """Fires when an MCP server asks the user something; the matcher tests the server's name.
 
-    May answer: answer.
+    May answer: answer, terminal.
 
     Example::
 
@@ -576,7 +581,7 @@ def on_elicitation(event: events.Elicitation, context: Context) -> Answer:
 def on_elicitation_result(event: events.ElicitationResult, context: Context) -> Answer:
     """Fires after the user answered an MCP server, and may change the answer.
 
-    May answer: answer.
+    May answer: answer, terminal.
 
     Example::
 

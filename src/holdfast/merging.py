@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.budget import CAP, Piece, fit, units
-from holdfast.outcomes import CLASSIFIER_LIMIT, Outcome
+from holdfast.outcomes import CLASSIFIER_LIMIT, TERMINAL_LIMIT_BYTES, Outcome
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
@@ -68,7 +68,13 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
     variables, path = _environment(outcomes)
     advice = _advice(outcomes)
     if event in EXIT_CODE_EVENTS and _of(outcomes, "block"):
-        return Reply(stderr=_joined(outcomes, "block"), exit_code=2, shares=_joint_shares(outcomes, "block"))
+        beside = _beside(event, outcomes)
+        return Reply(
+            stdout=render(beside) if beside else "",
+            stderr=_joined(outcomes, "block"),
+            exit_code=2,
+            shares=_joint_shares(outcomes, "block"),
+        )
     if event in PLAIN_EVENTS and not _of(outcomes, "block"):
         text = _plain(event, outcomes)
         return Reply(stdout=text, shares=_plain_shares(event, outcomes, text))
@@ -173,10 +179,20 @@ def _top_level(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         body |= {"decision": "block", "reason": _joined(outcomes, "block")}
     if _of(outcomes, "stop"):
         body |= {"continue": False, "stopReason": _joined(outcomes, "stop")}
+    return body | _beside(event, outcomes)
+
+
+def _beside(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return what the user gets beside any decision."""
+    body: dict[str, Any] = {}
     if event not in PLAIN_EVENTS and _of(outcomes, "tell_user"):
         body["systemMessage"] = _joined(outcomes, "tell_user")
-    if sequences := _of(outcomes, "terminal"):
-        body["terminalSequence"] = "".join(outcome.text for outcome in sequences)
+    sequences = ""
+    for outcome in _of(outcomes, "terminal"):
+        if len((sequences + outcome.text).encode("utf-8", "surrogatepass")) <= TERMINAL_LIMIT_BYTES:
+            sequences += outcome.text
+    if sequences:
+        body["terminalSequence"] = sequences
     return body
 
 

@@ -11,11 +11,19 @@ from dataclasses import dataclass, field
 from os import fspath
 from typing import TYPE_CHECKING, Any, Literal
 
+from holdfast.patterns import regex
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
 CLASSIFIER_LIMIT = 2_000  # UTF-16 units, client fact §1.9
+TERMINAL_LIMIT_BYTES = 4_096  # of UTF-8, all handlers' sequences together (read in clients 2.1.197 and 2.1.329)
+# What the client lets through, whole or not at all: one bad sequence would cost the other handlers theirs.
+_SEQUENCES = regex(
+    r"(?:\x07|\x1b\](?:(?:0|1|2|99|777)(?:;[^\x07\x1b]*)?|9;(?:4;[0-4](?:;(?:100|\d{1,2})?)?|(?![\s\u180e\u200b]*[+-]?\d)"
+    r"[^\x07\x1b]*))(?:\x07|\x1b\\))+"
+)
 
 
 class OutcomeError(ValueError):
@@ -228,8 +236,18 @@ def display(text: str) -> Outcome:
 
 
 def terminal(sequence: str) -> Outcome:
-    """Send an OSC sequence (0, 1, 2, 9, 99, 777) or BEL to the user's terminal, in interactive sessions."""
-    return Outcome("terminal", _words("terminal", sequence))
+    """Send escape sequences to the user's terminal, in interactive sessions.
+
+    Args:
+        sequence: BEL (`"\\a"`), or OSC 0, 1, 2, 9, 99 or 777 closed by BEL or ST, one or several. The client drops
+            everything else, and an OSC 9 text that begins with a digit.
+    """
+    if not _SEQUENCES.fullmatch(_words("terminal", sequence)) or _size(sequence) > TERMINAL_LIMIT_BYTES:
+        raise OutcomeError(
+            f"terminal() takes BEL or OSC 0, 1, 2, 9, 99, 777, at most {TERMINAL_LIMIT_BYTES} bytes; the client would"
+            f" drop {sequence[:40]!r}"
+        )
+    return Outcome("terminal", sequence)
 
 
 def to_wire(outcome: Outcome) -> dict[str, Any]:
@@ -293,8 +311,13 @@ def check(outcome: Outcome, event: str, accepts: frozenset[str]) -> None:
         hint = "; advice there forces another turn, so say force_turn(…)"
     elif outcome.kind in ("advise", "tell_user") and "instruct_summary" in accepts:
         hint = "; say instruct_summary(…)"
-    accepted = ", ".join(sorted(accepts)) or "no outcome at all"
-    raise OutcomeError(f"{outcome.kind}() is not accepted on {event}{hint} (accepted: {accepted})")
+    elif outcome.kind == "terminal":
+        hint = ", whose output is plain text"
+    raise OutcomeError(f"{outcome.kind}() is not accepted on {event}{hint} (accepted: {', '.join(sorted(accepts))})")
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _string(kind: str, text: object) -> str:

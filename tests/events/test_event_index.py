@@ -15,41 +15,70 @@ from holdfast.events import EVENTS, HOOK_NAMES, OLDEST_CLIENT_EVENTS, EventError
 
 FAMILIES = sorted(set(EVENTS.values()))
 
-# Client fact §1.3, last column but one: kinds in Holdfast's words.
-ACCEPTS = {
-    "SessionStart": "advise tell_user environment watch title initial_message reload_skills terminal",
-    "Setup": "advise environment",
-    "SessionEnd": "",
-    "UserPromptSubmit": "advise block title suppress_prompt tell_user stop",
-    "UserPromptExpansion": "advise block suppress_prompt tell_user stop",
-    "PreToolUse": "deny ask allow defer change_input advise tell_user stop",
-    "PostToolUse": "advise block change_output classify stop tell_user",
-    "PostToolUseFailure": "advise block stop tell_user",
-    "PostToolBatch": "advise block stop tell_user",
-    "PermissionRequest": "allow deny change_input tell_user",
-    "PermissionDenied": "retry",
-    "Stop": "force_turn block stop tell_user",
-    "StopFailure": "terminal",
-    "SubagentStart": "advise tell_user",
-    "SubagentStop": "force_turn block stop tell_user",
-    "PreCompact": "instruct_summary block",
-    "PostCompact": "tell_user",
-    "TaskCreated": "block tell_user",
-    "TaskCompleted": "block stop",
-    "TeammateIdle": "block stop",
-    "PreModelSwitch": "allow deny ask",
-    "PostModelSwitch": "advise",
-    "Notification": "terminal",
-    "MessageDisplay": "display",
-    "ConfigChange": "block",
-    "InstructionsLoaded": "",
-    "CwdChanged": "watch tell_user environment",
-    "FileChanged": "watch tell_user environment",
-    "DirectoryAdded": "tell_user",
-    "WorktreeCreate": "worktree",
-    "WorktreeRemove": "",
-    "Elicitation": "answer",
-    "ElicitationResult": "answer",
+# Each kind of outcome in Holdfast's words, with the events on which the client honours it and why: the client facts
+# (§), and what clients 2.1.197 and 2.1.329 do with a hook's JSON, by their code.
+_PLAIN = {"PreCompact", "PostCompact", "WorktreeCreate"}
+_JSON = set(EVENTS) - _PLAIN
+RULES: dict[str, tuple[str, set[str]]] = {
+    "advise": (
+        "§1.6: additionalContext; §1.3: on Stop and SubagentStop it forces a turn, on Notification it is discarded",
+        {
+            *("SessionStart", "Setup", "UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PostToolUse"),
+            *("PostToolUseFailure", "PostToolBatch", "SubagentStart", "PostModelSwitch"),
+        },
+    ),
+    "force_turn": ("§1.3: additionalContext makes the model go on", {"Stop", "SubagentStop"}),
+    "instruct_summary": ("§2.3: plain text is added to the summariser's instructions", {"PreCompact"}),
+    "deny": (
+        "§1.3: permissionDecision, or the permission's decision",
+        {"PreToolUse", "PermissionRequest", "PreModelSwitch"},
+    ),
+    "allow": ("§1.3: the same", {"PreToolUse", "PermissionRequest", "PreModelSwitch"}),
+    "ask": ("§1.3: permissionDecision; a permission's decision knows no question", {"PreToolUse", "PreModelSwitch"}),
+    "defer": ("§1.3: permissionDecision", {"PreToolUse"}),
+    "block": (
+        "§1.4: what can be blocked, where no decision or action says it",
+        {
+            *("UserPromptSubmit", "UserPromptExpansion", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop"),
+            *("SubagentStop", "TaskCreated", "TaskCompleted", "TeammateIdle", "PreCompact", "ConfigChange"),
+        },
+    ),
+    "stop": (
+        "§1.3, §1.6: continue is heeded in the conversation, but not on SessionStart and TaskCreated",
+        {
+            *("UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+            *("PostToolBatch", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"),
+        },
+    ),
+    "change_input": ("§1.3: updatedInput", {"PreToolUse", "PermissionRequest"}),
+    "change_output": ("§1.6: updatedToolOutput", {"PostToolUse"}),
+    "classify": ("§1.6: classifierContext", {"PostToolUse"}),
+    "tell_user": (
+        "§1.6, §1.7: systemMessage reaches the user in the conversation, except where the caller takes one field only"
+        " (PermissionDenied: retry, MessageDisplay: displayContent); outside it on CwdChanged, FileChanged and"
+        " DirectoryAdded (§1.3); PostCompact's plain text is shown to the user (§1.3)",
+        {
+            *("SessionStart", "Setup", "UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PermissionRequest"),
+            *("PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStart", "SubagentStop"),
+            *("TaskCreated", "TaskCompleted", "TeammateIdle", "PreModelSwitch", "PostModelSwitch"),
+            *("CwdChanged", "FileChanged", "DirectoryAdded", "PostCompact"),
+        },
+    ),
+    "terminal": (
+        "§1.6, §1.7: terminalSequence is taken from JSON on either path; where plain text is the answer, JSON would"
+        " become an instruction (§2.3), a message or a path",
+        _JSON,
+    ),
+    "environment": ("§4.5: CLAUDE_ENV_FILE", {"SessionStart", "Setup", "CwdChanged", "FileChanged"}),
+    "watch": ("§1.6: watchPaths", {"SessionStart", "CwdChanged", "FileChanged"}),
+    "title": ("§1.6: sessionTitle", {"SessionStart", "UserPromptSubmit"}),
+    "initial_message": ("§1.6: initialUserMessage", {"SessionStart"}),
+    "reload_skills": ("§1.6: reloadSkills", {"SessionStart"}),
+    "retry": ("§1.6: retry", {"PermissionDenied"}),
+    "suppress_prompt": ("§1.6: suppressOriginalPrompt", {"UserPromptSubmit", "UserPromptExpansion"}),
+    "answer": ("§1.6: action and content", {"Elicitation", "ElicitationResult"}),
+    "display": ("§1.6: displayContent", {"MessageDisplay"}),
+    "worktree": ("§1.3: the last line of stdout is the path", {"WorktreeCreate"}),
 }
 
 # Client fact §1.3, column "matcher tests".
@@ -97,7 +126,7 @@ def loaded_by(statement: str) -> set[str]:
 
 def test_there_are_exactly_the_33_events_of_the_contract() -> None:
     """The index lists each event of client fact §1.1 once."""
-    assert set(EVENTS) == set(ACCEPTS)
+    assert {event for _, events_ in RULES.values() for event in events_} == set(EVENTS)
     assert len(EVENTS) == 33
 
 
@@ -109,13 +138,25 @@ def test_the_oldest_client_knows_all_but_three() -> None:
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_model_states_what_the_contract_says_of_its_event(name: str) -> None:
-    """Accepted outcomes, matcher field, strictness and deadline are those of client fact §1.3 and §4.4."""
+    """Matcher field, strictness and deadline are those of client fact §1.3 and §4.4."""
     kind = model(name)
     assert kind.__name__ == name
-    assert kind.accepts == frozenset(ACCEPTS[name].split())
     assert kind.matcher_field == MATCHER_FIELDS.get(name)
     assert kind.strictable == (name in STRICTABLE)
     assert kind.deadline == DEADLINES.get(name, 600.0)
+
+
+@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_accepts_exactly_the_outcomes_that_the_client_honours(name: str, kind: str) -> None:
+    """Each event with each kind of outcome; the rule says where it comes from."""
+    source, honoured = RULES[kind]
+    assert (kind in model(name).accepts) == (name in honoured), source
+
+
+def test_there_is_a_rule_for_every_kind_of_outcome() -> None:
+    """No event accepts a kind of which no rule says why."""
+    assert {kind for name in EVENTS for kind in model(name).accepts} == set(RULES)
 
 
 @pytest.mark.parametrize("name", EVENTS)

@@ -57,15 +57,15 @@ def test_a_project_nobody_trusts_cannot_switch_it_on(holdfast_project: Callable[
     assert not recordings.folder(Project.open(project.root)).exists()
 
 
-def test_it_answers_every_event_but_worktreecreate(project: HoldfastProject) -> None:
-    """A hook on WorktreeCreate is taken for the maker of the worktree; all 32 others are recorded."""
+def test_it_answers_every_event_but_those_of_worktrees(project: HoldfastProject) -> None:
+    """A hook on them is taken for what makes and removes worktrees; all 31 others are recorded."""
     (file,) = [each for each in loader.find(Project.open(project.root)) if each.name == "record_events"]
 
     assert [route.event for route in file.routes if route.match is None] == [route.event for route in file.routes]
-    assert {route.event for route in file.routes} == set(events.EVENTS) - {"WorktreeCreate"}
+    assert {route.event for route in file.routes} == set(events.EVENTS) - {"WorktreeCreate", "WorktreeRemove"}
 
 
-@pytest.mark.parametrize("name", [name for name in recorded.names() if not name.startswith("WorktreeCreate")])
+@pytest.mark.parametrize("name", [name for name in recorded.names() if not name.startswith("Worktree")])
 def test_every_event_is_recorded_as_it_came(project: HoldfastProject, name: str) -> None:
     """What is recorded can be replayed: the client's own keys and values, and nothing is said."""
     payload = recorded.load(name, session_id=ME)

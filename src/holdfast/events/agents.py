@@ -18,7 +18,7 @@ class SubagentStart(Event):
     """
 
     matcher_field: ClassVar[str | None] = "agent_type"
-    accepts = frozenset({"advise", "tell_user"})
+    accepts = frozenset({"advise", "tell_user", "terminal"})
 
     agent_id: str = ""
 
@@ -37,7 +37,7 @@ class SubagentStop(Event):
     """
 
     matcher_field: ClassVar[str | None] = "agent_type"
-    accepts = frozenset({"force_turn", "block", "stop", "tell_user"})
+    accepts = frozenset({"force_turn", "block", "stop", "tell_user", "terminal"})
 
     agent_id: str = ""
     stop_hook_active: bool = False

@@ -18,7 +18,7 @@ class ElicitationEvent(Event):
     """
 
     matcher_field: ClassVar[str | None] = "mcp_server_name"
-    accepts = frozenset({"answer"})
+    accepts = frozenset({"answer", "terminal"})
 
     mcp_server_name: str = ""
     mode: str | None = None

@@ -15,7 +15,7 @@ class ConfigChange(Event):
     """
 
     matcher_field: ClassVar[str | None] = "source"
-    accepts = frozenset({"block"})
+    accepts = frozenset({"block", "terminal"})
 
     source: str = ""
     file_path: str | None = None
@@ -34,6 +34,7 @@ class InstructionsLoaded(Event):
     """
 
     matcher_field: ClassVar[str | None] = "load_reason"
+    accepts = frozenset({"terminal"})
 
     file_path: str = ""
     memory_type: str = ""
@@ -51,7 +52,7 @@ class CwdChanged(Event):
         new_cwd: the folder after.
     """
 
-    accepts = frozenset({"watch", "tell_user", "environment"})
+    accepts = frozenset({"watch", "tell_user", "environment", "terminal"})
 
     old_cwd: str = ""
     new_cwd: str = ""
@@ -66,7 +67,7 @@ class FileChanged(Event):
     """
 
     matcher_field: ClassVar[str | None] = "file_path"
-    accepts = frozenset({"watch", "tell_user", "environment"})
+    accepts = frozenset({"watch", "tell_user", "environment", "terminal"})
 
     file_path: str = ""
     event: str = ""
@@ -86,7 +87,7 @@ class DirectoryAdded(Event):
     """
 
     matcher_field: ClassVar[str | None] = "source"
-    accepts = frozenset({"tell_user"})
+    accepts = frozenset({"tell_user", "terminal"})
 
     directory: str = ""
     source: str = ""

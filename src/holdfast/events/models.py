@@ -37,10 +37,10 @@ class ModelSwitchEvent(Event):
 class PreModelSwitch(ModelSwitchEvent):
     """The session's model is about to change. If the handlers take too long, the client blocks the switch."""
 
-    accepts = frozenset({"allow", "deny", "ask"})
+    accepts = frozenset({"allow", "deny", "ask", "tell_user", "terminal"})
 
 
 class PostModelSwitch(ModelSwitchEvent):
     """The session's model has changed. Advice reaches the new model with its first request."""
 
-    accepts = frozenset({"advise"})
+    accepts = frozenset({"advise", "tell_user", "terminal"})

@@ -33,7 +33,7 @@ class MessageDisplay(Event):
         delta: the text.
     """
 
-    accepts = frozenset({"display"})
+    accepts = frozenset({"display", "terminal"})
     deadline = 10.0
 
     turn_id: str = ""

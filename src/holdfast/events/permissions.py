@@ -13,7 +13,7 @@ class PermissionRequest(ToolEvent):
         permission_suggestions: the rules the client would offer, each an object with a `type`.
     """
 
-    accepts = frozenset({"allow", "deny", "change_input", "tell_user"})
+    accepts = frozenset({"allow", "deny", "change_input", "tell_user", "terminal"})
     strictable = True
 
     tool_input: dict[str, Any]
@@ -28,7 +28,7 @@ class PermissionDenied(ToolEvent):
         tool_use_id: the call.
     """
 
-    accepts = frozenset({"retry"})
+    accepts = frozenset({"retry", "terminal"})
 
     reason: str = ""
     tool_use_id: str | None = None

@@ -84,7 +84,7 @@ class UserPromptSubmit(Event):
         session_title: the session's title.
     """
 
-    accepts = frozenset({"advise", "block", "title", "suppress_prompt", "tell_user", "stop"})
+    accepts = frozenset({"advise", "block", "title", "suppress_prompt", "tell_user", "stop", "terminal"})
     strictable = True
     deadline = 30.0
 
@@ -110,7 +110,7 @@ class UserPromptExpansion(Event):
     """
 
     matcher_field: ClassVar[str | None] = "command_name"
-    accepts = frozenset({"advise", "block", "suppress_prompt", "tell_user", "stop"})
+    accepts = frozenset({"advise", "block", "suppress_prompt", "tell_user", "stop", "terminal"})
     strictable = True
 
     prompt: str

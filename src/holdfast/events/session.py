@@ -41,7 +41,7 @@ class Setup(Event):
     """
 
     matcher_field: ClassVar[str | None] = "trigger"
-    accepts = frozenset({"advise", "environment"})
+    accepts = frozenset({"advise", "environment", "tell_user", "terminal"})
 
     trigger: str = ""
 
@@ -55,6 +55,7 @@ class SessionEnd(Event):
     """
 
     matcher_field: ClassVar[str | None] = "reason"
+    accepts = frozenset({"terminal"})
     deadline = 1.5
 
     reason: str = ""

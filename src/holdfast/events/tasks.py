@@ -27,13 +27,13 @@ class TaskEvent(Event):
 class TaskCreated(TaskEvent):
     """A task was created; blocking deletes it again."""
 
-    accepts = frozenset({"block", "tell_user"})
+    accepts = frozenset({"block", "tell_user", "terminal"})
 
 
 class TaskCompleted(TaskEvent):
     """A task is about to be marked completed; blocking refuses that."""
 
-    accepts = frozenset({"block", "stop"})
+    accepts = frozenset({"block", "stop", "tell_user", "terminal"})
 
 
 class TeammateIdle(Event):
@@ -44,7 +44,7 @@ class TeammateIdle(Event):
         team_name: deprecated by the client.
     """
 
-    accepts: ClassVar[frozenset[str]] = frozenset({"block", "stop"})
+    accepts: ClassVar[frozenset[str]] = frozenset({"block", "stop", "tell_user", "terminal"})
 
     teammate_name: str | None = None
     team_name: str | None = None

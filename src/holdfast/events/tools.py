@@ -17,7 +17,7 @@ class PreToolUse(ToolEvent):
         tool_use_id: the call; absent on older clients.
     """
 
-    accepts = frozenset({"deny", "ask", "allow", "defer", "change_input", "advise", "tell_user", "stop"})
+    accepts = frozenset({"deny", "ask", "allow", "defer", "change_input", "advise", "tell_user", "stop", "terminal"})
     strictable = True
 
     tool_input: dict[str, Any]
@@ -33,7 +33,7 @@ class PostToolUse(ToolEvent):
         duration_ms: how long it ran, in milliseconds.
     """
 
-    accepts = frozenset({"advise", "block", "change_output", "classify", "stop", "tell_user"})
+    accepts = frozenset({"advise", "block", "change_output", "classify", "stop", "tell_user", "terminal"})
 
     # Some old clients' reports call it `tool_result` (client fact §7).
     tool_response: Any = Field(None, validation_alias=AliasChoices("tool_response", "tool_result"))
@@ -51,7 +51,7 @@ class PostToolUseFailure(ToolEvent):
         duration_ms: how long it ran, in milliseconds.
     """
 
-    accepts = frozenset({"advise", "block", "stop", "tell_user"})
+    accepts = frozenset({"advise", "block", "stop", "tell_user", "terminal"})
 
     error: str = ""
     is_interrupt: bool = False
@@ -87,6 +87,6 @@ class PostToolBatch(Event):
         tool_calls: the calls, in the model's order.
     """
 
-    accepts = frozenset({"advise", "block", "stop", "tell_user"})
+    accepts = frozenset({"advise", "block", "stop", "tell_user", "terminal"})
 
     tool_calls: tuple[ToolCall, ...] = ()

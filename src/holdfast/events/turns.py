@@ -16,7 +16,7 @@ class Stop(Event):
         session_crons: the session's schedule; the same holds.
     """
 
-    accepts = frozenset({"force_turn", "block", "stop", "tell_user"})
+    accepts = frozenset({"force_turn", "block", "stop", "tell_user", "terminal"})
 
     stop_hook_active: bool = False
     last_assistant_message: str | None = None

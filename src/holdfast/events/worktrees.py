@@ -16,10 +16,14 @@ class WorktreeCreate(Event):
 
 
 class WorktreeRemove(Event):
-    """A worktree was removed.
+    """A worktree that a handler made is to be removed, and a handler removes it.
+
+    Registering this replaces the client's own removal: it takes silence for done.
 
     Attributes:
         worktree_path: its folder.
     """
+
+    accepts = frozenset({"terminal"})
 
     worktree_path: str = ""
