@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 settings.register_profile("holdfast", deadline=None)  # how long an example takes says nothing on a busy machine
 settings.load_profile("holdfast")
 
-_FOREIGN = ("CLAUDE", "HOLDFAST_", "GIT_", "COLUMNS")
+_FOREIGN = ("AI_AGENT", "CLAUDE", "HOLDFAST_", "GIT_", "COLUMNS")
 _FOLDERS = {
     "HOME": "",
     "XDG_CONFIG_HOME": ".config",

@@ -37,6 +37,44 @@ def test_the_version_is_read_from_what_it_prints(
     assert client.version() == version
 
 
+@pytest.mark.parametrize(
+    ("agent", "version"),
+    [
+        ("claude-code_2-1-329_harness", (2, 1, 329)),
+        ("claude-code/2.1.400/harness", (2, 1, 400)),
+        ("claude-code_2-1-197_agent", (2, 1, 197)),
+        ("claude-code_x", None),
+        ("other_9-9-9_agent", None),
+        ("", None),
+    ],
+)
+def test_a_session_tells_its_clients_version(
+    claude: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: client.Version | None
+) -> None:
+    """Hooks and the model's commands have it in their environment, so no program is asked; else the one on PATH is."""
+    claude.write_text("#!/bin/sh\necho 2.1.5\n")
+    monkeypatch.setenv("AI_AGENT", agent)
+    assert client.of_session() == version
+    assert client.version() == (version or (2, 1, 5))
+    assert client.session_knows_all_events() == (version is not None and version >= client.ALL_EVENTS_SINCE)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        (None, "no claude on PATH tells its version. With claude on PATH: holdfast install"),
+        ((2, 1, 197), "the installed client is 2.1.197. After an update to 2.1.251 or newer: holdfast install"),
+        ((2, 1, 329), "Now: holdfast install"),
+    ],
+)
+def test_why_an_event_is_not_registered_names_what_registers_it(
+    monkeypatch: pytest.MonkeyPatch, version: client.Version | None, words: str
+) -> None:
+    """A client that is too old, one that nobody knows, and one that was updated since."""
+    monkeypatch.setattr(client, "version", lambda: version)
+    assert client.why_not_registered().endswith(words)
+
+
 def test_a_client_that_is_not_there_or_does_not_start_has_no_version(claude: Path) -> None:
     """Neither a missing program nor a dead one is an error."""
     assert client.version() is None

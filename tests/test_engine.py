@@ -416,6 +416,22 @@ def test_values_that_undo_each_other_unseen_are_named(place: Place) -> None:
     assert "export SECRET=2" in (place.root / "env").read_text()
 
 
+def test_a_worktree_that_nobody_made_is_explained(place: Place) -> None:
+    """Each handler that named no folder is named on stderr, which the client shows with the command's failure."""
+    place.user_handler("a", handler("return None", "worktree_create"))
+    place.user_handler("b", handler("1 / 0", "worktree_create"))
+    ended = place.fire(place.payload("WorktreeCreate"))
+
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    first, second = ended.stderr.splitlines()
+    assert first == "user/a.py: on_worktree_create named no folder; it has to return worktree(path)"
+    assert second.startswith("user/b.py: on_worktree_create raised ZeroDivisionError")
+
+    place.user_handler("c", handler("return worktree('/a/b')", "worktree_create"))
+    ended = place.fire(place.payload("WorktreeCreate"))
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "/a/b", "")
+
+
 # --- strict -------------------------------------------------------------------------------------------------------
 
 
@@ -821,7 +837,10 @@ def planned(name: str, event: str, *, strict: bool = False) -> Call:
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_fault_is_logged_on_every_event(event: str) -> None:
-    """Whatever the event, a fault is one line in the log with event, handler, fault and session; nothing is said."""
+    """Whatever the event, a fault is one line in the log with event, handler, fault and session.
+
+    Nothing is said, except on WorktreeCreate, which fails without a folder: there the client shows why.
+    """
     smallest = {"session_id": "s1", "hook_event_name": event, "tool_name": "Bash", "tool_input": {}, "prompt": "p"}
     call = planned("a", event)
 
@@ -829,7 +848,8 @@ def test_a_fault_is_logged_on_every_event(event: str) -> None:
     reply, said = engine.conclude(parse(smallest), [call], answers)
     faults.note_answers(parse(smallest), [call], answers)
 
-    assert (reply.stdout, reply.stderr, reply.exit_code, said) == ("", "", 0, [])
+    shown = "user/a.py: on_a broke down\n" if event == "WorktreeCreate" else ""
+    assert (reply.stdout, reply.stderr, reply.exit_code, said) == ("", shown, 0, [])
     assert f"error {event}: user/a.py: on_a broke down session=s1" in log.tail(1)[0]
 
 

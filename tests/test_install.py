@@ -87,6 +87,31 @@ def tree(folder: Path) -> dict[str, bytes | None]:
     return {str(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [(None, "With claude on PATH: holdfast install"), ((2, 1, 197), "the installed client is 2.1.197.")],
+)
+def test_an_event_that_not_every_client_knows_is_named_where_it_is_left_out(
+    target: Target, root: Path, monkeypatch: pytest.MonkeyPatch, version: client.Version | None, words: str
+) -> None:
+    """A handler for it would never run, and nobody would know; in a team's settings the oldest client decides."""
+    monkeypatch.setattr(client, "version", lambda: version)
+    handler(paths.user_handlers(), "mine", "pre_model_switch")
+    (line,) = [line for line in install.install(target) if "PreModelSwitch" in line]
+    assert line.startswith("PreModelSwitch is not registered: ")
+    assert words in line
+    assert "PreModelSwitch" not in events(target)
+
+    monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
+    assert not [line for line in install.install(target) if "not registered" in line]
+    assert "PreModelSwitch" in events(target)
+
+    path = handler(root / ".claude" / "handlers", "ours", "directory_added")
+    trust.grant(root, {".claude/handlers/ours.py": trust.digest(path.read_bytes())})
+    (line,) = [line for line in install.install(scopes.target("project", root)) if "not registered" in line]
+    assert line.startswith("DirectoryAdded is not registered: the oldest supported client lacks it. For yourself: ")
+
+
 @pytest.mark.parametrize("content", [None, b"", b" \n"])
 def test_missing_or_empty_settings_become_the_printed_ones(target: Target, content: bytes | None) -> None:
     """Without settings, the file holds exactly what --print prints, and uninstalling leaves what was there."""

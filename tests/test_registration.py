@@ -212,6 +212,23 @@ def test_without_holdfast_the_command_is_silent(tmp_path: Path, shell: str, even
 
 
 @pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_a_worktree_is_named_or_the_command_fails_in_plain_words(tmp_path: Path, shell: str, code: int) -> None:
+    """The client takes the last line for the folder, and silence for an error that says nothing: so we say it."""
+    silent = run(shell, "WorktreeCreate", tmp_path)
+    assert (silent.returncode, silent.stdout, silent.stderr.decode()) == (1, b"", f"{registration.NO_WORKTREE}\n")
+
+    launcher(tmp_path, f'#!/bin/sh\necho "user/a.py: no" >&2; printf %s "$FOLDER"; exit {code}\n')
+    failed = run(shell, "WorktreeCreate", tmp_path)
+    assert (failed.returncode, failed.stdout) == (1, b"")
+    assert failed.stderr.decode() == f"user/a.py: no\n{registration.NO_WORKTREE}\n"
+
+    (tmp_path / ".local/share/holdfast/run").write_text("#!/bin/sh\necho '/a b/c'\n")
+    made = run(shell, "WorktreeCreate", tmp_path)
+    assert (made.returncode, made.stdout, made.stderr) == (0, b"/a b/c\n", b"")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("event", ["PreToolUse", "TaskCompleted"])
 @pytest.mark.parametrize("kind", ["dead interpreter", "not executable", "folder"])
 def test_with_the_launcher_broken_the_command_passes(tmp_path: Path, shell: str, event: str, kind: str) -> None:

@@ -68,6 +68,22 @@ def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Project, 
     assert upkeep.keep_registered(project) == []
 
 
+@pytest.mark.parametrize("scope", ["user", "local"])
+def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
+    project: Project, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the first session after the client's update; a session of an older client takes nothing out again."""
+    settings = installed(scope, project)
+    handler(paths.user_handlers(), "mine", "directory_added")
+    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-250_harness")
+    assert upkeep.keep_registered(project) == []
+    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-251_harness")
+    assert upkeep.keep_registered(project) == [f"{settings}: DirectoryAdded: registered"]
+    monkeypatch.setenv("AI_AGENT", "claude-code_2-1-197_harness")
+    assert upkeep.keep_registered(project) == []
+    assert "DirectoryAdded" in events(settings)
+
+
 def refresh(settings: Path, project: Project) -> list[str]:
     """Refresh with the handler files that are there now."""
     return upkeep.refresh(settings, project, loader.find(project))

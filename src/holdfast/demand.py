@@ -43,17 +43,18 @@ def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
     return routes([*visible(files, "project"), *woken])
 
 
-def team(root: Path) -> dict[str, str | None]:
+def team(root: Path, known: frozenset[str] = OLDEST_CLIENT_EVENTS) -> dict[str, str | None]:
     """Return event -> matcher for everyone who works in the project at `root`.
 
-    Shipped and trusted project handlers count, no user's own files or configuration, and the oldest client's events.
+    Shipped and trusted project handlers count, no user's own files or configuration, and of the events only those that
+    are `known`: to the oldest client, for teammates have any.
     """
     from holdfast import loader
     from holdfast.config import Config
     from holdfast.project import Project
 
     files = loader.find(Project(root.resolve(), Config()))
-    return wanted(visible(files, "shipped", "project"), OLDEST_CLIENT_EVENTS)
+    return wanted(visible(files, "shipped", "project"), known)
 
 
 def bundled() -> str:

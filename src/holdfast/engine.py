@@ -32,6 +32,7 @@ PREPARE_LIMIT_S = 20.0
 WATCH_GRACE_S = 5.0
 """How long after the handlers' own deadline their answers may take to be merged and written."""
 LONGEST_START = 1.0  # seconds of a process's age that count; one that is older was not started for this event
+NO_FOLDER = "named no folder; it has to return worktree(path)"
 MARGIN = 0.8  # the share of the client's own time limit that we use, so that our reply comes before its end
 _AGAIN_S = 0.2  # after which an alarm that somebody swallowed comes again
 _VALUES = {"PreToolUse": "tool_name", "PermissionRequest": "tool_name", "UserPromptExpansion": "command_name"}
@@ -258,7 +259,10 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
     from holdfast.merging import merge
 
     said = [outcome for _, outcome in _said(event, plan, answers)]
-    return merge(event.hook_event_name, said), said
+    reply = merge(event.hook_event_name, said)
+    if event.hook_event_name == "WorktreeCreate" and not reply.stdout:  # the registered command fails with these words
+        reply = replace(reply, stderr="".join(f"{given.label} {given.fault or NO_FOLDER}\n" for given in answers))
+    return reply, said
 
 
 def labels(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[str]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, faults, loader
+from holdfast import client, events, faults, loader, plugins, registered, registration
 from holdfast.context import Context
+from holdfast.errors import StateError
 from holdfast.isolation import Isolated
 from holdfast.loader import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.loader import HandlerFile
     from holdfast.project import Project
@@ -40,10 +43,56 @@ def complaints(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
     return found
 
 
-def listing(files: Sequence[HandlerFile]) -> dict[str, list[dict[str, Any]]]:
+def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
+    """Find the events that handlers want and that are not registered because not every client knows them.
+
+    Returns:
+        Event -> why, with the command that registers it. None where a settings file registers it, or where nothing of
+        Holdfast's is registered at all.
+    """
+    wanted = registration.wanted(files, frozenset(events.EVENTS) - events.OLDEST_CLIENT_EVENTS)
+    present = _registered(project) if wanted else set()
+    names = wanted.keys() - present if present else ()
+    return dict.fromkeys(names, f"not registered: {client.why_not_registered()}") if names else {}
+
+
+def _registered(project: Project) -> set[str]:
+    found = {event for copy in plugins.copies(project.root) for event in copy.registered()}
+    for target in registered.targets(project):
+        with suppress(StateError):  # `holdfast doctor` names a file that cannot be read
+            found |= {entry.event for entry in registered.entries(target)}
+    return found
+
+
+def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
+    """Return what the author of a sound handler may not expect, as pairs of a file and a sentence."""
+    silent = withheld(project, files)
+    found = [(file, file.notice) for file in files if file.notice]
+    for file in files:
+        routes = {route.event: route.function for route in file.routes} if file.active else {}
+        if unheard := [event for event in routes if event in silent]:
+            found.append((file, f"never runs for {', '.join(unheard)}, {silent[unheard[0]]}"))
+        if "WorktreeCreate" in routes:
+            found.append((file, f"{routes['WorktreeCreate']} {_REPLACES_GIT}"))
+    return found
+
+
+_REPLACES_GIT = (
+    "makes worktrees in place of Claude Code, which no longer uses git for them; where it names no folder, no worktree"
+    " is made and the session is told"
+)
+
+
+def listing(
+    files: Sequence[HandlerFile], withheld: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, list[dict[str, Any]]]:
     """Return what `holdfast handlers list --json` prints: for each event the functions that want it.
 
     Those that run come first, in calling order; then those of files that do not, each with the reason in `idle`.
+
+    Args:
+        files: what `loader.find` found.
+        withheld: the events that are not registered, with the reason.
     """
     listed: dict[str, list[dict[str, Any]]] = {}
     for event in events.EVENTS:
@@ -52,7 +101,7 @@ def listing(files: Sequence[HandlerFile]) -> dict[str, list[dict[str, Any]]]:
             Call(file, route) for file in files if not file.active for route in file.routes if route.event == event
         ]
         if running or resting:
-            listed[event] = [_row(call) for call in (*running, *resting)]
+            listed[event] = [_row(call, withheld.get(event, "")) for call in (*running, *resting)]
     return listed
 
 
@@ -87,7 +136,7 @@ def _load(project: Project, file: HandlerFile) -> list[str]:
     return [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
 
 
-def _row(call: Call) -> dict[str, Any]:
+def _row(call: Call, withheld: str) -> dict[str, Any]:
     route = call.route
     return {
         "file": str(call.file.path),
@@ -99,5 +148,5 @@ def _row(call: Call) -> dict[str, Any]:
         "trusted": call.file.trusted,
         "broken": route.broken or None,
         "off": call.file.off,
-        "idle": idle(call.file) or None,
+        "idle": idle(call.file) or withheld or None,
     }

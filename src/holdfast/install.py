@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import client, demand, installs, launcher, loader, plugins, registered, settingsfile, skillcopy, trust
+from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.installs import Install
 from holdfast.project import Project
 from holdfast.settingstext import SettingsText
@@ -90,7 +91,7 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
             settingsfile.check_writable(planned.file)
         launcher.write()
         backup, record = carry_out(planned)
-        lines = [*_registered(planned), *_backed_up(planned, backup)]
+        lines = [*_registered(planned), *_left_out(target, files, planned.install), *_backed_up(planned, backup)]
         if skill:
             lines.append(_copy_skill(target, skill, record))
     return [*lines, *(f"program: {path}" for path in launcher.programs()), f"to undo: {target.undo}"]
@@ -153,6 +154,18 @@ def _wanted(target: Target, files: Sequence[HandlerFile], record: Install) -> di
     if target.scope == "project":
         return demand.team(target.root)
     return demand.personal(files, client.known_events(record.everything), record.others(target.root))
+
+
+def _left_out(target: Target, files: Sequence[HandlerFile], record: Install) -> list[str]:
+    """Name the events that handlers want and that are not registered because not every client knows them."""
+    if target.scope == "project":
+        left = demand.team(target.root, frozenset(EVENTS)).keys() - OLDEST_CLIENT_EVENTS
+        why = "the oldest supported client lacks it. For yourself: holdfast install"
+    else:
+        every = demand.personal(files, frozenset(EVENTS), record.others(target.root))
+        left = every.keys() - client.known_events(record.everything)
+        why = client.why_not_registered() if left else ""
+    return [f"{event} is not registered: {why}" for event in EVENTS if event in left]
 
 
 def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:

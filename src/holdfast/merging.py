@@ -33,7 +33,7 @@ class Reply:
 
     Attributes:
         stdout: what is printed; empty when there is nothing to say, never `{}`.
-        stderr: only beside exit code 2, where it is the reason.
+        stderr: only beside exit code 2, and on WorktreeCreate where no folder is named: the reason.
         exit_code: 0, or 2 on the two events that know no JSON decision.
         delivered: positions, in the merged sequence, of the advice that stands in the reply whole.
         variables: environment variables for `CLAUDE_ENV_FILE`.

@@ -37,6 +37,12 @@ NO_MATCHER = frozenset(
 )
 """Events without a field a matcher could test (client fact §4.2)."""
 
+NO_WORKTREE = (
+    "Holdfast named no folder for the worktree, so none was made. To see why: holdfast handlers check. "
+    "To have Claude Code make worktrees with git, take this hook out of the settings."
+)
+"""What is said where WorktreeCreate is registered and no handler makes the worktree, or Holdfast is gone."""
+
 LEAST_SECONDS = 5.0
 """What a handler may take by default: a time limit below that cuts off answers that come in time for us."""
 
@@ -91,11 +97,16 @@ def command(event: str) -> str:
     It ends with 0 and says nothing where the launcher is missing: any other end could refuse a tool call (client fact
     §1.4). Only where 2 is a decision is 2 passed on. Where an event can be strict and the launcher fails (its
     interpreter is missing, say, or it was killed), `refuse.sh` beside it refuses if a strict handler is known.
+    WorktreeCreate alone fails: without a folder's name on stdout the client takes any end for an error (client fact
+    §1.3), and makes no worktree, so silence would only hide why.
     """
     return _command(event, LAUNCHER, "-x", '"$p"', '"${p%/*}/refuse.sh"')
 
 
 def _command(event: str, program: str, test: str, start: str, refuse: str) -> str:
+    if event == "WorktreeCreate":
+        made = f'p="{program}"; w=$([ {test} "$p" ] && {start} {event}); [ -n "$w" ] && printf "%s\\n" "$w" && exit 0'
+        return f'{made}; echo "{NO_WORKTREE}" >&2; exit 1'
     known = f'p="{program}"; [ {test} "$p" ] &&'
     if event in EXIT_CODE_EVENTS:
         return f"{known} {start} {event}; [ $? -eq 2 ] && exit 2; exit 0"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from holdfast import demand, installs, loader, log, paths, plugins, scopes, settingsfile
+from holdfast import client, demand, installs, loader, log, paths, plugins, scopes, settingsfile
 from holdfast.errors import HoldfastError
-from holdfast.events import OLDEST_CLIENT_EVENTS
 from holdfast.install import Plan, carry_out, plan, recorded
 from holdfast.installs import Install
 
@@ -42,6 +41,8 @@ def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) 
     target = scopes.target_of(settings, project.root)
     record = recorded(target)
     target = dataclasses.replace(target, scope=record.scope)
+    if record.scope != "project" and client.session_knows_all_events():
+        record = dataclasses.replace(record, everything=True)
     return plan(target, files, record.with_project(project.root, demand.of_project(files)))
 
 
@@ -81,7 +82,8 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     here = [planned_for(scopes.target(scope, project.root).settings, project, files) for scope in _PERSONAL]
     if any(planned.had_ours for planned in here):
         return []
-    left = plugins.remainder(demand.personal(files, OLDEST_CLIENT_EVENTS), plugins.own(), {})
+    known = client.known_events(client.session_knows_all_events())
+    left = plugins.remainder(demand.personal(files, known), plugins.own(), {})
     if not left:
         return []
     program = paths.plugin_root() / "bin" / "holdfast"

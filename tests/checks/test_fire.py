@@ -40,6 +40,17 @@ def pretend(program: str) -> None:
     paths.launcher().write_text(f"#!/bin/sh\n{program}\n", "utf-8")
 
 
+def test_a_worktree_is_made_when_the_command_is_tried(target: Target, root: Path) -> None:
+    """Without a folder the client would take the command for failed, so the witness names one."""
+    path = paths.user_handlers() / "mine.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("from holdfast import hookimpl\n@hookimpl\ndef on_worktree_create(event): ...\n")
+    install.install(target)
+    leave_only(target, "WorktreeCreate")
+
+    assert {each.level for each in examine("fire", root)} == {"ok"}
+
+
 def test_nothing_registered_is_told(root: Path) -> None:
     """There is nothing to run."""
     found = only("fire", root, "notice")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, events, faults, loader, paths, trust
+from holdfast import client, events, faults, launcher, loader, paths, trust
 from holdfast.project import Project
 from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast
@@ -222,3 +222,33 @@ def test_a_wrong_name_or_event_is_a_usage_error(root: Path, arguments: tuple[str
     holdfast("handlers", "new", *given, root=root, code=2)
 
     assert not paths.user_handlers().exists()
+
+
+def test_a_handler_of_an_event_that_is_not_registered_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """list, check and new say that it never runs and what registers it; after that they say nothing of it."""
+    write(paths.user_handlers() / "stop.py")
+    write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_pre_model_switch"))
+    monkeypatch.setattr(launcher, "write", paths.launcher)
+    holdfast("install", root=root)
+    why = "not registered: older clients than 2.1.251 lack it, and no claude on PATH tells its version"
+
+    assert f"does not run: {why}" in holdfast("handlers", "list", root=root).out
+    (row,) = holdfast("handlers", "list", "--json", root=root).json["events"]["PreModelSwitch"]
+    assert row["idle"].startswith(why)
+    assert f"user/mine.py: never runs for PreModelSwitch, {why}" in holdfast("handlers", "check", root=root).out
+    said = holdfast("handlers", "new", "another", "--event", "DirectoryAdded", root=root).out
+    assert f"DirectoryAdded is {why}" in said
+
+    monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
+    assert "Now: holdfast install" in holdfast("handlers", "check", root=root).out
+    holdfast("install", root=root)
+    for command in ("list", "check"):
+        assert "not registered" not in holdfast("handlers", command, root=root).out
+
+
+def test_a_handler_that_makes_worktrees_is_told_what_that_means(root: Path) -> None:
+    """It takes the place of git, so one that only looks on would break every worktree."""
+    write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_worktree_create"))
+    said = holdfast("handlers", "check", root=root)
+    assert said.code == 0
+    assert "user/mine.py: on_worktree_create makes worktrees in place of Claude Code" in said.out

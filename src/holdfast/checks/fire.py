@@ -31,7 +31,7 @@ Phase: 2/3 - Fire
 """
 _GIVEN_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})  # client fact §4.5
 _WITNESS = "fired"  # the file in which the handler below notes that it was reached
-_HEAD = "from holdfast import hookimpl\n"
+_HEAD = "from holdfast import hookimpl, worktree\n"
 _FUNCTION = '''
 
 @hookimpl({options})
@@ -40,6 +40,7 @@ def on_{name}(event, context):
     with (context.root / "{file}").open("a") as witness:
         witness.write(event.hook_event_name + "\\n")
 '''
+_ANSWERS = {"WorktreeCreate": "    return worktree(context.root)\n"}  # without which the client takes it for failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ def _prepare(place: Stage, commands: Sequence[_Command]) -> None:
     place.write("CLAUDE.local.md", _MEMORY)
     functions = [
         _FUNCTION.format(name=events.snake(name), file=_WITNESS, options=_options(name, commands))
+        + _ANSWERS.get(name, "")
         for name in events.EVENTS
         if any(command.event == name for command in commands)
     ]

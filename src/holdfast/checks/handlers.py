@@ -35,6 +35,8 @@ def look(project: Project) -> Iterator[Finding]:
         yield _complaint(file, said)
     for file in read:
         yield from _resting(file, project)
+    for file, said in inspection.remarks(project, read):
+        yield notice(f"{file.path}: {said}")
     yield from _unknown(project, files)
     sound = [file for file in read if file.active and file.path not in {each.path for each, _ in complaints}]
     yield ok(f"{len(sound)} handler file(s) load and run without faults")
@@ -65,8 +67,6 @@ def _resting(file: HandlerFile, project: Project) -> Iterator[Finding]:
         yield notice(f"{file.path} does not run: {file.replaced_by} takes its place", f"rename {file.replaced_by}")
     elif file.active and not file.routes and not file.faults:
         yield notice(f"{file.path} answers no event: no function in it is marked with hookimpl")
-    if file.notice:
-        yield notice(f"{file.path}: {file.notice}")
 
 
 def _switched_off_in(name: str, project: Project) -> str:

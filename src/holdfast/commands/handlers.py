@@ -28,8 +28,9 @@ def command() -> None:
 @options.project_option
 def list_(as_json: bool, project_dir: str | None) -> None:
     """Print what runs for each event, in order, from which file; and what does not run, with the reason."""
-    files = loader.find(options.open_project(project_dir))
-    listed = inspection.listing(files)
+    project = options.open_project(project_dir)
+    files = loader.find(project)
+    listed = inspection.listing(files, inspection.withheld(project, files))
     mute = [(file, inspection.idle(file)) for file in files if file.off or not file.routes]
     if as_json:
         options.print_json({"events": listed, "no_event": [{"file": str(file.path), "why": why} for file, why in mute]})
@@ -103,9 +104,8 @@ def check(as_json: bool, project_dir: str | None) -> None:
     else:
         for file, said in complaints:
             click.echo(f"{file.place}/{file.path.name}: {said}\n  {file.path}")
-        for file in files:
-            if file.notice:
-                click.echo(f"{file.place}/{file.path.name}: {file.notice}")
+        for file, said in inspection.remarks(project, files):
+            click.echo(f"{file.place}/{file.path.name}: {said}")
         good = len(files) - len({file.path for file, _ in complaints})
         click.echo(f"{good} of {len(files)} handler files are sound.")
     sys.exit(1 if complaints else 0)
@@ -187,5 +187,7 @@ def _confirmed(count: int) -> bool:
 def _register(project: Project) -> None:
     for line in upkeep.keep_registered(project):
         click.echo(line)
+    for event, why in inspection.withheld(project, loader.find(project)).items():
+        click.echo(f"{event} is {why}")
     if not paths.launcher().exists():
         click.echo("Nothing is registered yet: run holdfast install.")
