@@ -59,6 +59,18 @@ def test_the_project_stands_over_the_user_key_by_key(user_file: Path, project_fi
     }
 
 
+def test_a_time_limit_that_the_other_one_cuts_off_is_named(user_file: Path, tmp_path: Path) -> None:
+    """A handler's time beyond what all of them have together is never given."""
+    user_file.write_text("[handlers]\ntimeout = 60\n")
+    (said,) = config.load(tmp_path, trusted=False).problems
+    assert said.endswith("handlers.deadline ends them all after 20: raise handlers.deadline")
+
+    user_file.write_text("[handlers]\ntimeout = 60\ndeadline = 60\n")
+    assert config.load(tmp_path, trusted=False).problems == []
+    user_file.write_text("[handlers]\ndeadline = 1\n")  # the default of the other one says nothing
+    assert config.load(tmp_path, trusted=False).problems == []
+
+
 def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, project_file: Path, tmp_path: Path) -> None:
     """Before it is trusted a project names itself and its format, and switches nothing of the user's off."""
     user_file.write_text('[handlers]\non = ["record_events"]\n')

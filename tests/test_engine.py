@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, faults, intake, log, outcomes, paths, trust
+from holdfast import engine, faults, intake, log, outcomes, pairing, paths, trust
 from holdfast.calls import Answer
 from holdfast.events import EVENTS, EventError, parse
 from holdfast.loader import Call, HandlerFile
@@ -158,7 +158,7 @@ def test_the_whole_event_has_a_deadline(place: Place) -> None:
     """At the event's deadline the reply merged so far is written, and who did not run is named."""
     place.configure("deadline = 1.0\n")
     place.user_handler("a", handler("return advise('in time')"))
-    place.user_handler("b", handler("sum(range(10**11))", options="timeout=600"))
+    place.user_handler("b", handler("sum(range(10**11))"))
     place.user_handler("c", handler("return advise('too late')"))
 
     ended = place.fire(bash(place))
@@ -169,12 +169,35 @@ def test_the_whole_event_has_a_deadline(place: Place) -> None:
     assert "user/c.py: on_pre_tool_use did not run: no time was left" in place.log()
 
 
+def test_a_handlers_own_timeout_extends_the_deadline(place: Place) -> None:
+    """A guard that asked for more time than all handlers have together is heard: the stop does not pass."""
+    place.configure("deadline = 0.5\n")
+    place.user_handler("a", handler("time.sleep(2)\nreturn block('the tests fail')", "stop", "timeout=120"))
+    place.user_handler("b", handler("return tell_user('and this')", "stop"))
+
+    reply = place.fire(place.payload("Stop")).reply
+
+    assert (reply["decision"], reply["reason"], reply["systemMessage"]) == ("block", "the tests fail", "and this")
+
+
+def test_a_plugins_handlers_get_no_more_than_the_client_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin's hooks are the same for everybody, so no timeout stands beside them."""
+    event = parse({"hook_event_name": "SessionEnd", "session_id": "s"})
+    file = HandlerFile("user", "a", paths.user_handlers() / "a.py", b"", "", True, False)
+    plan = [Call(file, Route("SessionEnd", "on_session_end", timeout=10.0))]
+    limits = engine.open_project({"CLAUDE_PROJECT_DIR": "/nowhere"}).config.handlers
+
+    assert engine.deadline(event, limits, 100.0, plan) == pytest.approx(111.2)
+    monkeypatch.setattr(pairing, "source", lambda environ: "/plugin")
+    assert engine.deadline(event, limits, 100.0, plan) == pytest.approx(101.2)
+
+
 @pytest.mark.parametrize("body", ["time.sleep(60)", "sum(range(10**11))"])
 def test_session_end_is_over_before_the_client_gives_up(new_place: Callable[[], Place], body: str) -> None:
     """SessionEnd has 1.5 s in all, from outside, start-up included; the best of some runs, for noise's sake."""
     place = new_place()
     place.user_handler("a", handler(f"open('{place.root}/ran', 'a').write('x')", "session_end", "", ""))
-    place.user_handler("b", handler(body, "session_end", "timeout=600", ""))
+    place.user_handler("b", handler(body, "session_end", "", ""))
 
     took = 60.0
     for _ in range(5):

@@ -112,6 +112,34 @@ def test_an_event_that_not_every_client_knows_is_named_where_it_is_left_out(
     assert line.startswith("DirectoryAdded is not registered: the oldest supported client lacks it. For yourself: ")
 
 
+@pytest.mark.parametrize("scope", ["user", "project", "local"])
+def test_a_handler_that_needs_more_time_has_the_client_wait(root: Path, scope: scopes.Scope) -> None:
+    """Only the event that needs it gets a time limit; a shorter one is raised, a longer one stays."""
+    path = handler(root / ".claude" / "handlers", "slow", "session_end")
+    path.write_text(path.read_text().replace("@hookimpl", "@hookimpl(timeout=10)"))
+    trust.grant(root, {".claude/handlers/slow.py": trust.digest(path.read_bytes())})
+    target = scopes.target(scope, root)
+
+    def limits() -> dict[str, float | None]:
+        return {event: groups[0]["hooks"][0].get("timeout") for event, groups in events(target).items()}
+
+    install.install(target)
+    assert limits()["SessionEnd"] == 60
+    assert {limit for event, limit in limits().items() if event != "SessionEnd"} == {None}
+    if scope == "project":
+        assert json.loads(demand.printed(root))["hooks"]["SessionEnd"] == events(target)["SessionEnd"]
+    written = target.settings.read_text()
+    install.install(target)
+    assert target.settings.read_text() == written
+
+    target.settings.write_text(written.replace('"timeout": 60', '"timeout": 30'))
+    said = "\n".join(install.install(target))
+    assert "SessionEnd: time limit of 60 s, a handler needs more than the client's default" in said
+    target.settings.write_text(written.replace('"timeout": 60', '"timeout": 90'))
+    install.install(target)
+    assert limits()["SessionEnd"] == 90
+
+
 @pytest.mark.parametrize("content", [None, b"", b" \n"])
 def test_missing_or_empty_settings_become_the_printed_ones(target: Target, content: bytes | None) -> None:
     """Without settings, the file holds exactly what --print prints, and uninstalling leaves what was there."""

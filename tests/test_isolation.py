@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -212,6 +213,8 @@ def test_a_handler_gets_no_more_than_its_share_of_what_is_left() -> None:
     assert ward._limit(handler("a", "...", timeout=2)) == 2
     assert ward._limit(handler("a", "...")) == 5
     assert isolated(-1)._limit(handler("a", "...")) == 0
+    assert isolated(140.0)._limit(handler("a", "...", timeout=120)) == 120
+    assert isolated(620.0)._limit(handler("a", "...", timeout=600)) == 600
 
 
 def test_a_handler_that_closes_what_is_not_its_own_costs_only_itself() -> None:
@@ -300,6 +303,29 @@ def test_what_a_stuck_handler_started_ends_with_it() -> None:
     os.close(read)
 
     assert ended, "the sleeping shell still holds the pipe"
+
+
+@pytest.mark.parametrize("end", ["return advise('done')", "os._exit(1)", "1 / 0"])
+def test_what_a_handler_started_ends_with_its_event(end: str) -> None:
+    """However its process ends, nothing in its group outlives the event; another process group does not hold it up."""
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    run(handler("a", f"subprocess.Popen(['sleep', '600'], close_fds=False)\n{end}"))
+    os.close(write)
+    ended, _, _ = select.select([read], [], [], 20)
+    os.close(read)
+
+    assert ended, "the sleeping process still holds the pipe"
+
+
+def test_what_has_a_session_of_its_own_outlives_the_event(tmp_path: Path) -> None:
+    """Work that is meant to go on asks for that with start_new_session."""
+    start = "process = subprocess.Popen(['sleep', '600'], start_new_session=True)"
+    run(handler("a", f"{start}\nopen('{tmp_path}/pid', 'w').write(str(process.pid))"))
+    pid = int((tmp_path / "pid").read_text())
+
+    os.kill(pid, 0)
+    os.kill(pid, signal.SIGKILL)
 
 
 def test_handlers_cannot_reach_the_clients_own_streams() -> None:

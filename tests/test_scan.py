@@ -230,3 +230,19 @@ def test_conditions_that_cannot_be_read_are_a_fault(value: str) -> None:
     found = scan(f"\nRUNS_WHEN = {value}\n@hookimpl\ndef on_stop(): ...\n".encode())
     assert found.routes == ()
     assert "line 2: RUNS_WHEN must be a literal" in found.faults[""]
+
+
+@pytest.mark.parametrize(
+    ("event", "timeout", "most"), [("session_end", 45, None), ("session_end", 45.5, "45"), ("stop", 2701, "2700")]
+)
+def test_a_timeout_that_the_client_cannot_give_is_refused(event: str, timeout: float, most: str | None) -> None:
+    """With the largest that is possible on that event, instead of being cut without a word."""
+    text = f"from holdfast import hookimpl\n\n@hookimpl(timeout={timeout})\ndef on_{event}(event): ...\n"
+    found = scan(text.encode())
+    if most is None:
+        assert found.routes[0].timeout == timeout
+        return
+    assert not found.routes
+    (fault,) = found.faults.values()
+    assert fault.startswith(f"line 4: on_{event} timeout={timeout} is more than ")
+    assert fault.endswith(f"allows: at most {most} seconds")

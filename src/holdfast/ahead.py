@@ -44,7 +44,7 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     if event is None:
         return
     limits = project.config.handlers
-    context, deadline = Context(project, os.environ), engine.deadline(event, limits, started)
+    context, deadline = Context(project, os.environ), engine.deadline(event, limits, started, plan)
     isolation.work(Isolated(event, context, limits.timeout, deadline), plan, report, captured, heard)
 
 

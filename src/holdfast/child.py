@@ -137,10 +137,15 @@ class Child:
                 os.close(descriptor)
 
     def _wait(self, until: float) -> tuple[int, int]:
-        """Wait for the child's end, at most until a moment; return its pid and status, or a pid of 0."""
+        """Wait for the child's end, at most until a moment; return its pid and status, or a pid of 0.
+
+        What it started ends with it, unless that has a session or a process group of its own.
+        """
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
+                with suppress(OSError):  # there is nobody left in it
+                    os.killpg(pid, signal.SIGKILL)
                 self.pid = 0
             left = until - time.monotonic()
             if pid or left <= 0:

@@ -43,8 +43,16 @@ class HandlersSection(_Section):
 
     off: list[str] = Field(default=[], description="Names of handlers that do not run.")
     on: list[str] = Field(default=[], description="Handlers that are off by default and shall run.")
-    timeout: float = Field(default=5.0, gt=0, description="Seconds one handler may take for one event.")
-    deadline: float = Field(default=20.0, gt=0, description="Seconds all handlers together may take for one event.")
+    timeout: float = Field(
+        default=5.0,
+        gt=0,
+        description="Seconds one handler may take for one event, where its own `timeout` says nothing.",
+    )
+    deadline: float = Field(
+        default=20.0,
+        gt=0,
+        description="Seconds all handlers together may take for one event; a handler's own longer `timeout` is added.",
+    )
 
 
 class Config(_Section):
@@ -132,6 +140,10 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
                 ignored.append(key)
     with unplugged():
         config = Config.model_validate(_nest(values)) if values else Config.model_construct()
+    limits = config.handlers
+    if "handlers.timeout" in values and limits.timeout > limits.deadline:
+        told = f"handlers.timeout is {limits.timeout:g} seconds, but handlers.deadline ends them all after"
+        problems.append(f"{told} {limits.deadline:g}: raise handlers.deadline")
     return Loaded(config, problems, ignored)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.events import OLDEST_CLIENT_EVENTS
-from holdfast.registration import merged, plugin_command, routes, settings, visible, wanted
+from holdfast.registration import merged, plugin_command, routes, settings, timeouts, visible, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,12 +49,20 @@ def team(root: Path, known: frozenset[str] = OLDEST_CLIENT_EVENTS) -> dict[str, 
     Shipped and trusted project handlers count, no user's own files or configuration, and of the events only those that
     are `known`: to the oldest client, for teammates have any.
     """
+    return wanted(_of_team(root), known)
+
+
+def team_timeouts(root: Path) -> dict[str, int]:
+    """Return event -> the seconds the client has to wait for the handlers of `team`, where its default is too short."""
+    return timeouts(_of_team(root))
+
+
+def _of_team(root: Path) -> list[HandlerFile]:
     from holdfast import loader
     from holdfast.config import Config
     from holdfast.project import Project
 
-    files = loader.find(Project(root.resolve(), Config()))
-    return wanted(visible(files, "shipped", "project"), known)
+    return visible(loader.find(Project(root.resolve(), Config())), "shipped", "project")
 
 
 def bundled() -> str:
@@ -77,4 +85,4 @@ def printed(root: Path) -> str:
     """Return the settings.json text that registers what a team wants: the same on every machine."""
     import json
 
-    return json.dumps(settings(team(root)), indent=2) + "\n"
+    return json.dumps(settings(team(root), timeouts=team_timeouts(root)), indent=2) + "\n"

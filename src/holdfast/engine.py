@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import costs, events, faults, intake, loader, log, pairing, paths, replying
+from holdfast import costs, deadlines, events, faults, intake, loader, log, pairing, paths, replying
 from holdfast.errors import HoldfastError
 from holdfast.events.errors import EventError
 from holdfast.scan import STRICT_EVENTS
@@ -33,7 +33,6 @@ WATCH_GRACE_S = 5.0
 """How long after the handlers' own deadline their answers may take to be merged and written."""
 LONGEST_START = 1.0  # seconds of a process's age that count; one that is older was not started for this event
 NO_FOLDER = "named no folder; it has to return worktree(path)"
-MARGIN = 0.8  # the share of the client's own time limit that we use, so that our reply comes before its end
 _AGAIN_S = 0.2  # after which an alarm that somebody swallowed comes again
 _VALUES = {"PreToolUse": "tool_name", "PermissionRequest": "tool_name", "UserPromptExpansion": "command_name"}
 
@@ -151,7 +150,7 @@ def answer(
     from holdfast.isolation import Isolated
 
     limits = project.config.handlers
-    until = deadline(event, limits, started)
+    until = deadline(event, limits, started, plan)
     _watch(until + WATCH_GRACE_S)
     isolated = Isolated(
         *(event, Context(project, environ), limits.timeout, until),
@@ -211,9 +210,17 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> Project:
     return Project.open(root, trusted=trust.config_trusted(root), tell=tell)
 
 
-def deadline(event: Event, limits: HandlersSection, started: float) -> float:
-    """Return `time.monotonic()` at which an event that came at `started` is to be answered."""
-    return started + min(limits.deadline, type(event).deadline * MARGIN)
+def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequence[Call]) -> float:
+    """Return `time.monotonic()` at which an event that came at `started` is to be answered.
+
+    A handler's own timeout extends it, as far as the client waits: for a plugin's hooks no longer than by default.
+    """
+    patience = type(event).deadline
+    asked = [call.route.timeout for call in plan if call.route.timeout]
+    seconds = deadlines.of_event(event.hook_event_name, patience, limits.deadline, asked)
+    if pairing.source(os.environ) != pairing.SETTINGS:
+        seconds = min(seconds, patience * deadlines.MARGIN)
+    return started + seconds
 
 
 def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], Event | None]:

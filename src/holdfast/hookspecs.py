@@ -73,7 +73,7 @@ def on_setup(event: events.Setup, context: Context) -> Answer:
 
 @hookspec
 def on_session_end(event: events.SessionEnd, context: Context) -> Answer:
-    """Fires when a session ends; all handlers together have 1.5 seconds.
+    """Fires when a session ends; all handlers together have 1.5 seconds, unless one asks for more with `timeout`.
 
     May answer: terminal.
 

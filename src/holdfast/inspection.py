@@ -66,17 +66,39 @@ def _registered(project: Project) -> set[str]:
 
 def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
     """Return what the author of a sound handler may not expect, as pairs of a file and a sentence."""
-    silent = withheld(project, files)
+    silent, limits = withheld(project, files), _client_limits(project)
     found = [(file, file.notice) for file in files if file.notice]
     for file in files:
         routes = {route.event: route.function for route in file.routes} if file.active else {}
         if unheard := [event for event in routes if event in silent]:
             found.append((file, f"never runs for {', '.join(unheard)}, {silent[unheard[0]]}"))
+        for event, limit in registration.timeouts([file]).items():
+            if limit > limits.get(event, limit):
+                found.append((file, f"{routes[event]} {_CUT_OFF.format(event, limits[event], limit)}"))
         if "WorktreeCreate" in routes:
             found.append((file, f"{routes['WorktreeCreate']} {_REPLACES_GIT}"))
     return found
 
 
+def _client_limits(project: Project) -> dict[str, float]:
+    """Return event -> the least seconds that the client waits for a registered command of ours."""
+    hooks = [(event, hook) for copy in plugins.copies(project.root) for event, _, hook in copy.commands()]
+    for target in registered.targets(project):
+        with suppress(StateError):
+            hooks += [(entry.event, entry.hook) for entry in registered.entries(target) if entry.ours]
+    found: dict[str, float] = {}
+    for event, hook in hooks:
+        if event in events.EVENTS:
+            limit = hook.get("timeout")
+            given = limit if isinstance(limit, (int, float)) and limit > 0 else events.model(event).deadline
+            found[event] = min(given, found.get(event, given))
+    return found
+
+
+_CUT_OFF = (
+    "is cut off: it asks for more time than Claude Code gives the registered {} hook ({:g} s). To register {} s:"
+    " holdfast install; a plugin's hooks can't have more"
+)
 _REPLACES_GIT = (
     "makes worktrees in place of Claude Code, which no longer uses git for them; where it names no folder, no worktree"
     " is made and the session is told"

@@ -6,7 +6,19 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast import client, demand, installs, launcher, loader, plugins, registered, settingsfile, skillcopy, trust
+from holdfast import (
+    client,
+    demand,
+    installs,
+    launcher,
+    loader,
+    plugins,
+    registered,
+    registration,
+    settingsfile,
+    skillcopy,
+    trust,
+)
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.installs import Install
 from holdfast.project import Project
@@ -72,7 +84,7 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
         else:
             text.adopt(allowed)
         wanted = plugins.remainder(wanted, plugin, text.matchers)
-        text.register(wanted)
+        text.register(wanted, _timeouts(target, files))
         allowed += [rule for rule in ALLOW_RULES if allow_cli and text.allow(rule)]
     install = dataclasses.replace(record, added=tuple(sorted(text.added)), allowed=tuple(allowed))
     return Plan(target, file, wanted, text, install, had_ours, plugin)
@@ -166,6 +178,10 @@ def _left_out(target: Target, files: Sequence[HandlerFile], record: Install) -> 
         left = every.keys() - client.known_events(record.everything)
         why = client.why_not_registered() if left else ""
     return [f"{event} is not registered: {why}" for event in EVENTS if event in left]
+
+
+def _timeouts(target: Target, files: Sequence[HandlerFile]) -> dict[str, int]:
+    return demand.team_timeouts(target.root) if target.scope == "project" else registration.timeouts(files)
 
 
 def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:

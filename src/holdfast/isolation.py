@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast import log, outcomes
+from holdfast import deadlines, log, outcomes
 from holdfast.calls import Answer, Caller, describe, with_changes
 from holdfast.child import CAPTURE_LIMIT, CHUNK, Child, read_some, write
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from holdfast.outcomes import Outcome
 
 GRACE = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
-SHARE = 0.9  # of the event's time that is left one handler may take, so that its interrupt comes before the end
 
 
 @dataclass
@@ -154,8 +153,7 @@ class Isolated:
         return self.printed.setdefault(label, bytearray())
 
     def _limit(self, call: Call) -> float:
-        left = max(self.deadline - time.monotonic(), 0.0)
-        return min(call.route.timeout or self.timeout, left * SHARE)
+        return min(call.route.timeout or self.timeout, deadlines.one_handler(self.deadline - time.monotonic()))
 
 
 def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:

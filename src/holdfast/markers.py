@@ -43,7 +43,8 @@ def hookimpl(
         function: the function, when the marker is used without parentheses.
         match: which values of the event's matcher field are wanted, in the client's own matcher syntax
             (`"Bash"`, `"Edit|Write"`, `"mcp__.*"`); `None` is all.
-        timeout: seconds this function may take; `None` is the configuration's `handlers.timeout`.
+        timeout: seconds this function may take, at most 2,700 (on SessionEnd 45), also where that is more than the
+            configuration's `handlers.deadline`; `None` is its `handlers.timeout`.
         strict: the function's own failure is a refusal. Only on PreToolUse, PermissionRequest,
             UserPromptSubmit and UserPromptExpansion.
         tryfirst: run before the others (pluggy).

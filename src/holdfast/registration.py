@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from holdfast.deadlines import needed_client_limit
 from holdfast.events import EVENTS, model
 from holdfast.matching import TOOL_EVENTS, alternatives, selects_all
 from holdfast.scan import STRICT_EVENTS
@@ -131,25 +133,57 @@ def ours(text: str) -> bool:
     return _OURS.match(text) is not None
 
 
-def cuts_off(event: str, limit: object) -> bool:
+def cuts_off(event: str, limit: object, needed: int | None = None) -> bool:
     """Tell whether the `timeout` that stands beside a command of ours is too short for its answers, or no number.
 
     Where the client itself waits for less, as long as it waits is enough (client fact §4.4).
+
+    Args:
+        event: the event's name.
+        limit: what stands there.
+        needed: what its handlers need where the client's default is too short.
     """
+    if needed is not None:
+        return isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit < needed
     if isinstance(limit, bool) or not isinstance(limit, (int, float)):
         return True
     return limit < min(LEAST_SECONDS, model(event).deadline if event in EVENTS else LEAST_SECONDS)
 
 
-def group(event: str, matcher: str | None, command: Callable[[str], str] = command) -> dict[str, Any]:
+def timeouts(files: Iterable[HandlerFile]) -> dict[str, int]:
+    """Return event -> the seconds the client has to wait, for those that need more than its default."""
+    by_event: dict[str, list[float]] = {}
+    for file in files:
+        for route in file.routes if file.active else ():
+            if route.timeout:
+                by_event.setdefault(route.event, []).append(route.timeout)
+    found = {event: needed_client_limit(event, model(event).deadline, asked) for event, asked in by_event.items()}
+    return {event: limit for event, limit in found.items() if limit}
+
+
+def group(
+    event: str, matcher: str | None, command: Callable[[str], str] = command, timeout: int | None = None
+) -> dict[str, Any]:
     """Return the matcher group that registers `event`, as settings.json holds it (client fact §4.1)."""
-    hooks = {"hooks": [{"type": "command", "command": command(event)}]}
+    limit = {} if timeout is None else {"timeout": timeout}
+    hooks = {"hooks": [{"type": "command", "command": command(event), **limit}]}
     return hooks if matcher is None else {"matcher": matcher, **hooks}
 
 
-def settings(events: Mapping[str, str | None], command: Callable[[str], str] = command) -> dict[str, Any]:
-    """Return the settings that register `events` (event -> matcher) with a `command` each and nothing else."""
-    return {"hooks": {event: [group(event, matcher, command)] for event, matcher in events.items()}}
+def settings(
+    events: Mapping[str, str | None],
+    command: Callable[[str], str] = command,
+    timeouts: Mapping[str, int] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return the settings that register events with a command each and nothing else.
+
+    Args:
+        events: event -> matcher, None for every value.
+        command: returns the shell command of an event.
+        timeouts: event -> seconds the client has to wait, where its default is too short.
+    """
+    groups = {event: [group(event, matcher, command, timeouts.get(event))] for event, matcher in events.items()}
+    return {"hooks": groups}
 
 
 def _union(event: str, matchers: list[str | None]) -> str | None:

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from holdfast.deadlines import longest_timeout
 from holdfast.events import HOOK_NAMES
 from holdfast.matching import valid
 
@@ -127,6 +128,8 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Route]:
     options = _options(marker)
     if options.get("strict") and event not in STRICT_EVENTS:
         raise _Fault(f"strict is not possible on {event}, only on {', '.join(sorted(STRICT_EVENTS))}")
+    if (asked := options.get("timeout")) and asked > longest_timeout(event):
+        raise _Fault(f"timeout={asked!r} is more than {event} allows: at most {longest_timeout(event):g} seconds")
     if options.get("tryfirst") and options.get("trylast"):
         raise _Fault("cannot be first and last: choose tryfirst or trylast")
     if not valid(options.get("match"), event):

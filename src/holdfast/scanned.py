@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast import compiled, events, matching, scan, trust
+from holdfast import compiled, deadlines, events, matching, scan, trust
 from holdfast.state import cache
 from holdfast.state.unchanged import Kept, Stamp, settled, stamp
 
@@ -188,7 +188,7 @@ def _rules() -> tuple[Any, ...]:
     """Return by what rules a scan is made: the form it is kept in, the interpreter, and this very code."""
     global _known_rules
     if _known_rules is None:
-        sources = (scan.__file__, matching.__file__, events.__file__, __file__)
+        sources = (scan.__file__, matching.__file__, events.__file__, deadlines.__file__, __file__)
         _known_rules = (_FORMAT, compiled.INTERPRETER, *(stamp(Path(each).stat()) for each in sources))
     return _known_rules
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError
@@ -86,13 +87,19 @@ class SettingsText:
         """Tell whether `rule` is among the permission rules that need no question."""
         return rule in self._allowed()
 
-    def register(self, wanted: Mapping[str, str | None]) -> None:
-        """Have exactly the `wanted` events (event -> matcher, None for every value) registered, once each."""
+    def register(self, wanted: Mapping[str, str | None], timeouts: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Have exactly the `wanted` events registered, once each.
+
+        Args:
+            wanted: event -> matcher, None for every value.
+            timeouts: event -> the least seconds the client has to wait, where its default is too short. A longer time
+                that stands there is left: another project's handlers may need it.
+        """
         for event in self.registered:
             if event not in wanted:
                 self._clear(event)
         for event, matcher in wanted.items():
-            self._place(event, matcher)
+            self._place(event, matcher, timeouts.get(event))
 
     def unregister(self) -> None:
         """Remove every registration of ours."""
@@ -134,7 +141,7 @@ class SettingsText:
         rules = self._editor.value(_ALLOW)
         return rules if isinstance(rules, list) else []
 
-    def _place(self, event: str, matcher: str | None) -> None:
+    def _place(self, event: str, matcher: str | None, timeout: int | None) -> None:
         spots = self._spots(event)
         fitting = [spot for spot in spots if _same(event, self._matcher(event, spot), matcher)]
         movable = [spot for spot in spots if self._alone(event, spot)]
@@ -145,14 +152,14 @@ class SettingsText:
         if kept is not None:
             if len(spots) > 1:
                 self.changes.append(f"{event}: registered once instead of {len(spots)} times")
-            self._update(event, self._spots(event)[0], matcher)
+            self._update(event, self._spots(event)[0], matcher, timeout)
             return
         self._ensure(_HOOKS, {})
         self._ensure((*_HOOKS, event), [])
-        self._editor.append((*_HOOKS, event), group(event, matcher))
+        self._editor.append((*_HOOKS, event), group(event, matcher, timeout=timeout))
         self.changes.append(f"{event}: registered{_words(event, matcher)}")
 
-    def _update(self, event: str, spot: _Spot, matcher: str | None) -> None:
+    def _update(self, event: str, spot: _Spot, matcher: str | None, timeout: int | None) -> None:
         """Bring the one entry of ours up to date, span by span: a time limit set by hand stays if it is long enough."""
         if not _same(event, self._matcher(event, spot), matcher):
             self._set_matcher((*_HOOKS, event, spot.group), matcher)
@@ -163,7 +170,12 @@ class SettingsText:
             self.changes.append(f"{event}: command brought up to date")
         limit = (*steps[:-1], "timeout")
         node = self._editor.node(limit)
-        if node is not None and cuts_off(event, self._editor.value(limit)):
+        if timeout is not None and cuts_off(event, self._editor.value(limit), timeout):
+            if node is not None:
+                self._editor.remove(limit)
+            self._editor.append(steps[:-1], timeout, "timeout")
+            self.changes.append(f"{event}: time limit of {timeout} s, a handler needs more than the client's default")
+        elif node is not None and cuts_off(event, self._editor.value(limit)):
             said = self.text[node.start : node.end]
             self._editor.remove(limit)
             self.changes.append(f"{event}: time limit of {said} s taken out, it would cut answers off")

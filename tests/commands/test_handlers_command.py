@@ -252,3 +252,17 @@ def test_a_handler_that_makes_worktrees_is_told_what_that_means(root: Path) -> N
     said = holdfast("handlers", "check", root=root)
     assert said.code == 0
     assert "user/mine.py: on_worktree_create makes worktrees in place of Claude Code" in said.out
+
+
+def test_a_timeout_that_the_registered_hook_cuts_off_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until an install tells the client to wait."""
+    path = write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_session_end"))
+    monkeypatch.setattr(launcher, "write", paths.launcher)
+    holdfast("install", root=root)
+    path.write_text(path.read_text().replace("@hookimpl", "@hookimpl(timeout=10)"))
+
+    said = holdfast("handlers", "check", root=root).out
+    assert "user/mine.py: on_session_end is cut off: it asks for more time than Claude Code gives" in said
+    assert "SessionEnd hook (1.5 s). To register 60 s: holdfast install" in said
+    holdfast("install", root=root)
+    assert "cut off" not in holdfast("handlers", "check", root=root).out

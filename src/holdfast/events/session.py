@@ -47,7 +47,7 @@ class Setup(Event):
 
 
 class SessionEnd(Event):
-    """A session ended; all handlers together have 1.5 seconds.
+    """A session ended; all handlers together have 1.5 seconds, unless one asks for more with `timeout`.
 
     Attributes:
         reason: `clear`, `resume`, `logout`, `prompt_input_exit`, `other`, one of older clients
