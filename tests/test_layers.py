@@ -28,7 +28,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
         *("scan", "scanned", "compiled", "strictness", "trust", "faults", "loader", "calls", "child", "isolation"),
-        *("intake", "replying", "pairing", "costs", "place", "spare", "finding"),
+        *("intake", "replying", "pairing", "costs", "place", "spare", "finding", "matchable"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
     "engine": (

@@ -39,6 +39,7 @@ class HandlerFile:
         replaced_by: the nearer file that runs instead, if any.
         notice: why a nearer file does *not* replace another, or is not used, for the user to know.
         runs_when: what the configuration must say for it to run (`scan.Scan`).
+        doubts: what in it probably is not what its author meant, in sentences (`scan.Scan`).
         again: reads it anew; None where it has been read.
     """
 
@@ -54,6 +55,7 @@ class HandlerFile:
     replaced_by: Path | None = None
     notice: str = ""
     runs_when: Conditions = ()
+    doubts: tuple[str, ...] = ()
     again: Callable[[], HandlerFile] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -157,6 +159,7 @@ def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
             *(place, name, path, found.source, found.digest, trusted, _off(name, read, look.project), routes),
             faults=tuple(read.faults.values()),
             runs_when=read.runs_when,
+            doubts=read.doubts,
             again=None if found.source is not None else lambda: _anew(place, path, look),
         ),
         look.project,

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.events import EVENTS, model
+from holdfast.matching import NO_MATCHER as NO_MATCHER
 from holdfast.matching import TOOL_EVENTS, alternatives, selects_all
 from holdfast.scan import STRICT_EVENTS
 
@@ -20,22 +21,6 @@ LAUNCHER = "$HOME/.local/share/holdfast/run"
 
 PLUGIN_RUNNER = "$CLAUDE_PLUGIN_ROOT/plugin/run.sh"
 """What a plugin's hooks run instead of the launcher."""
-
-NO_MATCHER = frozenset(
-    {
-        "UserPromptSubmit",
-        "PostToolBatch",
-        "Stop",
-        "TeammateIdle",
-        "TaskCreated",
-        "TaskCompleted",
-        "WorktreeCreate",
-        "WorktreeRemove",
-        "CwdChanged",
-        "MessageDisplay",
-    }
-)
-"""Events without a field a matcher could test (client fact §4.2)."""
 
 LEAST_SECONDS = 5.0
 """What a handler may take by default: a time limit below that cuts off answers that come in time for us."""

@@ -121,6 +121,13 @@ def test_a_file_that_answers_nothing_is_told(root: Path, mine: Path) -> None:
     assert f"{mine} answers no event" in found.text
 
 
+def test_a_matcher_that_may_select_nothing_is_told(root: Path, mine: Path) -> None:
+    """The handler runs, so it is no problem, but it may never be called."""
+    write(mine, HEAD + "@hookimpl(match='Bsh')\ndef on_pre_tool_use(event): ...\n")
+    found = only("handlers", root, "notice")
+    assert found.text.startswith(f"{mine}: line 3: on_pre_tool_use: match='Bsh'")
+
+
 def test_a_strict_handler_stays_on(root: Path, mine: Path) -> None:
     """A project that would switch it off is told so."""
     write(mine, HEAD + "\n\n@hookimpl(strict=True)\ndef on_pre_tool_use(event): ...\n")

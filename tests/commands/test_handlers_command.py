@@ -222,3 +222,20 @@ def test_a_wrong_name_or_event_is_a_usage_error(root: Path, arguments: tuple[str
     holdfast("handlers", "new", *given, root=root, code=2)
 
     assert not paths.user_handlers().exists()
+
+
+def test_what_never_runs_is_said_beside_what_does(root: Path) -> None:
+    """A function that is lost, and a matcher that may select nothing, in a file whose other functions run."""
+    lost = "\n\n@hookimpl(match='Bash(rm *)')\ndef on_pre_tool_use(event): ...\n"
+    odd = "\n\n@hookimpl(match='Bsh')\ndef on_post_tool_use(event): ...\n"
+    path = write(paths.user_handlers() / "part.py", GOOD + lost + odd)
+
+    listed = holdfast("handlers", "list", root=root).out
+    remarks = holdfast("handlers", "list", "--json", root=root).json["remarks"]
+    checked = holdfast("handlers", "check", root=root, code=1).out
+
+    assert f"{path}: line 10: on_pre_tool_use never runs: match='Bash(rm *)' is a permission rule" in listed
+    assert f"{path}: line 14: on_post_tool_use: match='Bsh': 'Bsh' is no tool of Claude Code; did you" in listed
+    assert [row["file"] for row in remarks] == [str(path)] * 2
+    assert "user/part.py: line 10: on_pre_tool_use never runs" in checked
+    assert "user/part.py: note: line 14: on_post_tool_use: match='Bsh'" in checked

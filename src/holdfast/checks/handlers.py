@@ -67,6 +67,8 @@ def _resting(file: HandlerFile, project: Project) -> Iterator[Finding]:
         yield notice(f"{file.path} answers no event: no function in it is marked with hookimpl")
     if file.notice:
         yield notice(f"{file.path}: {file.notice}")
+    for said in file.doubts:
+        yield notice(f"{file.path}: {said}", f"correct {file.path}, then: holdfast handlers check")
 
 
 def _switched_off_in(name: str, project: Project) -> str:

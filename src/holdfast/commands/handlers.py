@@ -31,8 +31,12 @@ def list_(as_json: bool, project_dir: str | None) -> None:
     files = loader.find(options.open_project(project_dir))
     listed = inspection.listing(files)
     mute = [(file, inspection.idle(file)) for file in files if file.off or not file.routes]
+    told = {(file.path, why) for file, why in mute}
+    remarks = [(file, said) for file in files for said in (*file.faults, *file.doubts) if (file.path, said) not in told]
     if as_json:
-        options.print_json({"events": listed, "no_event": [{"file": str(file.path), "why": why} for file, why in mute]})
+        without = [{"file": str(file.path), "why": why} for file, why in mute]
+        remarked = [{"file": str(file.path), "remark": said} for file, said in remarks]
+        options.print_json({"events": listed, "no_event": without, "remarks": remarked})
         return
     for event, rows in listed.items():
         shown = [row for row in rows if not row["off"]]
@@ -41,8 +45,8 @@ def list_(as_json: bool, project_dir: str | None) -> None:
         for number, row in enumerate(shown, 1):
             place = "-" if row["idle"] else f"{number}."
             click.echo(f"  {place:<3}{row['place']:<8} {row['file']}  {_marks(row)}".rstrip())
-    for file, why in mute:
-        click.echo(f"{file.path}: {why}")
+    for file, said in (*mute, *remarks):
+        click.echo(f"{file.path}: {said}")
 
 
 def _marks(row: dict[str, Any]) -> str:
@@ -104,8 +108,8 @@ def check(as_json: bool, project_dir: str | None) -> None:
         for file, said in complaints:
             click.echo(f"{file.place}/{file.path.name}: {said}\n  {file.path}")
         for file in files:
-            if file.notice:
-                click.echo(f"{file.place}/{file.path.name}: {file.notice}")
+            for said in filter(None, (file.notice, *file.doubts)):
+                click.echo(f"{file.place}/{file.path.name}: note: {said}")
         good = len(files) - len({file.path for file, _ in complaints})
         click.echo(f"{good} of {len(files)} handler files are sound.")
     sys.exit(1 if complaints else 0)
