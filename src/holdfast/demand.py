@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.events import OLDEST_CLIENT_EVENTS
-from holdfast.registration import merged, plugin_command, routes, settings, visible, wanted
+from holdfast.registration import covers, merged, plugin_command, routes, settings, visible, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.loader import HandlerFile
@@ -43,17 +43,28 @@ def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
     return routes([*visible(files, "project"), *woken])
 
 
-def team(root: Path) -> dict[str, str | None]:
+def team(root: Path, present: Mapping[str, object] | None = None) -> dict[str, str | None]:
     """Return event -> matcher for everyone who works in the project at `root`.
 
-    Shipped and trusted project handlers count, no user's own files or configuration, and the oldest client's events.
+    Shipped handlers and all of the project count, on the oldest client's events; no user's own files or configuration.
+    A handler of the project that is not trusted here, or is off, counts too: somebody else relies on it. What is
+    `present` (event -> matcher) stays while a handler of the project cannot be read as it was: nobody knows what it
+    wants.
     """
     from holdfast import loader
-    from holdfast.config import Config
-    from holdfast.project import Project
 
-    files = loader.find(Project(root.resolve(), Config()))
-    return wanted(visible(files, "shipped", "project"), OLDEST_CLIENT_EVENTS)
+    folder = paths.project_handlers(root.resolve())
+    own, shipped = loader.offered("project", folder), loader.offered("shipped", paths.shipped("handlers"))
+    asked = [(route.event, route.match) for file in own for route in file.routes]
+    events = merged([*routes(shipped), *asked], OLDEST_CLIENT_EVENTS)
+    if any(file.faults for file in own) or loader.vanished(folder):
+        for event, matcher in (present or {}).items():
+            there = matcher if isinstance(matcher, str) else None
+            if event not in events or covers(event, there, events[event]):
+                events[event] = there
+            else:
+                events |= merged([(event, there), (event, events[event])], frozenset({event}))
+    return events
 
 
 def bundled() -> str:
@@ -64,10 +75,8 @@ def bundled() -> str:
     import json
 
     from holdfast import loader
-    from holdfast.config import Config
-    from holdfast.project import Project
 
-    files = visible(loader.find(Project(paths.shipped("hooks"), Config())), "shipped")
+    files = loader.offered("shipped", paths.shipped("handlers"))
     described = {"description": "Routes hook events to Holdfast's handlers"}
     return json.dumps(described | settings(wanted(files, OLDEST_CLIENT_EVENTS), plugin_command), indent=2) + "\n"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.events import EVENTS, model
 from holdfast.matching import NO_MATCHER as NO_MATCHER
-from holdfast.matching import TOOL_EVENTS, alternatives, selects_all
+from holdfast.matching import TOOL_EVENTS, alternatives, matches, selects_all
 from holdfast.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
@@ -58,6 +58,20 @@ def merged(pairs: Iterable[tuple[str, str | None]], known: frozenset[str]) -> di
     for event, match in pairs:
         by_event.setdefault(event, []).append(match)
     return {event: _union(event, by_event[event]) for event in EVENTS if event in by_event and event in known}
+
+
+def covers(event: str, registered: str | None, asked: str | None) -> bool:
+    """Tell whether a registered matcher surely selects all that another one selects."""
+    if event in NO_MATCHER or registered is None or selects_all(registered) or registered == asked:
+        return True
+    if asked is None or selects_all(asked):
+        return False
+    if event in _LIST_EVENTS:
+        return set(asked.split("|")) <= set(registered.split("|"))
+    names = alternatives(asked, event)
+    if names is None:
+        return f"(?:{asked})" in registered
+    return all(matches(registered, name, event) for name in names if name)
 
 
 def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:
