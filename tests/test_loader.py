@@ -545,7 +545,7 @@ def test_a_users_guard_that_is_gone_refuses_until_it_is_forgotten(root: Path) ->
     guard.rename(guard.with_name("kept.txt"))
     (said,) = refused(root)
     assert said.startswith("its file is gone; ")
-    assert "run in a terminal: holdfast handlers forget guard" in said
+    assert "in a terminal: holdfast handlers forget guard" in said
 
     strictness.remember(guard, ())
     assert refused(root) == []

@@ -185,7 +185,7 @@ def _file(place: Place, folder: scanned.Folder, name: str, look: _Look) -> Handl
     try:
         found = folder.found(name)
     except OSError as error:
-        return _absent(place, path, f"cannot be read ({error.strerror or error})", str(error), look)
+        return _absent(place, path, f"cannot be read ({error.strerror or error}); correct that", look)
     return _made(place, path, found, look)
 
 
@@ -193,20 +193,21 @@ def _anew(place: Place, path: Path, look: _Look) -> HandlerFile:
     try:
         return _made(place, path, scanned.read_anew(path), look)
     except OSError as error:
-        return _absent(place, path, f"cannot be read ({error.strerror or error})", str(error), look)
+        return _absent(place, path, f"cannot be read ({error.strerror or error}); correct that", look)
 
 
 def _vanished(place: Place, folder: scanned.Folder, name: str, look: _Look) -> HandlerFile:
     """Stand for a file that is gone: what it guarded is refused until it is back or its user lets go of it."""
-    return _absent(place, folder.path / name, "its file is gone", "is gone", look)
+    return _absent(place, folder.path / name, "its file is gone; put it back", look)
 
 
-def _absent(place: Place, path: Path, reason: str, fault: str, look: _Look) -> HandlerFile:
+def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
     project = look.project
     changed = place == "project" and look.granted(path) is not None
-    known = _broken_strict(path, reason, place, project) if place == "user" or changed else ()
+    known = _broken_strict(path, fault, place, project) if place == "user" or changed else ()
     off = _off(path.stem, scan.Scan(), project.config)
-    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (fault,), changed=changed)
+    said = known[0].broken if known else fault
+    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (said,), changed=changed)
     return _keep_strict_on(file, scan.Scan(), project)
 
 
@@ -216,11 +217,11 @@ def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
     trusted, off = granted == found.digest, _off(path.stem, read, project.config)
     known = place != "shipped" and granted is not None and str(path) in look.strict
     if known and not trusted:
-        routes = _broken_strict(path, "its file was changed since you trusted it", place, project) or routes
+        routes = _broken_strict(path, f"its file {_trust_again(path, project)}", place, project) or routes
         off = path.stem in project.config.handlers.off  # what a changed file says of itself does not count
     elif known and off and _unsettled(place, look):
         config = paths.project_config(project.root)
-        routes = _broken_strict(path, f"{config} was changed since you trusted it", place, project)
+        routes = _broken_strict(path, f"{config} {_trust_again(config, project)}", place, project)
         off = not routes
     elif known:
         routes = _with_broken(path, read, place, project)
@@ -260,27 +261,36 @@ def _unsettled(place: Place, look: _Look) -> bool:
 def _with_broken(path: Path, found: scan.Scan, place: Place, project: Project) -> tuple[Route, ...]:
     """Add the strict functions that the file once had and that are now at fault."""
     if "" in found.faults:
-        return _broken_strict(path, found.faults[""], place, project)
+        return _broken_strict(path, f"{found.faults['']}; correct it", place, project)
     lost = [route for route in strictness.recall(path) if route.function in found.faults]
-    remedy = _remedy(path, place, project) if lost else ""
-    return (*found.routes, *(replace(route, broken=f"{found.faults[route.function]}; {remedy}") for route in lost))
+    said = {route.function: f"{found.faults[route.function]}; correct it" for route in lost}
+    return (
+        *found.routes,
+        *(replace(route, broken=_lifted(said[route.function], path, place, project)) for route in lost),
+    )
 
 
 def _broken_strict(path: Path, reason: str, place: Place, project: Project) -> tuple[Route, ...]:
     known = strictness.recall(path)
-    said = f"{reason}; {_remedy(path, place, project)}" if known else reason
+    said = _lifted(reason, path, place, project) if known else ""
     return tuple(replace(route, broken=said) for route in known)
 
 
-def _remedy(path: Path, place: Place, project: Project) -> str:
-    """Say what lifts the refusals of a strict handler that cannot be called."""
+def _lifted(reason: str, path: Path, place: Place, project: Project) -> str:
+    """Add to the reason for a refusal the command that lifts it, whatever became of the file."""
+    verb = ["forget", path.stem] if place == "user" else ["untrust", "--project", str(project.root), path.name]
+    return f"{reason}, or do without it (in a terminal: {_command(*verb)})"
+
+
+def _trust_again(path: Path, project: Project) -> str:
+    command = _command("trust", "--project", str(project.root), path.name)
+    return f"was changed since you trusted it; look at it and trust it again (in a terminal: {command})"
+
+
+def _command(*words: str) -> str:
     from shlex import join
 
-    if place == "user":
-        return f"correct {path}, or run in a terminal: {join(['holdfast', 'handlers', 'forget', path.stem])}"
-    here = ["--project", str(project.root)]
-    trusting, letting_go = (join(["holdfast", "handlers", verb, *here, path.name]) for verb in ("trust", "untrust"))
-    return f"to look at it and trust it again, run in a terminal: {trusting}; to do without it: {letting_go}"
+    return join(["holdfast", "handlers", *words])
 
 
 def _off(name: str, found: scan.Scan, config: Config) -> bool:

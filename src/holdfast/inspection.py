@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, faults, loader
+from holdfast import events, faults, loader, plugins, registered, registration
 from holdfast.context import Context
+from holdfast.errors import StateError
 from holdfast.isolation import Isolated
 from holdfast.loader import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.loader import HandlerFile
     from holdfast.project import Project
@@ -59,7 +62,9 @@ def listing(files: Sequence[HandlerFile]) -> dict[str, list[dict[str, Any]]]:
 def idle(file: HandlerFile) -> str:
     """Say why a file does not run; empty if it does."""
     if not file.trusted:
-        return "not trusted; see holdfast handlers trust"
+        refuses = "; refuses what it guarded" if file.active else ""
+        how = "changed or gone since it was trusted" if file.changed else "not trusted"
+        return f"{how}{refuses}; see holdfast handlers trust"
     if file.off and file.runs_when:
         asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
         return (
@@ -72,6 +77,48 @@ def idle(file: HandlerFile) -> str:
     if file.faults and not file.routes:
         return file.faults[0]
     return "" if file.routes else "answers no event"
+
+
+def resting(project: Project, file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
+    """Say what of a file will not run, each with the command that changes it; functions that are at fault left out.
+
+    Args:
+        project: where.
+        file: the handler file.
+        known: what `registered_events` returned; with nothing in it, nothing is said of single events.
+    """
+    if file.off or file.replaced_by:
+        return [f"does not run: {idle(file)}"]
+    said = []
+    if not file.trusted:
+        how = "was changed or removed since it was trusted" if file.changed else "is not trusted"
+        command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), file.path.name])
+        said.append(f"does not run: it {how}; look at it and run {command}")
+    for route in file.routes if known else ():
+        matchers = known.get(route.event, [])
+        if not matchers:
+            said.append(f"{route.function} does not run: {route.event} is not registered; run holdfast install")
+        elif not any(registration.covers(route.event, matcher, route.match) for matcher in matchers):
+            asked = route.match or "every value"
+            said.append(
+                f"{route.function} does not run for all of {asked}: {route.event} is registered for "
+                f"{', '.join(map(str, matchers))} alone; run holdfast install"
+            )
+    return said
+
+
+def registered_events(project: Project) -> dict[str, list[str | None]]:
+    """Return event -> matchers of all that runs Holdfast in a session of the project, as far as it can be read."""
+    known: dict[str, list[str | None]] = {}
+    pairs: list[tuple[str, str | None]] = []
+    for target in registered.targets(project):
+        with suppress(StateError):
+            pairs += [(entry.event, entry.matcher) for entry in registered.entries(target)]
+    for copy in plugins.copies(project.root):
+        pairs += copy.registered().items()
+    for event, matcher in pairs:
+        known.setdefault(event, []).append(matcher)
+    return known
 
 
 def _load(project: Project, file: HandlerFile) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, events, faults, loader, paths, trust
+from holdfast import client, events, faults, install, loader, paths, scopes, strictness, trust
 from holdfast.project import Project
 from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast
@@ -16,6 +16,7 @@ from tests.commandline import holdfast
 if TYPE_CHECKING:
     from pathlib import Path
 
+HOOKS = paths.shipped("hooks")
 GOOD = "from holdfast import *\n\n\n@hookimpl\ndef on_stop(event):\n    return None\n"
 GUARD = "from holdfast import *\n\n\n@hookimpl(strict=True)\ndef on_pre_tool_use(event):\n    return None\n"
 
@@ -239,3 +240,108 @@ def test_what_never_runs_is_said_beside_what_does(root: Path) -> None:
     assert [row["file"] for row in remarks] == [str(path)] * 2
     assert "user/part.py: line 10: on_pre_tool_use never runs" in checked
     assert "user/part.py: note: line 14: on_post_tool_use: match='Bsh'" in checked
+
+
+def test_a_change_is_shown_before_it_is_trusted(root: Path) -> None:
+    """As a unified diff since it was trusted, with nothing in it that steers a terminal."""
+    mine = paths.project_handlers(root) / "mine.py"
+    assert "as trusted" not in holdfast("handlers", "trust", "--yes", root=root).out
+    mine.write_text(GOOD.replace("None", "None  # \x1b[2J\u202e") + "# 2\n")
+
+    said = holdfast("handlers", "trust", root=root, code=1).out
+
+    assert "  --- as trusted\n  +++ as it is now\n" in said
+    assert "  -    return None\n  +    return None  # \\x1b[2J\\u202e\n" in said
+    assert "\x1b" not in said
+    assert trusted(root) == []
+    assert "as trusted" in holdfast("handlers", "trust", "--yes", "mine.py", root=root).out
+    assert "as trusted" not in holdfast("handlers", "trust", "--yes", "mine.py", root=root).out
+
+
+def test_a_long_change_is_cut_and_says_so(root: Path) -> None:
+    """What a file of thousands of lines became fills no screen."""
+    holdfast("handlers", "trust", "--yes", root=root)
+    write(paths.project_handlers(root) / "mine.py", GOOD + "# x\n" * 5_000)
+
+    said = holdfast("handlers", "trust", "--yes", root=root).out
+
+    assert len(said.splitlines()) < 450
+    assert "more lines; read the file" in said
+
+
+def test_where_the_trusted_content_was_not_kept_it_is_said(root: Path) -> None:
+    """Trust given by an earlier version, or to a large file."""
+    mine = paths.project_handlers(root) / "mine.py"
+    trust.grant(root, {".claude/handlers/mine.py": trust.digest(mine.read_bytes())})
+    write(mine, GOOD + "# 2\n")
+    assert "what it was then was not kept, so read all of it" in holdfast("handlers", "trust", "--yes", root=root).out
+
+
+def test_a_trusted_handler_that_is_gone_is_named_and_let_go(root: Path) -> None:
+    """`trust` cannot trust it; `untrust` takes its name though there is no file, and ends what it refuses."""
+    guard = write(paths.project_handlers(root) / "guard.py", GUARD)
+    holdfast("handlers", "trust", "--yes", root=root)
+    assert strictness.recall(guard)
+    guard.unlink()
+
+    command = f"holdfast handlers untrust --project {root} guard.py"
+    assert (
+        f"guard.py was trusted and is gone. Put it back, or: {command}" in holdfast("handlers", "trust", root=root).out
+    )
+    assert command in holdfast("handlers", "check", root=root, code=1).out
+    assert "1 file(s)" in holdfast("handlers", "untrust", "guard.py", root=root).out
+    assert strictness.recall(guard) == ()
+    assert "guard" not in holdfast("handlers", "check", root=root).out
+
+
+def test_a_lost_guard_of_the_users_is_forgotten_by_name(root: Path) -> None:
+    """What it guarded is no longer refused; a guard in force, or one nobody knows, is not forgotten."""
+    guard = write(paths.user_handlers() / "guard.py", GUARD)
+    holdfast("handlers", "list", root=root)
+    assert "strict and in force" in holdfast("handlers", "forget", "guard", root=root, code=1).err
+    assert "not known to be strict" in holdfast("handlers", "forget", "other", root=root, code=1).err
+
+    guard.unlink()
+    assert "its file is gone" in holdfast("handlers", "list", root=root).out
+    assert str(guard) in holdfast("handlers", "forget", "guard.py", root=root).out
+    assert "guard.py" not in holdfast("handlers", "list", root=root).out
+
+
+def test_a_broken_guard_of_the_users_is_forgotten_by_name(root: Path) -> None:
+    """The file stays at fault, and refuses nothing."""
+    guard = write(paths.user_handlers() / "guard.py", GUARD)
+    holdfast("handlers", "list", root=root)
+    write(guard, "def broken(:\n")
+    assert "BROKEN" in holdfast("handlers", "list", root=root).out
+    holdfast("handlers", "forget", "guard", root=root)
+    assert "BROKEN" not in holdfast("handlers", "list", root=root).out
+
+
+def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not trusted; an event, or a tool of it, that nobody registered; and nothing where all is well."""
+    said = holdfast("handlers", "check", "mine", root=root).out
+    assert (
+        "project/mine.py: note: does not run: it is not trusted; look at it and run holdfast handlers trust --p" in said
+    )
+    assert "1 of 1 handler files are sound.\nNone of them runs: nothing is registered. Run holdfast install." in said
+
+    shipped = root.parent / "shipped"
+    monkeypatch.setattr(paths, "shipped", lambda kind: HOOKS if kind == "hooks" else shipped / kind)
+    holdfast("handlers", "trust", "--yes", root=root)
+    install.install(scopes.target("user", root))
+    monkeypatch.chdir(root)
+    assert (
+        holdfast("handlers", "check", ".claude/handlers/mine.py", root=root).out == "1 of 1 handler files are sound.\n"
+    )
+
+    yours = write(paths.user_handlers() / "yours.py", GUARD.replace("strict=True", "match='Bash'"))
+    said = holdfast("handlers", "check", str(yours), root=root).out
+    assert "on_pre_tool_use does not run: PreToolUse is not registered; run holdfast install" in said
+    assert "mine.py" not in said
+    install.install(scopes.target("user", root))
+    assert "note" not in holdfast("handlers", "check", "yours.py", root=root).out
+    write(yours, GUARD.replace("strict=True", "match='Bash|Edit'"))
+    said = holdfast("handlers", "check", "yours.py", root=root).out
+    assert "does not run for all of Bash|Edit: PreToolUse is registered for Bash alone; run holdfast install" in said
+
+    assert "is no handler file" in holdfast("handlers", "check", "nope.py", root=root, code=1).err
