@@ -92,6 +92,15 @@ def distrusted(project: Project) -> list[str]:
     return lines
 
 
+def faulty(project: Project) -> list[str]:
+    """Name the handlers that would run and whose text is at fault, with where to look."""
+    files = [file for file in loader.find(project) if file.active and file.trusted and file.faults]
+    lines = [f"{file.place}/{_named(file.path)}: {log.written(file.faults[0])}" for file in files]
+    if len(lines) > _NAMED:
+        lines[_NAMED:] = [f"{len(lines) - _NAMED} more are at fault"]
+    return [*lines, "More: holdfast handlers check"] if lines else []
+
+
 def _named(path: Path) -> str:
     return log.written(path.name)
 

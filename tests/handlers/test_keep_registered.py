@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, install, scopes
+from holdfast import client, install, paths, scopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,3 +127,16 @@ def test_many_untrusted_files_fill_no_screen_and_steer_no_terminal(project: Hold
     assert "25 more: holdfast handlers list." in said
     assert "\x1b" not in said
     assert len(said.splitlines()) == 7
+
+
+def test_a_handler_that_cannot_be_read_is_named_at_every_start(project: HoldfastProject) -> None:
+    """It never runs, so it never fails; five are named, and where to look."""
+    folder = paths.user_handlers()
+    folder.mkdir(parents=True)
+    for number in range(7):
+        (folder / f"bad{number}.py").write_text("def broken(:\n")
+    (folder / "off.py").write_text("OFF_BY_DEFAULT = True\n" + HANDLER.replace("event", "wrong"))
+    for _ in range(2):
+        lines = start(project).splitlines()
+        assert lines[-3].startswith("user/bad4.py: line 1: cannot be read as Python")
+        assert lines[-2:] == ["2 more are at fault", "More: holdfast handlers check"]
