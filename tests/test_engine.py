@@ -108,8 +108,8 @@ def test_the_good_ones_answer_in_order(crowd: tuple[Place, Ended]) -> None:
 
     assert ended.exit_code == 0
     assert ended.stderr == ""
-    assert ended.reply == {
-        "systemMessage": "and a word",
+    assert ended.reply.pop("systemMessage").startswith("and a word\n\nHoldfast: ")
+    assert {key: value for key, value in ended.reply.items() if key != "systemMessage"} == {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "additionalContext": "first good one\n\nlast good one",
@@ -517,13 +517,90 @@ def test_a_strict_handler_is_remembered_when_its_file_breaks(place: Place) -> No
 
 
 def test_a_bad_handler_that_is_not_strict_refuses_nothing(place: Place) -> None:
-    """Without strict a failure is a line in the log and silence."""
+    """Without strict a failure is a line in the log, and one for the user."""
     place.user_handler("guard", handler("1 / 0"))
 
     ended = place.fire(bash(place))
 
-    assert (ended.exit_code, ended.stdout) == (0, "")
+    assert (ended.exit_code, list(ended.reply)) == (0, ["systemMessage"])
     assert "user/guard.py" in place.log()
+
+
+# --- telling the user ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("1 / 0", "on_pre_tool_use raised ZeroDivisionError: division by zero"),
+        ("time.sleep(60)", "on_pre_tool_use took longer than its 0.2 s"),
+        ("os._exit(3)", "ended its process (exit code 3)"),
+        ("return title('x')", "title() is not accepted on PreToolUse"),
+        ("print('hello')", "on_pre_tool_use printed, which nobody reads"),
+        ("raise ValueError('token=abcd1234efgh\\n\\x1b[2J')", "ValueError: token=[redacted]"),
+    ],
+)
+def test_the_user_hears_of_a_fault_once_in_a_session(place: Place, body: str, words: str) -> None:
+    """Which handler, what it did and where to look; in the next session again, and no secret, no control character."""
+    place.user_handler("bad", handler(body, options="timeout=0.2"))
+    said = str(place.fire(bash(place)).reply["systemMessage"])
+
+    assert said.startswith("Holdfast: user/bad.py: on_pre_tool_use ")
+    assert words in said
+    assert said.endswith("\nMore: holdfast handlers check")
+    assert "abcd1234efgh" not in said
+    assert said.replace("\n", "").isprintable()
+    for _ in range(2):
+        assert place.fire(bash(place)).stdout == ""
+    assert place.fire({**bash(place), "session_id": "another"}).reply["systemMessage"] == said
+
+
+def test_a_handler_that_was_edited_and_fails_again_is_told_again(place: Place) -> None:
+    """Another content is another handler, and two that fail are both named."""
+    place.user_handler("bad", handler("1 / 0"))
+    assert "bad.py" in place.fire(bash(place)).reply["systemMessage"]
+    place.user_handler("bad", handler("[][0]"))
+    place.user_handler("worse", handler("{}[0]"))
+    said = place.fire(bash(place)).reply["systemMessage"]
+    assert "IndexError" in said
+    assert "worse.py" in said
+    assert place.fire(bash(place)).stdout == ""
+
+
+def test_a_fault_where_the_user_hears_nothing_is_told_with_the_next_event(place: Place) -> None:
+    """What fails before a compaction shows afterwards, in the same session and in no other."""
+    place.user_handler("early", handler("1 / 0", "pre_compact"))
+    place.user_handler("quiet", handler("return None"))
+    assert place.fire(place.payload("PreCompact-auto")).stdout == ""
+    assert place.fire({**bash(place), "session_id": "another"}).stdout == ""
+    assert "user/early.py: on_pre_compact raised" in place.fire(bash(place)).reply["systemMessage"]
+    assert place.fire(bash(place)).stdout == ""
+
+
+def test_a_file_that_breaks_in_a_session_is_told_with_the_next_event(place: Place) -> None:
+    """One that does not parse is never called, and is named all the same."""
+    place.user_handler("quiet", handler("return None"))
+    assert place.fire(bash(place)).stdout == ""
+    place.user_handler("broken", "def on_stop(:\n")
+    assert "user/broken.py: line 1: cannot be read" in place.fire(bash(place)).reply["systemMessage"]
+    assert place.fire(bash(place)).stdout == ""
+
+
+def test_many_faults_make_no_long_message(place: Place) -> None:
+    """Five are named and the others counted."""
+    for number in range(8):
+        place.user_handler(f"bad{number}", handler("raise ValueError('x' * 5_000)"))
+    said = place.fire(bash(place)).reply["systemMessage"]
+    assert "Holdfast: 3 more handlers failed" in said
+    assert len(said) < 3_000
+
+
+def test_where_nothing_is_kept_the_user_hears_of_a_fault_again(place: Place) -> None:
+    """A message too many is better than none."""
+    place.write(place.home / ".local" / "state" / "holdfast", "in the way")
+    place.user_handler("bad", handler("1 / 0"))
+    for _ in range(2):
+        assert "bad.py" in place.fire(bash(place)).reply["systemMessage"]
 
 
 # --- trust --------------------------------------------------------------------------------------------------------

@@ -403,7 +403,7 @@ def test_the_clients_folder_may_lie_elsewhere(root: Path, tmp_path: Path, monkey
 
 
 def test_what_a_team_gets_does_not_depend_on_the_user(root: Path) -> None:
-    """Project settings and --print leave out the user's handlers, the user's configuration and untrusted files."""
+    """Project settings and --print leave out the user's handlers and configuration, and ask nobody's trust."""
     handler(paths.user_handlers(), "mine", "stop")
     handler(paths.user_handlers(), "basic", "notification")
     handler(root / ".claude" / "handlers", "unknown", "session_end")
@@ -411,7 +411,7 @@ def test_what_a_team_gets_does_not_depend_on_the_user(root: Path) -> None:
     trust.grant(root, {".claude/handlers/known.py": trust.digest(known.read_bytes())})
     paths.user_config().write_text('[handlers]\noff = ["basic", "known"]\n')
     install.install(scopes.target("project", root))
-    assert set(events(scopes.target("project", root))) == {"SessionStart", "PreToolUse", "Setup"}
+    assert set(events(scopes.target("project", root))) == {"SessionStart", "PreToolUse", "Setup", "SessionEnd"}
     assert demand.printed(root) == scopes.target("project", root).settings.read_text()
 
 

@@ -28,7 +28,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
         *("scan", "scanned", "compiled", "strictness", "trust", "faults", "loader", "calls", "child", "isolation"),
-        *("intake", "replying", "pairing", "costs", "place", "spare", "finding", "deadlines"),
+        *("intake", "replying", "pairing", "costs", "place", "spare", "finding", "deadlines", "matchable"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),
     "engine": (
@@ -37,7 +37,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "installing": (
         *("client", "scopes", "registration", "demand", "settingsfile", "settingstext", "installs", "launcher"),
         *("skillcopy", "install", "uninstall", "upkeep", "inspection", "shown", "stageagent", "stage"),
-        *("demo", "startup", "bytecode", "registered", "accepted", "trial", "plugins", "throwaway"),
+        *("demo", "startup", "bytecode", "registered", "accepted", "trial", "plugins", "throwaway", "switching"),
         *("simulate", "simulate.*", "profile", "profile.*"),
     ),
     "report": ("report", "report.*"),

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import hookspecs, loader, paths, trust
+from holdfast import hookspecs, loader, paths, strictness, trust
 from holdfast.calls import Caller
 from holdfast.config import Config
 from holdfast.context import Context
@@ -451,3 +451,165 @@ def test_future_features_of_the_loader_do_not_leak(root: Path) -> None:
     write(paths.user_handlers(), "a.py", "def function(x: int): ...\n")
 
     assert loader.load(find(root)[0]).function.__annotations__ == {"x": int}
+
+
+def refused(root: Path, tool: str = "Bash") -> list[str]:
+    """Return why a call of a tool is refused without asking any handler."""
+    return [call.route.broken for call in loader.plan(find(root), "PreToolUse", tool) if call.route.broken]
+
+
+CHANGES = {
+    "another strict one": GUARD + "# more\n",
+    "no longer strict": GUARD.replace("strict=True", "strict=False"),
+    "nothing at all": "",
+    "no Python": "def on_pre_tool_use(:\n",
+    "off by its own word": "OFF_BY_DEFAULT = True\n" + GUARD,
+    "waiting by its own word": "RUNS_WHEN = {'reading': ['hold']}\n" + GUARD,
+    "another event": HANDLER,
+}
+
+
+@pytest.mark.parametrize("text", CHANGES.values(), ids=list(CHANGES))
+def test_a_trusted_guard_that_changed_refuses_until_it_is_trusted_again(root: Path, text: str) -> None:
+    """Whatever it has become, what it guarded is refused, with the commands that end that; nothing of it runs."""
+    guard = write(paths.project_handlers(root), "guard.py", GUARD)
+    trust_all(root)
+    assert refused(root) == []
+
+    guard.write_text(text)
+    (said,) = refused(root)
+    assert said.startswith("its file was changed since you trusted it; ")
+    assert f"holdfast handlers trust --project {root} guard.py" in said
+    assert f"holdfast handlers untrust --project {root} guard.py" in said
+    (file,) = find(root)
+    assert (file.trusted, file.changed, file.active) == (False, True, True)
+    assert all(route.broken for route in file.routes)
+    assert refused(root), "the second look must not forget it"
+    assert refused(root, "Read") == []
+
+    trust_all(root)
+    assert bool(refused(root)) == (text == CHANGES["no Python"])
+
+
+@pytest.mark.parametrize("how", ["file", "folder", "renamed", "directory", "dangling"])
+def test_a_trusted_guard_that_is_gone_refuses_until_trust_is_taken_back(root: Path, how: str) -> None:
+    """Deleted, renamed, or something else in its place; put back it is called again."""
+    guard = write(paths.project_handlers(root), "guard.py", GUARD)
+    trust_all(root)
+    assert refused(root) == []
+
+    if how == "folder":
+        guard.parent.rename(root / "elsewhere")
+    elif how == "renamed":
+        guard.rename(guard.with_name("other.py"))
+    else:
+        guard.unlink()
+    if how == "directory":
+        guard.mkdir()
+    if how == "dangling":
+        guard.symlink_to(root / "nowhere")
+    (said,) = refused(root)
+    assert f"holdfast handlers untrust --project {root} guard.py" in said
+    for event, value, count in (("PreToolUse", "Bash", 1), ("Stop", None, 0)):
+        project = Project.open(root)
+        assert len(loader.plan(loader.find(project, event, value), event, value)) == count
+
+    trust.revoke(root, {".claude/handlers/guard.py"})
+    assert refused(root) == []
+
+
+def test_a_guard_that_was_never_trusted_refuses_nothing(root: Path) -> None:
+    """A clone's guard opens and closes nothing before somebody trusts it, changed or gone."""
+    guard = write(paths.project_handlers(root), "guard.py", GUARD)
+    find(root)
+    guard.write_text(GUARD + "# more\n")
+    assert loader.plan(find(root), "PreToolUse", "Bash") == []
+    guard.unlink()
+    assert find(root) == []
+
+
+def test_a_handler_that_is_not_strict_is_silent_once_it_changed(root: Path) -> None:
+    """It does not run and refuses nothing."""
+    path = write(paths.project_handlers(root), "a.py")
+    trust_all(root)
+    find(root)
+    path.write_text(HANDLER + "# more\n")
+    (file,) = find(root)
+    assert (file.changed, file.active) == (True, False)
+
+
+def test_a_users_guard_that_is_gone_refuses_until_it_is_forgotten(root: Path) -> None:
+    """Its name says what to switch off; an edited one is used as it is."""
+    guard = write(paths.user_handlers(), "guard.py", GUARD)
+    find(root)
+    guard.rename(guard.with_name("kept.txt"))
+    (said,) = refused(root)
+    assert said.startswith("its file is gone; ")
+    assert "in a terminal: holdfast handlers off guard" in said
+
+    strictness.remember(guard, ())
+    assert refused(root) == []
+
+
+def test_a_guard_that_is_gone_is_not_replaced(root: Path) -> None:
+    """A project's trusted file of the same name does not take the place of the user's lost guard."""
+    guard = write(paths.user_handlers(), "guard.py", GUARD)
+    find(root)
+    guard.unlink()
+    write(paths.project_handlers(root), "guard.py", HANDLER)
+    trust_all(root)
+    assert len(refused(root)) == 1
+    assert [file.place for file in find(root) if file.active] == ["user"]
+
+
+def test_a_guard_is_not_switched_off_by_a_changed_configuration(root: Path) -> None:
+    """What the project's trusted configuration switched on stays strict when that changes; trust ends it."""
+    write(paths.project_handlers(root), "guard.py", "RUNS_WHEN = {'reading': ['hold']}\n" + GUARD)
+    config = write(root / ".claude", "holdfast.toml", 'reading = "hold"\n')
+    trust_all(root)
+    assert len(loader.plan(find(root), "PreToolUse", "Bash")) == 1
+    config.write_text('reading = "off"\n')
+    (said,) = refused(root)
+    assert said.startswith(f"{config} was changed since you trusted it; ")
+    trust_all(root)
+    assert loader.plan(find(root), "PreToolUse", "Bash") == []
+
+
+def test_a_guard_that_its_user_switched_off_refuses_nothing_when_it_changes(root: Path) -> None:
+    """By name in the configuration, now or before it changed."""
+    guard = write(paths.project_handlers(root), "guard.py", GUARD)
+    mine = write(paths.user_handlers(), "mine.py", GUARD)
+    trust_all(root)
+    find(root)
+    write(paths.config_dir(), "holdfast.toml", '[handlers]\noff = ["guard", "mine"]\n')
+    assert find(root)
+    assert strictness.recall(guard) == strictness.recall(mine) == ()
+    guard.write_text(HANDLER)
+    mine.unlink()
+    assert refused(root) == []
+
+
+def test_a_users_guard_that_is_off_by_default_stays_off(root: Path) -> None:
+    """Until its user's own configuration names it; a project's cannot take that back."""
+    write(paths.user_handlers(), "guard.py", "OFF_BY_DEFAULT = True\n" + GUARD)
+    assert not find(root)[0].active
+    write(paths.config_dir(), "holdfast.toml", '[handlers]\non = ["guard"]\n')
+    write(root / ".claude", "holdfast.toml", "[handlers]\non = []\n")
+    trust_all(root)
+    assert find(root)[0].active
+
+
+def test_what_everybody_is_offered_asks_nothing_of_this_machine(root: Path) -> None:
+    """Neither trust nor configuration nor memory; a look leaves nothing behind."""
+    folder = paths.project_handlers(root)
+    write(folder, "guard.py", GUARD)
+    write(folder, "off.py", "OFF_BY_DEFAULT = True\n" + HANDLER)
+    write(folder, "bad.py", "def broken(:\n")
+    (folder / "closed.py").mkdir()
+    write(paths.config_dir(), "holdfast.toml", '[handlers]\noff = ["guard"]\n')
+
+    files = {file.name: file for file in loader.offered("project", folder)}
+
+    assert [name for name, file in files.items() if file.active and not file.faults] == ["guard"]
+    assert [name for name, file in files.items() if file.faults] == ["bad", "closed"]
+    assert strictness.recall(folder / "guard.py") == ()

@@ -248,3 +248,25 @@ def test_the_command_is_the_same_on_every_machine() -> None:
     for event in EVENTS:
         text = registration.command(event).replace(registration.LAUNCHER, "").replace('"${p%/*}/refuse.sh"', "")
         assert re.findall(r"/\S+", text) in ([], ["/dev/null;"])
+
+
+@pytest.mark.parametrize(
+    ("event", "registered", "asked", "covered"),
+    [
+        ("PreToolUse", None, "Bash", True),
+        ("PreToolUse", "*", None, True),
+        ("PreToolUse", "Bash", None, False),
+        ("PreToolUse", "Bash|Edit", "Edit", True),
+        ("PreToolUse", "Bash|Edit", "Edit|Write", False),
+        ("PreToolUse", "Agent", "Task", True),
+        ("PreToolUse", "^(?:Bash)$|(?:mcp__.*)", "Bash", True),
+        ("PreToolUse", "^(?:Bash)$|(?:mcp__.*)", "mcp__.*", True),
+        ("PreToolUse", "Bash", "^Ba", False),
+        ("FileChanged", "a.py|b.py", "b.py", True),
+        ("FileChanged", "a.py", "b.py", False),
+        ("Stop", "anything", "Bash", True),
+    ],
+)
+def test_what_a_registered_matcher_covers(event: str, registered: str | None, asked: str | None, covered: bool) -> None:
+    """Where that cannot be told of an expression, it does not."""
+    assert registration.covers(event, registered, asked) is covered

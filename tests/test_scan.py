@@ -70,13 +70,15 @@ def test_several_functions_and_what_is_not_a_handler() -> None:
 LIMIT = 3
 def helper(anything, *more): ...
 class Thing:
-    @hookimpl
     def on_stop(self): ...
+on_stop = None
+on_setup: object
 @hookimpl
 def on_stop(): ...
 @cache
 @hookimpl(match="compact")
 def on_session_start(event): ...
+on_setup: object
 """
     found = scan(text)
 
@@ -84,14 +86,168 @@ def on_session_start(event): ...
     assert found.faults == {}
 
 
-def test_of_two_definitions_the_last_counts() -> None:
-    """Python keeps the last function of a name, so the file has one route, or one fault, for it."""
-    marked, bare = "@hookimpl(match='{}')\ndef on_pre_tool_use(event): ...\n", "def on_pre_tool_use(event): ...\n"
+MARKED, BARE = "@hookimpl\ndef on_stop(event): ...\n", "def on_stop(event): ...\n"
 
-    assert [route.match for route in scan((marked.format("A") + marked.format("B")).encode()).routes] == ["B"]
-    assert list(scan((marked.format("A") + bare).encode()).faults) == ["on_pre_tool_use"]
-    assert scan((marked.format("A") + bare).encode()).routes == ()
-    assert scan((bare + marked.format("A")).encode()).faults == {}
+
+@pytest.mark.parametrize("text", [MARKED + MARKED, MARKED + BARE, BARE + MARKED, MARKED + "x = 1\n" + MARKED + MARKED])
+def test_two_functions_of_one_name_are_refused(text: str) -> None:
+    """Python would keep the last one without a word, so none runs, and the message names all lines."""
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if line.startswith("def ")]
+    assert f"line {lines[0]}: on_stop is defined in lines {' and '.join(map(str, lines))}, and" in fault(text)
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ("on_stop = None", "assigned in line 3"),
+        ("on_stop: object = None", "assigned in line 3"),
+        ("a, (on_stop, *b) = x", "assigned in line 3"),
+        ("if (on_stop := 1): ...", "assigned in line 3"),
+        ("on_stop += 1", "assigned in line 3"),
+        ("for on_stop in x: ...", "assigned in line 3"),
+        ("with x as on_stop: ...", "assigned in line 3"),
+        ("try: ...\nexcept OSError as on_stop: ...", "assigned in line 4"),
+        ("match x:\n case [*on_stop]: ...\n case {'a': on_stop}: ...", "assigned in line 4"),
+        ("del on_stop", "deleted in line 3"),
+        ("from x import on_stop", "imported in line 3"),
+        ("import on_stop.x", "imported in line 3"),
+        ("from x import y as on_stop", "imported in line 3"),
+        ("if x:\n    import on_stop", "imported in line 4"),
+        ("class on_stop: ...", "defined as a class in line 3"),
+    ],
+)
+def test_a_name_that_is_bound_again_is_refused(after: str, words: str) -> None:
+    """Whatever stands there afterwards, it is not the function that was found."""
+    assert f"line 2: on_stop is {words}, so the function never runs" in fault(MARKED + after)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "x = [on_stop for on_stop in y]",
+        "print(on_stop)",
+        "def f():\n    on_stop = 1",
+        "on_stop.x = 1",
+        "on_stop[0] = 1",
+    ],
+)
+def test_what_leaves_the_function_in_place_is_no_fault(after: str) -> None:
+    """A name of the same spelling in another scope, or a use of the function, takes nothing away."""
+    assert scan((MARKED + after).encode()).faults == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("if x:\n    @hookimpl\n    def on_stop(event): ...", "inside an if in line 3"),
+        ("if x: ...\nelse:\n    if y:\n        @hookimpl\n        def on_stop(event): ...", "inside an if in line 5"),
+        ("try:\n    @hookimpl\n    def on_stop(event): ...\nfinally: ...", "inside a try in line 3"),
+        ("try: ...\nexcept* OSError:\n    @hookimpl\n    def on_stop(event): ...", "inside a try in line 4"),
+        ("with x:\n    @hookimpl\n    def on_stop(event): ...", "inside a with in line 3"),
+        ("for x in y:\n    @hookimpl\n    def on_stop(event): ...", "inside a loop in line 3"),
+        ("match x:\n  case 1:\n    @hookimpl\n    def on_stop(event): ...", "inside a match in line 4"),
+        ("if x:\n    def on_stop(event): ...", "inside an if in line 2"),
+        ("if x:\n    @hookimpl\n    def on_tool(event): ...", "inside an if in line 3"),
+        (MARKED + "if x:\n    @hookimpl\n    def on_stop(event): ...", "inside an if in line 5"),
+        ("class Guard:\n    @hookimpl\n    def on_stop(self, event): ...", "inside class Guard"),
+        ("def make():\n    @hookimpl(strict=True)\n    def on_stop(event): ...", "inside function make"),
+        ("if x:\n  class Guard:\n    @hookimpl\n    async def other(self): ...", "inside class Guard"),
+    ],
+)
+def test_a_function_that_is_out_of_reach_is_a_fault(text: str, words: str) -> None:
+    """Handlers are found at the top level alone; anywhere else they would never run, and nobody would be told."""
+    assert words in fault(text)
+    assert "move it to the top level" in fault(text)
+
+
+def test_a_method_costs_the_function_of_its_name_nothing() -> None:
+    """The function at the top level runs, and the method beside it is named."""
+    found = scan(f"{MARKED}class Guard:\n    @hookimpl\n    def on_stop(self): ...\n".encode())
+    assert [route.line for route in found.routes] == [2]
+    assert list(found.faults.values()) == [
+        "line 5: on_stop stands inside class Guard, so it never runs; handlers are found without running the file, so"
+        " move it to the top level"
+    ]
+
+
+@pytest.mark.parametrize("how", ["from guards import on_stop", "on_stop = hookimpl(make())", "class on_stop: ..."])
+def test_an_events_name_without_a_function_is_a_fault(how: str) -> None:
+    """What is imported or made is not found without running the file."""
+    assert "so it never runs; handlers are found without running the file, so write the function in it" in fault(how)
+
+
+@pytest.mark.parametrize(
+    ("match", "words"),
+    [
+        ("Bash(rm *)", 'Use match="Bash" and look at event.tool_input["command"]'),
+        ("Bash(git:*)", 'Use match="Bash"'),
+        ("Edit(*.py)", 'Use match="Edit" and look at event.tool_input["file_path"]'),
+        ("WebFetch(domain:example.com)", 'event.tool_input["url"]'),
+        ("Bash(rm *)|Bash(mv *)", 'Use match="Bash"'),
+        ("Skill(x)", 'Use match="Skill" and look at event.tool_input in the function'),
+        ("bash", 'tool names are case-sensitive. Use match="Bash"'),
+        ("edit | WRITE", 'Use match="Edit|Write"'),
+        ("todowrite", 'Use match="TodoWrite"'),
+    ],
+)
+def test_a_matcher_that_selects_no_tool_is_refused(match: str, words: str) -> None:
+    """The client would compare it with the tool's name, and nothing would ever run."""
+    text = f"@hookimpl(match={match!r})\ndef on_pre_tool_use(event): ...\n"
+    assert fault(text).startswith("line 2: on_pre_tool_use never runs: ")
+    assert words in fault(text)
+
+
+@pytest.mark.parametrize(
+    ("event", "match"),
+    [
+        *(
+            ("pre_tool_use", match)
+            for match in ("Bash", " Bash ", "Edit | Write", "Task", "mcp__github__create", "*", "")
+        ),
+        *(
+            ("pre_tool_use", match)
+            for match in ("mcp__github__.*", "Task(Create|Update)", "^Notebook", "mcp__(a|b)__.*")
+        ),
+        ("pre_tool_use", "Bash|"),
+        ("session_start", "startup|compact"),
+        ("session_start", "^comp"),
+        ("notification", "anything"),
+        ("file_changed", "a.py|b.py"),
+    ],
+)
+def test_a_matcher_that_selects_something_is_not_doubted(event: str, match: str) -> None:
+    """Known names, names of MCP tools, and expressions that select one of them."""
+    found = scan(f"@hookimpl(match={match!r})\ndef on_{event}(event): ...\n".encode())
+    assert (len(found.routes), found.doubts) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("event", "match", "words"),
+    [
+        ("pre_tool_use", "Bsh", "'Bsh' is no tool of Claude Code; did you mean Bash?"),
+        ("pre_tool_use", "Bash|edit", "'edit' is no tool of Claude Code; did you mean Edit?"),
+        ("pre_tool_use", "Frobnicate", "'Frobnicate' is no tool of Claude Code"),
+        ("pre_tool_use", "mcp__github", "for all tools of a server write mcp__github__.*"),
+        ("pre_tool_use", "^bash$", "match='^bash$' selects no tool of Claude Code"),
+        ("pre_tool_use", "Edit|Bash(rm *)", "selects nothing for Bash(…)"),
+        (
+            "session_start",
+            "compactt",
+            "'compactt' is no value that SessionStart is known to have; did you mean compact?",
+        ),
+        ("pre_compact", "^(x|y)$", "selects no value that PreCompact is known to have"),
+        ("stop", "Bash", "has no effect, because Stop has nothing to match"),
+        ("file_changed", "a.py | b.py", "has spaces around a name"),
+    ],
+)
+def test_a_matcher_that_may_be_meant_otherwise_is_doubted(event: str, match: str, words: str) -> None:
+    """A tool or a value may be newer than this list, so the function stays; the doubt is said with its line."""
+    found = scan(f"@hookimpl(match={match!r})\ndef on_{event}(event): ...\n".encode())
+    assert len(found.routes) == 1
+    assert found.faults == {}
+    (doubt,) = found.doubts
+    assert doubt.startswith(f"line 2: on_{event}: match=")
+    assert words in doubt
 
 
 @pytest.mark.parametrize(

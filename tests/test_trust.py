@@ -130,3 +130,37 @@ def test_only_the_very_digest_is_trust(root: Path, value: object) -> None:
     file.write_text(json.dumps({str(root.resolve()): {NAME: value}}))
 
     assert not trust.trusted(root, NAME, CONTENT)
+
+
+def test_the_trusted_content_is_kept_as_long_as_it_is_trusted(root: Path) -> None:
+    """So that a change can be shown; private, bounded, and gone with the trust."""
+    large = b"x" * (64 * 1024 + 1)
+    entries = {NAME: trust.digest(b"content"), "large": trust.digest(large)}
+    trust.grant(root, entries, [b"content", large])
+    folder = paths.state_dir() / "trusted"
+    assert [path.stat().st_mode & 0o777 for path in folder.iterdir()] == [0o600]
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert trust.content(root, NAME) == b"content"
+    assert trust.content(root, "large") is None
+    assert trust.content(root, "unknown") is None
+
+    trust.grant(root, {NAME: trust.digest(b"more")}, [b"more"])
+    assert [path.name for path in folder.iterdir()] == [trust.digest(b"more")]
+    trust.revoke(root)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_kept_content_that_was_tampered_with_does_not_count(root: Path) -> None:
+    """What is shown as trusted is what was."""
+    trust.grant(root, {NAME: trust.digest(b"content")}, [b"content"])
+    (paths.state_dir() / "trusted" / trust.digest(b"content")).write_bytes(b"other")
+    assert trust.content(root, NAME) is None
+
+
+def test_trust_is_given_where_no_content_can_be_kept(root: Path) -> None:
+    """Keeping it is a convenience."""
+    paths.ensure_private(paths.state_dir())
+    (paths.state_dir() / "trusted").write_text("in the way")
+    trust.grant(root, {NAME: CONTENT}, [b"content"])
+    assert trust.trusted(root, NAME, CONTENT)
+    assert trust.content(root, NAME) is None

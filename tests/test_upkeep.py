@@ -8,6 +8,7 @@ import pytest
 
 from holdfast import client, demand, install, loader, log, paths, scopes, trust, uninstall, upkeep
 from holdfast.errors import StateError
+from holdfast.matching import matches
 from holdfast.project import Project
 from holdfast.registration import group
 from holdfast.scopes import Scope
@@ -152,13 +153,93 @@ def test_team_settings_are_never_edited_unasked(project: Project) -> None:
     """Where the project's settings lack something, a line names the command and the file stays."""
     settings = installed("project", project)
     before = settings.read_text()
-    assert upkeep.keep_registered(project) == []
-    trusting(project)
-    (line,) = upkeep.keep_registered(project)
-    assert "run holdfast install --scope project" in line
+    assert team_notice(project) == ""
+    handler(project.root / ".claude" / "handlers", "added", "stop")
+    assert "run holdfast install --scope project" in team_notice(project)
     assert settings.read_text() == before
-    assert refresh(settings, project) == [f"{settings}: Setup: registered"]
-    assert upkeep.keep_registered(project) == []
+    assert refresh(settings, project) == [f"{settings}: Stop: registered"]
+    assert team_notice(project) == ""
+
+
+def team_notice(project: Project) -> str:
+    """Return the line at a session's start that is about the team's settings; empty if there is none."""
+    return "".join(line for line in upkeep.keep_registered(project) if "--scope project" in line)
+
+
+GUARD = "from holdfast import hookimpl\n\n@hookimpl(match='Bash', strict=True)\ndef on_pre_tool_use(event): ...\n"
+
+
+@pytest.mark.parametrize(
+    "here",
+    [
+        "never trusted",
+        "off in the user's configuration",
+        "waits for a configuration",
+        "off by default",
+        "does not parse",
+        "one function broken",
+        "closed",
+        "a namesake of the user's",
+        "trusted and gone",
+    ],
+)
+def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Project, here: str) -> None:
+    """Nobody is told to take it out, and no install does; its matcher is what the team wrote."""
+    guard = project.root / ".claude" / "handlers" / "guard.py"
+    guard.write_text(GUARD)
+    settings = installed("project", project)
+    assert json.loads(settings.read_text())["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
+    before = settings.read_text()
+
+    if here == "off in the user's configuration":
+        paths.ensure_private(paths.config_dir())
+        paths.user_config().write_text('[handlers]\noff = ["guard"]\n')
+    elif here == "waits for a configuration":
+        guard.write_text("RUNS_WHEN = {'reading': ['hold']}\n" + GUARD)
+    elif here == "off by default":
+        guard.write_text("OFF_BY_DEFAULT = True\n" + GUARD)
+    elif here == "does not parse":
+        guard.write_text("def on_pre_tool_use(:\n")
+    elif here == "one function broken":
+        guard.write_text(GUARD.replace("event", "unknown"))
+    elif here == "closed":
+        guard.unlink()
+        guard.mkdir()
+    elif here == "a namesake of the user's":
+        handler(paths.user_handlers(), "guard", "stop")
+    elif here == "trusted and gone":
+        trust.grant(project.root, {".claude/handlers/guard.py": trust.digest(guard.read_bytes())})
+        loader.find(project)
+        guard.unlink()
+    project = Project.open(project.root)
+
+    assert team_notice(project) == ""
+    assert not upkeep.planned_for(settings, project, loader.find(project)).changes
+    install.install(scopes.target("project", project.root))
+    assert settings.read_text() == before
+
+
+def test_a_broken_handler_keeps_what_is_registered_and_lets_more_be(project: Project) -> None:
+    """What another handler wants comes beside it, once: the same settings come out of each install."""
+    folder = project.root / ".claude" / "handlers"
+    (folder / "guard.py").write_text(GUARD.replace("'Bash'", "'^Ba'"))
+    settings = installed("project", project)
+    (folder / "guard.py").write_text("def broken(:\n")
+    assert refresh(settings, project) == []
+    (folder / "other.py").write_text(GUARD.replace("'Bash'", "'^Edit$'"))
+    assert len(refresh(settings, project)) == 1
+    matcher = json.loads(settings.read_text())["hooks"]["PreToolUse"][0]["matcher"]
+    assert [matches(matcher, tool, "PreToolUse") for tool in ("Bash", "Edit", "Read")] == [True, True, False]
+    assert refresh(settings, project) == []
+
+
+def test_a_guard_that_the_team_removed_is_no_longer_registered(project: Project) -> None:
+    """Its file is gone and nobody here relied on it; uninstall takes out all of them."""
+    guard = project.root / ".claude" / "handlers" / "guard.py"
+    guard.write_text(GUARD)
+    settings = installed("project", project)
+    guard.unlink()
+    assert refresh(settings, project) == [f"{settings}: PreToolUse: no longer registered"]
 
 
 def test_a_users_own_handlers_are_no_matter_of_the_team(project: Project) -> None:
@@ -207,5 +288,6 @@ def test_a_team_file_without_a_record_counts_as_the_teams(project: Project) -> N
     settings.write_text(json.dumps({"hooks": {"Stop": [group("Stop", None)]}}))
     assert sorted(refresh(settings, project)) == [
         f"{settings}: SessionStart: registered",
+        f"{settings}: Setup: registered",
         f"{settings}: Stop: no longer registered",
     ]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.events import OLDEST_CLIENT_EVENTS
-from holdfast.registration import merged, plugin_command, routes, settings, timeouts, visible, wanted
+from holdfast.registration import covers, merged, plugin_command, routes, settings, timeouts, visible, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.loader import HandlerFile
@@ -43,26 +43,42 @@ def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
     return routes([*visible(files, "project"), *woken])
 
 
-def team(root: Path, known: frozenset[str] = OLDEST_CLIENT_EVENTS) -> dict[str, str | None]:
+def team(
+    root: Path, present: Mapping[str, object] | None = None, known: frozenset[str] = OLDEST_CLIENT_EVENTS
+) -> dict[str, str | None]:
     """Return event -> matcher for everyone who works in the project at `root`.
 
-    Shipped and trusted project handlers count, no user's own files or configuration, and of the events only those that
-    are `known`: to the oldest client, for teammates have any.
+    Shipped handlers and all of the project count; no user's own files or configuration. A handler of the project that
+    is not trusted here, or is off, counts too: somebody else relies on it. What is `present` (event -> matcher) stays
+    while a handler of the project cannot be read as it was: nobody knows what it wants. Events that are not `known`
+    are left out: teammates may have the oldest client.
     """
-    return wanted(_of_team(root), known)
+    from holdfast import loader
+
+    own, shipped = _of_team(root)
+    events = merged([*routes(shipped), *((route.event, route.match) for file in own for route in file.routes)], known)
+    if any(file.faults for file in own) or loader.vanished(paths.project_handlers(root.resolve())):
+        for event, matcher in (present or {}).items():
+            there = matcher if isinstance(matcher, str) else None
+            if event not in events or covers(event, there, events[event]):
+                events[event] = there
+            else:
+                events |= merged([(event, there), (event, events[event])], frozenset({event}))
+    return events
 
 
 def team_timeouts(root: Path) -> dict[str, int]:
     """Return event -> the seconds the client has to wait for the handlers of `team`, where its default is too short."""
-    return timeouts(_of_team(root))
+    own, shipped = _of_team(root)
+    return timeouts([*own, *shipped])
 
 
-def _of_team(root: Path) -> list[HandlerFile]:
+def _of_team(root: Path) -> tuple[list[HandlerFile], list[HandlerFile]]:
+    """Return the handler files of the project at `root`, and the shipped ones."""
     from holdfast import loader
-    from holdfast.config import Config
-    from holdfast.project import Project
 
-    return visible(loader.find(Project(root.resolve(), Config())), "shipped", "project")
+    folder = paths.project_handlers(root.resolve())
+    return loader.offered("project", folder), loader.offered("shipped", paths.shipped("handlers"))
 
 
 def bundled() -> str:
@@ -73,10 +89,8 @@ def bundled() -> str:
     import json
 
     from holdfast import loader
-    from holdfast.config import Config
-    from holdfast.project import Project
 
-    files = visible(loader.find(Project(paths.shipped("hooks"), Config())), "shipped")
+    files = loader.offered("shipped", paths.shipped("handlers"))
     described = {"description": "Routes hook events to Holdfast's handlers"}
     return json.dumps(described | settings(wanted(files, OLDEST_CLIENT_EVENTS), plugin_command), indent=2) + "\n"
 

@@ -161,6 +161,7 @@ def answer(
         answers = isolated.run(plan)
         answers += judge_again(isolated.judge, event, plan, answers)
         passed("answered", answers)
+        answers += faults.tell(event, plan, answers, isolated.printed)
         reply, said = conclude(event, plan, answers)
         replying.write_environment(reply, environ)
         _unwatch()
@@ -238,7 +239,7 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
     """
     name, tool = payload["hook_event_name"], payload.get("tool_name")
     found = loader.find(project, name, tool if isinstance(tool, str) else None)
-    faults.note_unusable(name, found, project)
+    faults.note_unusable(name, found, project, payload.get("session_id"))
     return choose(payload, found)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, log, paths
+from holdfast import clock, log, paths, trust
 from holdfast.errors import HoldfastError
-from holdfast.state import atomic, lock
+from holdfast.state import atomic, cache, lock
 from holdfast.state.unchanged import Kept
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 PATIENCE = 0.5  # seconds to wait for another process: a fault that is not remembered is in the log
 _KEPT = 200  # files remembered; the ones that failed longest ago go
 _LONGEST = 2_000  # characters of a fault
+_TOLD_LIMIT_CHARS = 400  # of a fault, as the user is told of it
+_TOLD_AT_ONCE = 5  # faults in one message
+_TELL_PATIENCE_S = 0.2  # the reply waits for it
 _READ = 64 * 1024  # characters of a fault that are looked at
 
 
@@ -109,13 +112,90 @@ def _to_go(project: Project) -> set[str]:
     return {path for path, entry in _load(_file()).items() if path in mine or "project" not in entry}
 
 
-def note_unusable(event: str, files: Sequence[HandlerFile], project: Project | None = None) -> None:
-    """Name the files whose text is at fault in the log, once for each content."""
+def note_unusable(
+    event: str, files: Sequence[HandlerFile], project: Project | None = None, session: object = None
+) -> None:
+    """Name the files whose text is at fault in the log, once for each content, and later to the session's user."""
     for file in files:
         if file.active and file.faults and not of(file):
             fault = "; ".join(file.faults)
             log.write("error", f"{event}: {file.place}/{file.path.name} {fault}")
             remember(event, file, fault, project)
+            if isinstance(session, str):
+                _untold(session, {_key(file): f"{file.place}/{file.path.name}: {file.faults[0]}"}, now=False)
+
+
+def tell(
+    event: Event, plan: Sequence[Call], answers: Sequence[Answer], printed: Mapping[str, bytearray]
+) -> list[Answer]:
+    """Return what the user is to hear of handlers' faults: of each file's once in a session, with where to look.
+
+    On an event whose reply the user does not see, it is kept for the session's next one. Where no fault was, that is
+    one look for a file.
+
+    Args:
+        event: the event that was answered.
+        plan: the calls it made.
+        answers: what came of them.
+        printed: by label, what they printed.
+    """
+    files = {call.label: call.file for call in plan}
+    found: dict[str, str] = {}
+    for given in answers:
+        if given.fault and given.ran:
+            found.setdefault(_key(files[given.label]), f"{given.label} {given.fault}")
+    for label, output in printed.items():
+        if label in files and output.strip():
+            found.setdefault(_key(files[label]), f"{label} printed, which nobody reads")
+    lines = _untold(event.session_id, found, now="tell_user" in type(event).accepts)
+    if not lines:
+        return []
+    from holdfast.calls import Answer
+    from holdfast.outcomes import tell_user
+
+    shown = [f"Holdfast: {line}" for line in lines[:_TOLD_AT_ONCE]]
+    if len(lines) > len(shown):
+        shown.append(f"Holdfast: {len(lines) - len(shown)} more handlers failed")
+    text = "\n".join(shown)
+    return [Answer("holdfast", (tell_user(f"{text}\nMore: holdfast handlers check"),))]
+
+
+def _untold(session: str, found: Mapping[str, str], *, now: bool) -> list[str]:
+    """Return what a session's user has not heard of faults, and keep that it is told; or keep it to be told later.
+
+    Args:
+        session: the session's id.
+        found: the faults of this event, by what tells files and contents apart.
+        now: whether they can be told with this event.
+    """
+    file = cache.folder() / f"{trust.digest(session.encode('utf-8', 'surrogatepass'))[:32]}.told"
+    told, owed = _told(file)
+    if not (found or (owed and now)):
+        return []
+    said = {key: log.written(line)[:_TOLD_LIMIT_CHARS] for key, line in found.items()}
+    try:
+        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=_TELL_PATIENCE_S):
+            told, owed = _told(file)
+            fresh = {key: line for key, line in (owed | said).items() if key not in told}
+            if fresh:
+                kept = [told | dict.fromkeys(fresh, ""), {}] if now else [told, fresh]
+                cache.write(file, json.dumps(kept).encode())
+    except (HoldfastError, OSError):  # heard twice is better than not heard
+        fresh = said
+    return list(fresh.values()) if now else []
+
+
+def _told(file: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what was told in a session and what is yet to be told."""
+    try:
+        told, owed = json.loads(cache.read(file) or b"[{}, {}]")
+    except ValueError:
+        return {}, {}
+    return told, owed
+
+
+def _key(file: HandlerFile) -> str:
+    return f"{file.path} {file.digest}"
 
 
 def note_answers(event: Event, plan: Sequence[Call], answers: Sequence[Answer], project: Project | None = None) -> None:

@@ -9,7 +9,7 @@ from holdfast import paths, scan, scanned, strictness, trust
 from holdfast.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.config import Config
@@ -33,12 +33,14 @@ class HandlerFile:
         held: its bytes if they were read; `source` reads them where they were not.
         digest: SHA-256 of the source.
         trusted: shipped and user files always; project files when trusted with exactly this content.
+        changed: a project file that was trusted with another content, or that was trusted and is gone.
         off: switched off by configuration, or by itself (`OFF_BY_DEFAULT`, `RUNS_WHEN`) and not switched on.
         routes: the functions it offers.
         faults: what is wrong with it, in sentences.
         replaced_by: the nearer file that runs instead, if any.
         notice: why a nearer file does *not* replace another, or is not used, for the user to know.
         runs_when: what the configuration must say for it to run (`scan.Scan`).
+        doubts: what in it probably is not what its author meant, in sentences (`scan.Scan`).
         again: reads it anew; None where it has been read.
     """
 
@@ -54,6 +56,8 @@ class HandlerFile:
     replaced_by: Path | None = None
     notice: str = ""
     runs_when: Conditions = ()
+    doubts: tuple[str, ...] = ()
+    changed: bool = False
     again: Callable[[], HandlerFile] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -71,8 +75,13 @@ class HandlerFile:
 
     @property
     def active(self) -> bool:
-        """Whether its functions run."""
-        return self.trusted and not self.off and self.replaced_by is None
+        """Whether its functions run, or refuse in the place of strict ones that cannot."""
+        return (self.trusted or self.refuses) and not self.off and self.replaced_by is None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether strict functions of it cannot be called: broken, gone, or changed since they were trusted."""
+        return any(route.broken for route in self.routes)
 
     @property
     def strict(self) -> bool:
@@ -86,7 +95,11 @@ class _Look:
 
     project: Project
     grants: Mapping[str, str]
-    strict: Container[str]
+    strict: Collection[str]
+
+    def granted(self, path: Path) -> str | None:
+        """Return the digest with which a file of the project is trusted, if it is."""
+        return self.grants.get(trust.relative_name(self.project.root, path))
 
 
 def find(project: Project, event: str | None = None, value: str | None = None) -> list[HandlerFile]:
@@ -99,7 +112,7 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
         value: what the event's matcher field holds, to leave out also those whose matchers do not select it.
 
     Returns:
-        The files, also those that will not run, marked with the reason.
+        The files, also those that will not run, marked with the reason, and those that are gone and were strict.
     """
     folders: dict[Place, scanned.Folder] = {
         "shipped": scanned.look(paths.shipped("handlers")),
@@ -107,15 +120,59 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
         "project": scanned.look(paths.project_handlers(project.root)),
     }
     strict = strictness.known()
+    gone: dict[Place, list[str]] = {
+        "shipped": [],
+        "user": _gone(folders["user"], strict),
+        "project": _gone(folders["project"], strict),
+    }
     wanted: set[str] | None = None
     if event is not None:
         wanted = {name for folder in folders.values() for name in folder.concerned(event, value, strict)}
-    look = _Look(project, trust.granted(project.root) if any(folders["project"].names()) else {}, strict)
+        wanted.update(*gone.values())
+    own = gone["project"] or any(folders["project"].names())
+    look = _Look(project, trust.granted(project.root) if own else {}, strict)
     files = []
     for place, folder in folders.items():
         names = folder.names() if wanted is None else wanted.intersection(folder.names())
-        files += [_file(place, folder, name, look) for name in sorted(names)]
+        known = [*((name, _file) for name in names), *((name, _vanished) for name in gone[place])]
+        files += [make(place, folder, name, look) for name, make in sorted(known, key=lambda each: each[0])]
     return _replace_farther(files)
+
+
+def offered(place: Place, folder: Path) -> list[HandlerFile]:
+    """Return the files of one folder as everybody finds them: whatever is trusted or configured on this machine.
+
+    One that cannot be read has faults and no routes. Only what is off by the file's own word is off.
+    """
+    found = scanned.look(folder)
+    return [_offered(place, found, name) for name in sorted(found.names())]
+
+
+def _offered(place: Place, folder: scanned.Folder, name: str) -> HandlerFile:
+    from holdfast.config import Config
+
+    path = folder.path / name
+    try:
+        found = folder.found(name)
+    except OSError as error:
+        return HandlerFile(place, path.stem, path, b"", "", trusted=True, off=False, faults=(str(error),))
+    read, off = found.scan, _off(path.stem, found.scan, Config())
+    faults = tuple(read.faults.values())
+    return HandlerFile(place, path.stem, path, found.source, found.digest, True, off, read.routes, faults)
+
+
+def vanished(folder: Path) -> list[Path]:
+    """Return the files of a folder that are gone and are known to have been strict."""
+    return [folder / name for name in _gone(scanned.look(folder), strictness.known())]
+
+
+def _gone(folder: scanned.Folder, strict: Collection[str]) -> list[str]:
+    """Return the names of files that are known to have been strict, and that are in the folder no more."""
+    if not strict:
+        return []
+    top, there = f"{folder.path}/", set(folder.names())
+    names = [path[len(top) :] for path in strict if path.startswith(top)]
+    return [name for name in names if "/" not in name and name not in there]
 
 
 def runs(conditions: Conditions, configuration: Config) -> bool:
@@ -128,7 +185,7 @@ def _file(place: Place, folder: scanned.Folder, name: str, look: _Look) -> Handl
     try:
         found = folder.found(name)
     except OSError as error:
-        return _unreadable(place, path, error, look.project)
+        return _absent(place, path, f"cannot be read ({error.strerror or error}); correct that", look)
     return _made(place, path, found, look)
 
 
@@ -136,61 +193,119 @@ def _anew(place: Place, path: Path, look: _Look) -> HandlerFile:
     try:
         return _made(place, path, scanned.read_anew(path), look)
     except OSError as error:
-        return _unreadable(place, path, error, look.project)
+        return _absent(place, path, f"cannot be read ({error.strerror or error}); correct that", look)
 
 
-def _unreadable(place: Place, path: Path, error: OSError, project: Project) -> HandlerFile:
-    known = _broken_strict(path, f"cannot be read ({error.strerror or error})")
-    off = _off(path.stem, scan.Scan(), project)
-    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (str(error),))
-    return _keep_strict_on(file, project)
+def _vanished(place: Place, folder: scanned.Folder, name: str, look: _Look) -> HandlerFile:
+    """Stand for a file that is gone: what it guarded is refused until it is back or its user lets go of it."""
+    return _absent(place, folder.path / name, "its file is gone; put it back", look)
+
+
+def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
+    project = look.project
+    changed = place == "project" and look.granted(path) is not None
+    known = _broken_strict(path, fault, place, project) if place == "user" or changed else ()
+    off = _off(path.stem, scan.Scan(), project.config)
+    said = known[0].broken if known else fault
+    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (said,), changed=changed)
+    return _keep_strict_on(file, scan.Scan(), project)
 
 
 def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
-    read, name, routes = found.scan, path.name[:-3], found.scan.routes
-    trusted = place != "project" or look.grants.get(trust.relative_name(look.project.root, path)) == found.digest
-    guards = any(route.strict for route in routes) or str(path) in look.strict
-    if guards and trusted and place != "shipped":
-        routes = _with_broken(path, read)
-    return _keep_strict_on(
+    read, project, routes = found.scan, look.project, found.scan.routes
+    granted = look.granted(path) if place == "project" else found.digest
+    trusted, off = granted == found.digest, _off(path.stem, read, project.config)
+    known = place != "shipped" and granted is not None and str(path) in look.strict
+    if known and not trusted:
+        routes = _broken_strict(path, f"its file {_trust_again(path, project)}", place, project) or routes
+        off = path.stem in project.config.handlers.off  # what a changed file says of itself does not count
+    elif known and off and _unsettled(place, look):
+        config = paths.project_config(project.root)
+        routes = _broken_strict(path, f"{config} {_trust_again(config, project)}", place, project)
+        off = not routes
+    elif known:
+        routes = _with_broken(path, read, place, project)
+    file = _keep_strict_on(
         HandlerFile(
-            *(place, name, path, found.source, found.digest, trusted, _off(name, read, look.project), routes),
+            *(place, path.stem, path, found.source, found.digest, trusted, off, routes),
             faults=tuple(read.faults.values()),
             runs_when=read.runs_when,
+            doubts=read.doubts,
+            changed=granted is not None and not trusted,
             again=None if found.source is not None else lambda: _anew(place, path, look),
         ),
-        look.project,
+        read,
+        project,
+    )
+    if trusted and place != "shipped" and (known or file.strict) and "" not in read.faults:
+        _remember(file, project)
+    return file
+
+
+def _remember(file: HandlerFile, project: Project) -> None:
+    """Keep what of a file is strict; nothing of one that is switched off by name."""
+    if not file.off:
+        strictness.remember(file.path, [replace(route, broken="") for route in file.routes])
+    elif file.name in project.config.handlers.off:
+        strictness.remember(file.path, ())
+
+
+def _unsettled(place: Place, look: _Look) -> bool:
+    """Tell whether the project's configuration, by which its handlers may run, was trusted with another content."""
+    root = look.project.root
+    return (
+        place == "project" and look.granted(paths.project_config(root)) is not None and not trust.config_trusted(root)
     )
 
 
-def _with_broken(path: Path, found: scan.Scan) -> tuple[Route, ...]:
-    """Add the strict functions that the file once had and that are now at fault; remember all that are strict."""
+def _with_broken(path: Path, found: scan.Scan, place: Place, project: Project) -> tuple[Route, ...]:
+    """Add the strict functions that the file once had and that are now at fault."""
     if "" in found.faults:
-        return _broken_strict(path, found.faults[""])
+        return _broken_strict(path, f"{found.faults['']}; correct it", place, project)
     lost = [route for route in strictness.recall(path) if route.function in found.faults]
-    strictness.remember(path, (*found.routes, *lost))
-    return (*found.routes, *(replace(route, broken=found.faults[route.function]) for route in lost))
+    said = {route.function: f"{found.faults[route.function]}; correct it" for route in lost}
+    return (
+        *found.routes,
+        *(replace(route, broken=_lifted(said[route.function], path, place, project)) for route in lost),
+    )
 
 
-def _broken_strict(path: Path, reason: str) -> tuple[Route, ...]:
-    return tuple(replace(route, broken=reason) for route in strictness.recall(path))
+def _broken_strict(path: Path, reason: str, place: Place, project: Project) -> tuple[Route, ...]:
+    known = strictness.recall(path)
+    said = _lifted(reason, path, place, project) if known else ""
+    return tuple(replace(route, broken=said) for route in known)
 
 
-def _off(name: str, found: scan.Scan, project: Project) -> bool:
-    handlers = project.config.handlers
-    if name in handlers.off or (found.off_by_default and name not in handlers.on):
+def _lifted(reason: str, path: Path, place: Place, project: Project) -> str:
+    """Add to the reason for a refusal the command that lifts it, whatever became of the file."""
+    verb = ["off", path.stem] if place == "user" else ["untrust", "--project", str(project.root), path.name]
+    return f"{reason}, or do without it (in a terminal: {_command(*verb)})"
+
+
+def _trust_again(path: Path, project: Project) -> str:
+    command = _command("trust", "--project", str(project.root), path.name)
+    return f"was changed since you trusted it; look at it and trust it again (in a terminal: {command})"
+
+
+def _command(*words: str) -> str:
+    from shlex import join
+
+    return join(["holdfast", "handlers", *words])
+
+
+def _off(name: str, found: scan.Scan, config: Config) -> bool:
+    if name in config.handlers.off or (found.off_by_default and name not in config.handlers.on):
         return True
-    return not runs(found.runs_when, project.config)
+    return not runs(found.runs_when, config)
 
 
-def _keep_strict_on(file: HandlerFile, project: Project) -> HandlerFile:
+def _keep_strict_on(file: HandlerFile, found: scan.Scan, project: Project) -> HandlerFile:
     """A project's configuration never switches off a user's strict handler; the user's own may."""
     if not (file.place == "user" and file.off and file.strict):
         return file
     from holdfast import config
 
-    own = config.load(None, trusted=False).config
-    if file.name in own.handlers.off or not runs(file.runs_when, own):
+    if _off(file.name, found, config.load(None, trusted=False).config):
         return file
     return replace(file, off=False, notice=f"strict: {paths.project_config(project.root)} may not switch it off")
 
@@ -204,7 +319,7 @@ def _replace_farther(files: Sequence[HandlerFile]) -> list[HandlerFile]:
 
 
 def _replaced(file: HandlerFile, namesakes: Sequence[HandlerFile]) -> HandlerFile:
-    usable = [other for other in namesakes if other.trusted and not other.off]
+    usable = [other for other in namesakes if (other.trusted or other.refuses) and not other.off]
     if file not in usable:
         return file
     guard = next((other for other in usable if other.place == "user" and other.strict), None)

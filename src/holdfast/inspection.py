@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from contextlib import suppress
 from types import MappingProxyType
@@ -51,27 +52,30 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
         Holdfast's is registered at all.
     """
     wanted = registration.wanted(files, frozenset(events.EVENTS) - events.OLDEST_CLIENT_EVENTS)
-    present = _registered(project) if wanted else set()
-    names = wanted.keys() - present if present else ()
+    present = registered_events(project) if wanted else {}
+    names = wanted.keys() - present.keys() if present else ()
     return dict.fromkeys(names, f"not registered: {client.why_not_registered()}") if names else {}
-
-
-def _registered(project: Project) -> set[str]:
-    found = {event for copy in plugins.copies(project.root) for event in copy.registered()}
-    for target in registered.targets(project):
-        with suppress(StateError):  # `holdfast doctor` names a file that cannot be read
-            found |= {entry.event for entry in registered.entries(target)}
-    return found
 
 
 def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
     """Return what the author of a sound handler may not expect, as pairs of a file and a sentence."""
+    known = registered_events(project)
+    found = [(file, each) for file in files for each in filter(None, (file.notice, *file.doubts))]
+    found += [(file, each) for file in files for each in _resting(project, file, known)]
+    return found + unexpected(project, files)
+
+
+def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
+    """Return what the registration or the event makes of active handlers: as `remarks`, of these alone."""
     silent, limits = withheld(project, files), _client_limits(project)
-    found = [(file, file.notice) for file in files if file.notice]
+    found = []
     for file in files:
         routes = {route.event: route.function for route in file.routes} if file.active else {}
-        if unheard := [event for event in routes if event in silent]:
-            found.append((file, f"never runs for {', '.join(unheard)}, {silent[unheard[0]]}"))
+        found += [
+            (file, f"{name} does not run: {event} is {silent[event]}")
+            for event, name in routes.items()
+            if event in silent
+        ]
         for event, limit in registration.timeouts([file]).items():
             if limit > limits.get(event, limit):
                 found.append((file, f"{routes[event]} {_CUT_OFF.format(event, limits[event], limit)}"))
@@ -130,7 +134,9 @@ def listing(
 def idle(file: HandlerFile) -> str:
     """Say why a file does not run; empty if it does."""
     if not file.trusted:
-        return "not trusted; see holdfast handlers trust"
+        refuses = "; refuses what it guarded" if file.active else ""
+        how = "changed or gone since it was trusted" if file.changed else "not trusted"
+        return f"{how}{refuses}; see holdfast handlers trust"
     if file.off and file.runs_when:
         asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
         return (
@@ -143,6 +149,50 @@ def idle(file: HandlerFile) -> str:
     if file.faults and not file.routes:
         return file.faults[0]
     return "" if file.routes else "answers no event"
+
+
+def _resting(project: Project, file: HandlerFile, known: Mapping[str, Sequence[str | None]]) -> list[str]:
+    """Say what of a file will not run, each with the command that changes it; functions that are at fault left out.
+
+    Args:
+        project: where.
+        file: the handler file.
+        known: what `registered_events` returned; with nothing in it, nothing is said of single events.
+    """
+    if file.off or file.replaced_by:
+        return [f"does not run: {idle(file)}"]
+    said = []
+    if not file.trusted:
+        how = "was changed or removed since it was trusted" if file.changed else "is not trusted"
+        command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), file.path.name])
+        said.append(f"does not run: it {how}; look at it and run {command}")
+    for route in file.routes if known else ():
+        matchers = known.get(route.event, [])
+        if not matchers and route.event not in events.OLDEST_CLIENT_EVENTS:
+            continue  # `unexpected` says why
+        if not matchers:
+            said.append(f"{route.function} does not run: {route.event} is not registered; run holdfast install")
+        elif not any(registration.covers(route.event, matcher, route.match) for matcher in matchers):
+            asked = route.match or "every value"
+            said.append(
+                f"{route.function} does not run for all of {asked}: {route.event} is registered for "
+                f"{', '.join(map(str, matchers))} alone; run holdfast install"
+            )
+    return said
+
+
+def registered_events(project: Project) -> dict[str, list[str | None]]:
+    """Return event -> matchers of all that runs Holdfast in a session of the project, as far as it can be read."""
+    known: dict[str, list[str | None]] = {}
+    pairs: list[tuple[str, str | None]] = []
+    for target in registered.targets(project):
+        with suppress(StateError):
+            pairs += [(entry.event, entry.matcher) for entry in registered.entries(target)]
+    for copy in plugins.copies(project.root):
+        pairs += copy.registered().items()
+    for event, matcher in pairs:
+        known.setdefault(event, []).append(matcher)
+    return known
 
 
 def _load(project: Project, file: HandlerFile) -> list[str]:

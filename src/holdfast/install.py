@@ -74,9 +74,10 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
     Raises StateError for a file that cannot be read or is not the JSON that settings are.
     """
     file = settingsfile.read(target.real)
-    wanted, plugin = _wanted(target, files, record), plugins.registered(target)
+    plugin = plugins.registered(target)
     with settingsfile.explained(target.settings):
         text = SettingsText(file.text)
+        wanted = _wanted(target, files, record, text.matchers)
         allowed = [rule for rule in record.allowed if text.allows(rule)]
         had_ours = bool(text.registered or allowed)
         if had_ours and record.written:
@@ -162,16 +163,18 @@ def _files(target: Target) -> list[HandlerFile]:
     return loader.find(Project.open(target.root, trusted=trust.config_trusted(target.root)))
 
 
-def _wanted(target: Target, files: Sequence[HandlerFile], record: Install) -> dict[str, str | None]:
+def _wanted(
+    target: Target, files: Sequence[HandlerFile], record: Install, present: Mapping[str, object]
+) -> dict[str, str | None]:
     if target.scope == "project":
-        return demand.team(target.root)
+        return demand.team(target.root, present)
     return demand.personal(files, client.known_events(record.everything), record.others(target.root))
 
 
 def _left_out(target: Target, files: Sequence[HandlerFile], record: Install) -> list[str]:
     """Name the events that handlers want and that are not registered because not every client knows them."""
     if target.scope == "project":
-        left = demand.team(target.root, frozenset(EVENTS)).keys() - OLDEST_CLIENT_EVENTS
+        left = demand.team(target.root, known=frozenset(EVENTS)).keys() - OLDEST_CLIENT_EVENTS
         why = "the oldest supported client lacks it. For yourself: holdfast install"
     else:
         every = demand.personal(files, frozenset(EVENTS), record.others(target.root))

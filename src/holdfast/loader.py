@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import compiled, paths, patterns, scanned, strictness, trust
 from holdfast.errors import StateError
-from holdfast.finding import HandlerFile, find, runs
+from holdfast.finding import HandlerFile, find, offered, runs, vanished
 from holdfast.matching import matches
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.scan import Route
 
-__all__ = ["SIZE_LIMIT", "Call", "HandlerFile", "find", "load", "plan", "preload", "runs"]
+__all__ = ["SIZE_LIMIT", "Call", "HandlerFile", "find", "load", "offered", "plan", "preload", "runs", "vanished"]
 
 SIZE_LIMIT = scanned.SIZE_LIMIT
 

@@ -20,6 +20,21 @@ LEGACY_NAMES = {
     "ProposeGoal": "SetGoal",
 }
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
+NO_MATCHER = frozenset(
+    {
+        "UserPromptSubmit",
+        "PostToolBatch",
+        "Stop",
+        "TeammateIdle",
+        "TaskCreated",
+        "TaskCompleted",
+        "WorktreeCreate",
+        "WorktreeRemove",
+        "CwdChanged",
+        "MessageDisplay",
+    }
+)
+"""Events without a field a matcher could test (client fact §4.2)."""
 _NARROW_EVENTS = frozenset({"StopFailure", "FileChanged"})
 _PLAIN = regex(r"[A-Za-z0-9_|, -]*")
 _NARROW_PLAIN = regex(r"[A-Za-z0-9_|]*")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.deadlines import needed_client_limit
 from holdfast.events import EVENTS, model
-from holdfast.matching import TOOL_EVENTS, alternatives, selects_all
+from holdfast.matching import NO_MATCHER as NO_MATCHER
+from holdfast.matching import TOOL_EVENTS, alternatives, matches, selects_all
 from holdfast.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
@@ -22,22 +23,6 @@ LAUNCHER = "$HOME/.local/share/holdfast/run"
 
 PLUGIN_RUNNER = "$CLAUDE_PLUGIN_ROOT/plugin/run.sh"
 """What a plugin's hooks run instead of the launcher."""
-
-NO_MATCHER = frozenset(
-    {
-        "UserPromptSubmit",
-        "PostToolBatch",
-        "Stop",
-        "TeammateIdle",
-        "TaskCreated",
-        "TaskCompleted",
-        "WorktreeCreate",
-        "WorktreeRemove",
-        "CwdChanged",
-        "MessageDisplay",
-    }
-)
-"""Events without a field a matcher could test (client fact §4.2)."""
 
 NO_WORKTREE = (
     "Holdfast named no folder for the worktree, so none was made. To see why: holdfast handlers check. "
@@ -81,6 +66,20 @@ def merged(pairs: Iterable[tuple[str, str | None]], known: frozenset[str]) -> di
     for event, match in pairs:
         by_event.setdefault(event, []).append(match)
     return {event: _union(event, by_event[event]) for event in EVENTS if event in by_event and event in known}
+
+
+def covers(event: str, registered: str | None, asked: str | None) -> bool:
+    """Tell whether a registered matcher surely selects all that another one selects."""
+    if event in NO_MATCHER or registered is None or selects_all(registered) or registered == asked:
+        return True
+    if asked is None or selects_all(asked):
+        return False
+    if event in _LIST_EVENTS:
+        return set(asked.split("|")) <= set(registered.split("|"))
+    names = alternatives(asked, event)
+    if names is None:
+        return f"(?:{asked})" in registered
+    return all(matches(registered, name, event) for name in names if name)
 
 
 def visible(files: Iterable[HandlerFile], *places: str) -> list[HandlerFile]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import ahead, calls, compiled, engine, events, intake, isolation, loader, log, pairing, spent
+from holdfast import ahead, calls, compiled, engine, events, intake, isolation, loader, log, pairing, paths, spent
 from holdfast.calls import Caller
 from holdfast.config import Config
 from holdfast.context import Context
@@ -78,8 +78,8 @@ def of_handlers() -> None:
             _choose(payload)
             for answer in _wired(event, _plan(event), project):
                 json.dumps(answer)
-        for file in loader.find(project):
-            if file.place == "shipped" and file.active:
+        for file in loader.offered("shipped", paths.shipped("handlers")):
+            if file.active:
                 loader.load(file)
         ledger = Ledger.open(None)
         ledger.ensure(spent.TABLE)

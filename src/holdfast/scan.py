@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.deadlines import longest_timeout
 from holdfast.events import HOOK_NAMES
 from holdfast.matching import valid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 STRICT_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPromptExpansion"})
 ARGUMENTS = ("event", "context")
@@ -23,6 +23,20 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "trylast": (bool,),
 }
 
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+_COMPOUND: tuple[tuple[tuple[type[ast.AST], ...], str], ...] = (
+    ((ast.If,), "an if"),
+    ((ast.Try, ast.TryStar), "a try"),
+    ((ast.For, ast.While, ast.AsyncFor), "a loop"),
+    ((ast.With, ast.AsyncWith), "a with"),
+    ((ast.Match,), "a match"),
+)
+_MOVE = "handlers are found without running the file, so move it to the top level"
+_WRITE = "handlers are found without running the file, so write the function in it, once"
 
 Conditions = tuple[tuple[str, tuple[str, ...]], ...]
 """Keys of the configuration, each with the values one of which it must have."""
@@ -64,12 +78,30 @@ class Scan:
         faults: what is wrong, by function name; under `""` what is wrong with the whole file.
         off_by_default: the file has the line `OFF_BY_DEFAULT = True`.
         runs_when: keys of the configuration with the values that let the file run, from its line `RUNS_WHEN = {…}`.
+        doubts: what probably is not what its author meant, in sentences; nothing is refused for it.
     """
 
     routes: tuple[Route, ...] = ()
     faults: Mapping[str, str] = field(default_factory=dict)
     off_by_default: bool = False
     runs_when: Conditions = ()
+    doubts: tuple[str, ...] = ()
+
+
+class _Bound(NamedTuple):
+    """A statement that gives a name of the module a value, or takes it away.
+
+    Attributes:
+        line: where it stands.
+        how: what it does, for a message.
+        node: the function, where it defines one.
+        inside: the statement around it, for a message; empty at the top level.
+    """
+
+    line: int
+    how: str
+    node: _Function | None
+    inside: str
 
 
 class _Fault(Exception):
@@ -90,20 +122,101 @@ def scan(source: bytes) -> Scan:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         return Scan(faults={"": f"{where}cannot be read as Python ({_reason(error)})"})
-    routes: dict[str, Route] = {}
+    routes: list[Route] = []
     faults: dict[str, str] = {}
-    # Of two functions of one name Python keeps the last.
-    functions = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    for name, node in functions.items():
+    bound, hidden = _names(tree)
+    for name, bindings in bound.items():
         try:
-            routes |= {route.function: route for route in _route(node)}
+            routes += _routes(name, bindings)
         except _Fault as fault:
-            faults[name] = f"line {node.lineno}: {name} {fault}"
+            first = next((each for each in bindings if each.node), bindings[0])
+            faults[name] = f"line {first.line}: {name} {fault}"
+    for owner, node in hidden:
+        key = node.name if node.name not in bound else f"{owner}: {node.name}"
+        faults[key] = f"line {node.lineno}: {node.name} stands inside {owner}, so it never runs; {_MOVE}"
     try:
         conditions = _conditions(tree.body)
     except _Fault as fault:
         return Scan(faults=faults | {"": str(fault)})
-    return Scan(tuple(routes.values()), faults, any(_switches_off(node) for node in tree.body), conditions)
+    off = any(_switches_off(node) for node in tree.body)
+    return Scan(tuple(routes), faults, off, conditions, tuple(_doubts(routes)))
+
+
+def _names(tree: ast.Module) -> tuple[dict[str, list[_Bound]], list[tuple[str, _Function]]]:
+    """Find what handlers' names are bound to, in the order of the text, and functions that are out of reach.
+
+    Names are those of events, and those of functions that are marked with hookimpl. Out of reach is a marked function
+    in a class or another function, given with what it stands in.
+    """
+    bound: dict[str, list[_Bound]] = {}
+    hidden: list[tuple[str, _Function]] = []
+    left: list[tuple[ast.AST, str, str]] = [(node, "", "") for node in reversed(tree.body)]
+    while left:
+        node, inside, owner = left.pop()
+        marked = isinstance(node, _FUNCTIONS) and any(map(_is_marker, node.decorator_list))
+        if owner:
+            if marked and isinstance(node, _FUNCTIONS):
+                hidden.append((owner, node))
+        else:
+            for name, binding in _bindings(node, inside):
+                bound.setdefault(name, []).append(binding)
+        if isinstance(node, _SCOPES):
+            owner = f"{'class' if isinstance(node, ast.ClassDef) else 'function'} {node.name}"
+        elif isinstance(node, _COMPREHENSIONS) or (isinstance(node, ast.AnnAssign) and node.value is None):
+            continue  # the names they bind are their own, or no value is given to one
+        inner = inside or next((words for kinds, words in _COMPOUND if isinstance(node, kinds)), "")
+        left += [(child, inner, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
+    return {name: found for name, found in bound.items() if name in HOOK_NAMES or _any_marked(found)}, hidden
+
+
+def _bindings(node: ast.AST, inside: str) -> Iterator[tuple[str, _Bound]]:
+    """Yield the names that a node itself binds in its scope, those in it left out."""
+    if isinstance(node, _FUNCTIONS):
+        yield node.name, _Bound(node.lineno, "defined", node, inside)
+    elif isinstance(node, ast.ClassDef):
+        yield node.name, _Bound(node.lineno, "defined as a class", None, inside)
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0], _Bound(node.lineno, "imported", None, inside)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
+        yield node.id, _Bound(node.lineno, "deleted", None, inside)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id, _Bound(node.lineno, "assigned", None, inside)
+    elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name:
+        yield node.name, _Bound(node.lineno, "assigned", None, inside)
+
+
+def _any_marked(found: Sequence[_Bound]) -> bool:
+    return any(each.node is not None and any(map(_is_marker, each.node.decorator_list)) for each in found)
+
+
+def _routes(name: str, bindings: Sequence[_Bound]) -> list[Route]:
+    """Return the route of a name, which the file must bind to one function at its top level and to nothing after it."""
+    functions = [each for each in bindings if each.node is not None]
+    if not functions:
+        raise _Fault(f"is {bindings[0].how}, so it never runs; {_WRITE}")
+    if nested := next((each for each in functions if each.inside), None):
+        raise _Fault(f"stands inside {nested.inside} in line {nested.line}, so it never runs; {_MOVE}")
+    if len(functions) > 1:
+        lines = " and ".join(str(each.line) for each in functions)
+        raise _Fault(
+            f"is defined in lines {lines}, and Python would keep only the last one; make them one function, or move one"
+            " to a file of its own"
+        )
+    (function,) = functions
+    if after := next((each for each in bindings[bindings.index(function) + 1 :]), None):
+        raise _Fault(f"is {after.how} in line {after.line}, so the function never runs; {_WRITE}")
+    return _route(function.node) if function.node else []
+
+
+def _doubts(routes: Sequence[Route]) -> Iterator[str]:
+    """Yield a sentence for each matcher that probably does not select what its author wants."""
+    for route in routes:
+        if route.match is not None:
+            from holdfast import matchable
+
+            if said := matchable.doubt(route.match, route.event):
+                yield f"line {route.line}: {route.function}: {said}"
 
 
 def _reason(error: BaseException) -> str:
@@ -132,6 +245,11 @@ def _route(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Route]:
         raise _Fault(f"timeout={asked!r} is more than {event} allows: at most {longest_timeout(event):g} seconds")
     if options.get("tryfirst") and options.get("trylast"):
         raise _Fault("cannot be first and last: choose tryfirst or trylast")
+    if options.get("match") is not None:
+        from holdfast import matchable
+
+        if said := matchable.never(options["match"], event):
+            raise _Fault(f"never runs: {said}")
     if not valid(options.get("match"), event):
         raise _Fault(f"match={options['match']!r} is neither a list of names nor a regular expression of the client's")
     return [Route(event=event, function=node.name, line=node.lineno, **options)]

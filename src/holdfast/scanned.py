@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
 SIZE_LIMIT = 1_000_000  # bytes; a handler file larger than this is somebody's data
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Found(NamedTuple):
@@ -155,14 +155,13 @@ def _entry(seen: Stamp, found: Found) -> Entry:
     read = found.scan
     routes = tuple(astuple(route) for route in read.routes)
     heeded = bool(read.faults) or any(route.strict for route in read.routes)
-    kept = (routes, tuple(read.faults.items()), read.off_by_default, read.runs_when)
+    kept = (routes, tuple(read.faults.items()), read.off_by_default, read.runs_when, read.doubts)
     return Entry(seen, found.digest, {route.event: route.match for route in read.routes}, heeded, kept)
 
 
 def _from(entry: Entry) -> Found:
-    routes, faults, off_by_default, runs_when = entry.scan
-    read = scan.Scan(tuple(scan.Route(*values) for values in routes), dict(faults), off_by_default, runs_when)
-    return Found(entry.digest, read)
+    routes, faults, *rest = entry.scan
+    return Found(entry.digest, scan.Scan(tuple(scan.Route(*values) for values in routes), dict(faults), *rest))
 
 
 def _shelf(file: Path) -> dict[str, Entry]:
@@ -188,8 +187,10 @@ def _rules() -> tuple[Any, ...]:
     """Return by what rules a scan is made: the form it is kept in, the interpreter, and this very code."""
     global _known_rules
     if _known_rules is None:
-        sources = (scan.__file__, matching.__file__, events.__file__, deadlines.__file__, __file__)
-        _known_rules = (_FORMAT, compiled.INTERPRETER, *(stamp(Path(each).stat()) for each in sources))
+        sources = [Path(each) for each in (scan.__file__, matching.__file__, deadlines.__file__, __file__)]
+        sources.append(Path(str(events.__file__)))
+        sources.append(sources[0].with_name("matchable.py"))  # not imported: only the scan of a matcher needs it
+        _known_rules = (_FORMAT, compiled.INTERPRETER, *(stamp(each.stat()) for each in sources))
     return _known_rules
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
-from holdfast.errors import StateError
+from holdfast.errors import HoldfastError, StateError
 from holdfast.state import atomic, lock
 from holdfast.state.unchanged import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+_CONTENT_LIMIT_BYTES = 64 * 1024  # of one trusted file that is kept to show what changed
 
 
 def digest(content: bytes) -> str:
@@ -57,17 +60,35 @@ def relative_name(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def grant(root: Path, entries: dict[str, str]) -> None:
+def grant(root: Path, entries: dict[str, str], contents: Iterable[bytes] = ()) -> None:
     """Trust files of a project.
 
     Args:
         root: the project's root.
         entries: relative path → SHA-256 of the content that was shown to the user.
+        contents: these contents, kept so that a later change can be shown (`content`); one over 64 KB is not.
 
     Raises:
         StateError: the trust file cannot be read or written.
     """
     _change(root, lambda known: known | entries)
+    with suppress(HoldfastError, OSError):  # without it a change is named and not shown
+        folder = paths.ensure_private(_folder())
+        for each in contents:
+            if len(each) <= _CONTENT_LIMIT_BYTES:
+                atomic.write(folder / digest(each), each, mode=0o600)
+    _sweep()
+
+
+def content(root: Path, relative: str) -> bytes | None:
+    """Return the content with which a file is trusted, or None where it is not trusted or was not kept."""
+    name = granted(root).get(relative, "")
+    try:
+        with (_folder() / name).open("rb") as file:
+            kept = file.read(_CONTENT_LIMIT_BYTES + 1)
+    except (OSError, ValueError):
+        return None
+    return kept if digest(kept) == name else None
 
 
 def revoke(root: Path, relatives: set[str] | None = None) -> int:
@@ -82,6 +103,7 @@ def revoke(root: Path, relatives: set[str] | None = None) -> int:
     """
     before = len(_load(_file()).get(_key(root), {}))
     _change(root, lambda known: {} if relatives is None else {k: v for k, v in known.items() if k not in relatives})
+    _sweep()
     return before - len(_load(_file()).get(_key(root), {}))
 
 
@@ -110,6 +132,19 @@ def _load(file: Path, *, strict: bool = False) -> dict[str, dict[str, str]]:
     if strict:
         raise StateError(file, f"{reason}; move it away and run holdfast handlers trust again")
     return {}
+
+
+def _sweep() -> None:
+    """Delete the contents that no project trusts any more."""
+    wanted = {value for entries in _load(_file()).values() for value in entries.values()}
+    with suppress(OSError):
+        for path in _folder().iterdir():
+            if path.name not in wanted:
+                path.unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    return paths.state_dir() / "trusted"
 
 
 def _file() -> Path:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import client, demand, installs, loader, log, paths, plugins, scopes, settingsfile
+from holdfast import client, demand, installs, loader, log, paths, plugins, scopes, settingsfile, trust
 from holdfast.errors import HoldfastError
 from holdfast.install import Plan, carry_out, plan, recorded
 from holdfast.installs import Install
@@ -66,6 +67,53 @@ def keep_registered(project: Project) -> list[str]:
         return []
 
 
+def distrusted(project: Project) -> list[str]:
+    """Name the project's handlers that are not trusted, or changed or vanished since, with the command for each kind.
+
+    Its configuration counts where it was trusted before. At most so many are named that a start stays readable.
+    """
+    files = [file for file in loader.find(project) if file.place == "project"]
+    said = [f"{_named(file.path)} {_state(file)}" for file in files if not file.trusted]
+    known = {project.root / name for name in trust.granted(project.root)}
+    folder, config = paths.project_handlers(project.root), paths.project_config(project.root)
+    there = {file.path for file in files}
+    gone = sorted(path for path in known if path.parent == folder and path not in there)
+    said += [f"{_named(path)} was trusted and is gone" for path in gone]
+    if config in known and not trust.config_trusted(project.root):
+        said.append(f"{_named(config)} was changed since you trusted it, so it does not count")
+    if not said:
+        return []
+    lines = [f"{each}." for each in said[:_NAMED]]
+    if len(said) > _NAMED:
+        lines.append(f"{len(said) - _NAMED} more: holdfast handlers list.")
+    here = shlex.join(["--project", str(project.root)])
+    lines.append(f"To see what is new and trust it, run in a terminal: holdfast handlers trust {here}")
+    if gone or any(file.changed for file in files):
+        lines.append(f"To do without what changed or is gone: holdfast handlers untrust {here} NAME.py")
+    return lines
+
+
+def faulty(project: Project) -> list[str]:
+    """Name the handlers that would run and whose text is at fault, with where to look."""
+    files = [file for file in loader.find(project) if file.active and file.trusted and file.faults]
+    lines = [f"{file.place}/{_named(file.path)}: {log.written(file.faults[0])}" for file in files]
+    if len(lines) > _NAMED:
+        lines[_NAMED:] = [f"{len(lines) - _NAMED} more are at fault"]
+    return [*lines, "More: holdfast handlers check"] if lines else []
+
+
+def _named(path: Path) -> str:
+    return log.written(path.name)
+
+
+def _state(file: HandlerFile) -> str:
+    if not file.changed:
+        return "of this project is not trusted, so it does not run"
+    how = "was changed since you trusted it" if file.path.exists() else "was trusted and is gone"
+    return f"{how}, so what it guarded is refused" if file.active else f"{how}, so it does not run"
+
+
+_NAMED = 5  # handlers named at a session's start
 _PERSONAL: tuple[scopes.Scope, ...] = ("user", "local")
 
 

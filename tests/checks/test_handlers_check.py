@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, config, faults, loader, paths
+from holdfast import clock, config, faults, loader, paths, trust
 from holdfast.project import Project
 from tests.doctoring import examine, healthy, obey, only
 
@@ -119,6 +119,44 @@ def test_a_file_that_answers_nothing_is_told(root: Path, mine: Path) -> None:
     write(mine, "x = 1\n")
     (found,) = (each for each in examine("handlers", root) if each.level != "ok")
     assert f"{mine} answers no event" in found.text
+
+
+STRICT = HEAD + "@hookimpl(match='Bash', strict=True)\ndef on_pre_tool_use(event): ...\n"
+
+
+def test_a_lost_guard_is_a_problem_until_it_is_let_go(root: Path, mine: Path) -> None:
+    """What it guarded is refused; the remedy ends that, and nobody is told to correct a file that is gone."""
+    write(mine, STRICT)
+    healthy("handlers", root)
+    mine.unlink()
+    found = only("handlers", root, "problem")
+    assert found.text.startswith(f"{mine} is strict, so what it guarded is refused: its file is gone; put it back")
+    assert found.remedy == "holdfast handlers off mine"
+    obey(found, root)
+    healthy("handlers", root)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_trusted_guard_that_changed_or_is_gone_is_a_problem(root: Path, gone: bool) -> None:
+    """Trusted again, or let go, all is well."""
+    guard = write(paths.project_handlers(root) / "guard.py", STRICT)
+    trust.grant(root, {".claude/handlers/guard.py": trust.digest(guard.read_bytes())})
+    healthy("handlers", root)
+    if gone:
+        guard.unlink()
+    else:
+        guard.write_text(STRICT + "# more\n")
+    found = only("handlers", root, "problem")
+    assert found.remedy == f"holdfast handlers {'untrust' if gone else 'trust'} --project {root} guard.py"
+    obey(found, root)
+    healthy("handlers", root)
+
+
+def test_a_matcher_that_may_select_nothing_is_told(root: Path, mine: Path) -> None:
+    """The handler runs, so it is no problem, but it may never be called."""
+    write(mine, HEAD + "@hookimpl(match='Bsh')\ndef on_pre_tool_use(event): ...\n")
+    found = only("handlers", root, "notice")
+    assert found.text.startswith(f"{mine}: line 3: on_pre_tool_use: match='Bsh'")
 
 
 def test_a_strict_handler_stays_on(root: Path, mine: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, events, faults, launcher, loader, paths, trust
+from holdfast import client, events, faults, install, launcher, loader, paths, scopes, strictness, trust
 from holdfast.project import Project
 from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast
@@ -16,6 +16,7 @@ from tests.commandline import holdfast
 if TYPE_CHECKING:
     from pathlib import Path
 
+HOOKS = paths.shipped("hooks")
 GOOD = "from holdfast import *\n\n\n@hookimpl\ndef on_stop(event):\n    return None\n"
 GUARD = "from holdfast import *\n\n\n@hookimpl(strict=True)\ndef on_pre_tool_use(event):\n    return None\n"
 
@@ -235,7 +236,8 @@ def test_a_handler_of_an_event_that_is_not_registered_is_named(root: Path, monke
     assert f"does not run: {why}" in holdfast("handlers", "list", root=root).out
     (row,) = holdfast("handlers", "list", "--json", root=root).json["events"]["PreModelSwitch"]
     assert row["idle"].startswith(why)
-    assert f"user/mine.py: never runs for PreModelSwitch, {why}" in holdfast("handlers", "check", root=root).out
+    said = f"user/mine.py: note: on_pre_model_switch does not run: PreModelSwitch is {why}"
+    assert said in holdfast("handlers", "check", root=root).out
     said = holdfast("handlers", "new", "another", "--event", "DirectoryAdded", root=root).out
     assert f"DirectoryAdded is {why}" in said
 
@@ -251,7 +253,7 @@ def test_a_handler_that_makes_worktrees_is_told_what_that_means(root: Path) -> N
     write(paths.user_handlers() / "mine.py", GOOD.replace("on_stop", "on_worktree_create"))
     said = holdfast("handlers", "check", root=root)
     assert said.code == 0
-    assert "user/mine.py: on_worktree_create makes worktrees in place of Claude Code" in said.out
+    assert "user/mine.py: note: on_worktree_create makes worktrees in place of Claude Code" in said.out
 
 
 def test_a_timeout_that_the_registered_hook_cuts_off_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +264,166 @@ def test_a_timeout_that_the_registered_hook_cuts_off_is_named(root: Path, monkey
     path.write_text(path.read_text().replace("@hookimpl", "@hookimpl(timeout=10)"))
 
     said = holdfast("handlers", "check", root=root).out
-    assert "user/mine.py: on_session_end is cut off: it asks for more time than Claude Code gives" in said
+    assert "user/mine.py: note: on_session_end is cut off: it asks for more time than Claude Code gives" in said
     assert "SessionEnd hook (1.5 s). To register 60 s: holdfast install" in said
     holdfast("install", root=root)
     assert "cut off" not in holdfast("handlers", "check", root=root).out
+
+
+def test_what_never_runs_is_said_beside_what_does(root: Path) -> None:
+    """A function that is lost, and a matcher that may select nothing, in a file whose other functions run."""
+    lost = "\n\n@hookimpl(match='Bash(rm *)')\ndef on_pre_tool_use(event): ...\n"
+    odd = "\n\n@hookimpl(match='Bsh')\ndef on_post_tool_use(event): ...\n"
+    path = write(paths.user_handlers() / "part.py", GOOD + lost + odd)
+
+    listed = holdfast("handlers", "list", root=root).out
+    remarks = holdfast("handlers", "list", "--json", root=root).json["remarks"]
+    checked = holdfast("handlers", "check", root=root, code=1).out
+
+    assert f"{path}: line 10: on_pre_tool_use never runs: match='Bash(rm *)' is a permission rule" in listed
+    assert f"{path}: line 14: on_post_tool_use: match='Bsh': 'Bsh' is no tool of Claude Code; did you" in listed
+    assert [row["file"] for row in remarks] == [str(path)] * 2
+    assert "user/part.py: line 10: on_pre_tool_use never runs" in checked
+    assert "user/part.py: note: line 14: on_post_tool_use: match='Bsh'" in checked
+
+
+def test_a_change_is_shown_before_it_is_trusted(root: Path) -> None:
+    """As a unified diff since it was trusted, with nothing in it that steers a terminal."""
+    mine = paths.project_handlers(root) / "mine.py"
+    assert "as trusted" not in holdfast("handlers", "trust", "--yes", root=root).out
+    mine.write_text(GOOD.replace("None", "None  # \x1b[2J\u202e") + "# 2\n")
+
+    said = holdfast("handlers", "trust", root=root, code=1).out
+
+    assert "  --- as trusted\n  +++ as it is now\n" in said
+    assert "  -    return None\n  +    return None  # \\x1b[2J\\u202e\n" in said
+    assert "\x1b" not in said
+    assert trusted(root) == []
+    assert "as trusted" in holdfast("handlers", "trust", "--yes", "mine.py", root=root).out
+    assert "as trusted" not in holdfast("handlers", "trust", "--yes", "mine.py", root=root).out
+
+
+def test_a_long_change_is_cut_and_says_so(root: Path) -> None:
+    """What a file of thousands of lines became fills no screen."""
+    holdfast("handlers", "trust", "--yes", root=root)
+    write(paths.project_handlers(root) / "mine.py", GOOD + "# x\n" * 5_000)
+
+    said = holdfast("handlers", "trust", "--yes", root=root).out
+
+    assert len(said.splitlines()) < 450
+    assert "more lines; read the file" in said
+
+
+def test_where_the_trusted_content_was_not_kept_it_is_said(root: Path) -> None:
+    """Trust given by an earlier version, or to a large file."""
+    mine = paths.project_handlers(root) / "mine.py"
+    trust.grant(root, {".claude/handlers/mine.py": trust.digest(mine.read_bytes())})
+    write(mine, GOOD + "# 2\n")
+    assert "what it was then was not kept, so read all of it" in holdfast("handlers", "trust", "--yes", root=root).out
+
+
+def test_a_trusted_handler_that_is_gone_is_named_and_let_go(root: Path) -> None:
+    """`trust` cannot trust it; `untrust` takes its name though there is no file, and ends what it refuses."""
+    guard = write(paths.project_handlers(root) / "guard.py", GUARD)
+    holdfast("handlers", "trust", "--yes", root=root)
+    assert strictness.recall(guard)
+    guard.unlink()
+
+    command = f"holdfast handlers untrust --project {root} guard.py"
+    assert (
+        f"guard.py was trusted and is gone. Put it back, or: {command}" in holdfast("handlers", "trust", root=root).out
+    )
+    assert command in holdfast("handlers", "check", root=root, code=1).out
+    assert "1 file(s)" in holdfast("handlers", "untrust", "guard.py", root=root).out
+    assert strictness.recall(guard) == ()
+    assert "guard" not in holdfast("handlers", "check", root=root).out
+
+
+def test_a_lost_guard_of_the_users_is_forgotten_by_name(root: Path) -> None:
+    """What it guarded is no longer refused, and the configuration stays as it is: the file may come back."""
+    guard = write(paths.user_handlers() / "guard.py", GUARD)
+    holdfast("handlers", "list", root=root)
+    guard.unlink()
+    assert "its file is gone" in holdfast("handlers", "list", root=root).out
+    assert f"Forgotten: {guard} is gone" in holdfast("handlers", "off", "guard.py", root=root).out
+    assert "guard.py" not in holdfast("handlers", "list", root=root).out
+    assert not paths.user_config().exists()
+    assert "there is no handler 'guard'" in holdfast("handlers", "off", "guard", root=root, code=1).err
+
+
+@pytest.mark.parametrize("text", [GUARD, "def broken(:\n"])
+def test_a_guard_that_is_switched_off_refuses_nothing(root: Path, text: str) -> None:
+    """In force or broken: it is neither called nor remembered, until it is switched on again."""
+    guard = write(paths.user_handlers() / "guard.py", GUARD)
+    holdfast("handlers", "list", root=root)
+    write(guard, text)
+    refused = strictness.recall(guard)
+
+    assert "guard is off" in holdfast("handlers", "off", "guard", root=root).out
+    assert "guard was off already" in holdfast("handlers", "off", "guard", root=root).out
+    assert "switched off" in holdfast("handlers", "list", root=root).out
+    assert strictness.recall(guard) == ()
+    assert "guard is on" in holdfast("handlers", "on", "guard", root=root).out
+    assert "guard was on already" in holdfast("handlers", "on", "guard", root=root).out
+    holdfast("handlers", "list", root=root)
+    assert strictness.recall(guard) == (refused if text == GUARD else ())
+
+
+def test_a_handler_that_is_off_by_default_is_switched_on_by_name(root: Path) -> None:
+    """Its own line says off; the user's configuration says on, and off again."""
+    write(paths.user_handlers() / "quiet.py", "OFF_BY_DEFAULT = True\n" + GOOD)
+    assert "quiet is on" in holdfast("handlers", "on", "quiet", root=root).out
+    assert 'on = ["quiet"]' in paths.user_config().read_text()
+    assert "quiet.py" in holdfast("handlers", "list", root=root).out
+    assert "quiet is off" in holdfast("handlers", "off", "quiet", root=root).out
+    assert "on = []" in paths.user_config().read_text()
+
+
+def test_a_switch_keeps_the_rest_of_the_configuration(root: Path) -> None:
+    """Comments, order and the lists' own form stay; a file that is no TOML is named and stays as it is."""
+    write(paths.user_handlers() / "mine.py", GOOD)
+    config = write(
+        paths.user_config(), '# mine\nformat = "wfs" # why\n\n[handlers]\noff = [\n  "a", # x\n]\ntimeout = 3\n'
+    )
+    holdfast("handlers", "off", "mine", root=root)
+    assert config.read_text() == (
+        '# mine\nformat = "wfs" # why\n\n[handlers]\noff = [\n  "a", # x\n  "mine",\n]\ntimeout = 3\n'
+    )
+    for broken, words in (
+        ("a = [", "is not TOML"),
+        ("handlers = 5", "is not a list"),
+        ("[handlers]\noff = 'x'", "off' is"),
+    ):
+        write(config, broken)
+        assert words in holdfast("handlers", "off", "mine", root=root, code=1).err
+        assert config.read_text() == broken
+
+
+def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not trusted; an event, or a tool of it, that nobody registered; and nothing where all is well."""
+    said = holdfast("handlers", "check", "mine", root=root).out
+    assert (
+        "project/mine.py: note: does not run: it is not trusted; look at it and run holdfast handlers trust --p" in said
+    )
+    assert "1 of 1 handler files are sound.\nNone of them runs: nothing is registered. Run holdfast install." in said
+
+    shipped = root.parent / "shipped"
+    monkeypatch.setattr(paths, "shipped", lambda kind: HOOKS if kind == "hooks" else shipped / kind)
+    holdfast("handlers", "trust", "--yes", root=root)
+    install.install(scopes.target("user", root))
+    monkeypatch.chdir(root)
+    assert (
+        holdfast("handlers", "check", ".claude/handlers/mine.py", root=root).out == "1 of 1 handler files are sound.\n"
+    )
+
+    yours = write(paths.user_handlers() / "yours.py", GUARD.replace("strict=True", "match='Bash'"))
+    said = holdfast("handlers", "check", str(yours), root=root).out
+    assert "on_pre_tool_use does not run: PreToolUse is not registered; run holdfast install" in said
+    assert "mine.py" not in said
+    install.install(scopes.target("user", root))
+    assert "note" not in holdfast("handlers", "check", "yours.py", root=root).out
+    write(yours, GUARD.replace("strict=True", "match='Bash|Edit'"))
+    said = holdfast("handlers", "check", "yours.py", root=root).out
+    assert "does not run for all of Bash|Edit: PreToolUse is registered for Bash alone; run holdfast install" in said
+
+    assert "is no handler file" in holdfast("handlers", "check", "nope.py", root=root, code=1).err

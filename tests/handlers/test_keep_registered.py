@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, install, scopes
+from holdfast import client, install, paths, scopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,10 @@ def test_a_handler_nobody_trusts_is_not_registered(project: HoldfastProject) -> 
     """An untrusted file decides nothing, not even what is registered."""
     project.write({".claude/handlers/mine.py": HANDLER})
 
-    assert "systemMessage" not in project.fire("SessionStart", "SessionStart-startup").reply
+    said = project.fire("SessionStart", "SessionStart-startup").reply["systemMessage"]
+    assert "Setup" not in said
+    assert said.startswith("Holdfast: mine.py of this project is not trusted, so it does not run.\n")
+    assert said.endswith(f"holdfast handlers trust --project {project.root}")
 
     assert "Setup" not in registered(project)
 
@@ -78,3 +81,62 @@ def test_settings_without_an_entry_of_ours_stay_as_they_are(
     project.fire("SessionStart", "SessionStart-startup").assert_silent()
 
     assert (project.root / ".claude" / "settings.local.json").read_text() == "{}"
+
+
+GUARD = HANDLER + "\n@hookimpl(match='Bash', strict=True)\ndef on_pre_tool_use(event): ...\n"
+
+
+def start(project: HoldfastProject) -> str:
+    """Return what the user is told at a session's start."""
+    return str(project.fire("SessionStart", "SessionStart-startup").reply.get("systemMessage", ""))
+
+
+def test_what_changed_or_is_gone_is_named_with_the_command(project: HoldfastProject) -> None:
+    """The user hears of each at the start, and whether something is refused for it; trusted again, of none."""
+    names = ("guard.py", "lost.py", "plain.py", "away.py")
+    project.write({f".claude/handlers/{name}": GUARD if name in names[:2] else HANDLER for name in names})
+    project.write({".claude/holdfast.toml": 'reading = "hold"\n'})
+    project.trust()
+    assert "trust" not in start(project)
+
+    folder = project.root / ".claude" / "handlers"
+    for name in ("guard.py", "plain.py"):
+        (folder / name).write_text(HANDLER + "# changed\n")
+    for name in ("lost.py", "away.py"):
+        (folder / name).unlink()
+    project.write({".claude/holdfast.toml": 'reading = "off"\n'})
+    lines = start(project).removeprefix("Holdfast: ").split("\n")
+
+    assert [line for line in lines if "trust" in line] == [
+        "guard.py was changed since you trusted it, so what it guarded is refused.",
+        "lost.py was trusted and is gone, so what it guarded is refused.",
+        "plain.py was changed since you trusted it, so it does not run.",
+        "away.py was trusted and is gone.",
+        "holdfast.toml was changed since you trusted it, so it does not count.",
+        f"To see what is new and trust it, run in a terminal: holdfast handlers trust --project {project.root}",
+        f"To do without what changed or is gone: holdfast handlers untrust --project {project.root} NAME.py",
+    ]
+    assert not any("no longer registered" in line and "PreToolUse" in line for line in lines), "it has to refuse"
+    assert "PreToolUse" in registered(project)
+
+
+def test_many_untrusted_files_fill_no_screen_and_steer_no_terminal(project: HoldfastProject) -> None:
+    """A hostile repository's names are escaped, and five are named."""
+    project.write({f".claude/handlers/a\x1b[2J\n{number}.py": HANDLER for number in range(30)})
+    said = start(project)
+    assert "25 more: holdfast handlers list." in said
+    assert "\x1b" not in said
+    assert len(said.splitlines()) == 7
+
+
+def test_a_handler_that_cannot_be_read_is_named_at_every_start(project: HoldfastProject) -> None:
+    """It never runs, so it never fails; five are named, and where to look."""
+    folder = paths.user_handlers()
+    folder.mkdir(parents=True)
+    for number in range(7):
+        (folder / f"bad{number}.py").write_text("def broken(:\n")
+    (folder / "off.py").write_text("OFF_BY_DEFAULT = True\n" + HANDLER.replace("event", "wrong"))
+    for _ in range(2):
+        lines = start(project).splitlines()
+        assert lines[-3].startswith("user/bad4.py: line 1: cannot be read as Python")
+        assert lines[-2:] == ["2 more are at fault", "More: holdfast handlers check"]

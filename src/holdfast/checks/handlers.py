@@ -30,12 +30,12 @@ def look(project: Project) -> Iterator[Finding]:
     for file in closed:
         yield problem(f"{file.path} cannot be read, so it does not run", access.remedy(file.path))
     read = [file for file in files if file not in closed]
-    complaints = inspection.complaints(project, read)
+    complaints = inspection.complaints(project, [file for file in read if not _lost(file)])
     for file, said in complaints:
         yield _complaint(file, said)
     for file in read:
         yield from _resting(file, project)
-    for file, said in inspection.remarks(project, read):
+    for file, said in inspection.unexpected(project, read):
         yield notice(f"{file.path}: {said}")
     yield from _unknown(project, files)
     sound = [file for file in read if file.active and file.path not in {each.path for each, _ in complaints}]
@@ -55,10 +55,17 @@ def _complaint(file: HandlerFile, said: str) -> Finding:
 
 def _resting(file: HandlerFile, project: Project) -> Iterator[Finding]:
     """Say why a file does not run that one may expect to."""
-    if not file.trusted:
-        text = f"{file.path} is not trusted with the content it has, so it does not run"
-        command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), str(file.path)])
-        yield notice(text, command)
+    if _lost(file):
+        verb = ["off", file.name] if file.trusted else ["untrust", "--project", str(project.root), file.path.name]
+        if file.path.exists():
+            verb[0] = "trust"
+        text = f"{file.path} is strict, so what it guarded is refused: {file.routes[-1].broken}"
+        yield problem(text, shlex.join(["holdfast", "handlers", *verb]))
+    elif not file.trusted:
+        changed = "was changed since it was trusted" if file.changed else "is not trusted with the content it has"
+        text = f"{file.path} {changed}, so it does not run"
+        command = ["holdfast", "handlers", "trust", "--project", str(project.root), str(file.path)]
+        yield notice(text, shlex.join(command))
     elif file.off and file.name in project.config.handlers.off:
         lost = ", so Holdfast does not do its work" if file.place == "shipped" else ""
         where = _switched_off_in(file.name, project)
@@ -67,6 +74,15 @@ def _resting(file: HandlerFile, project: Project) -> Iterator[Finding]:
         yield notice(f"{file.path} does not run: {file.replaced_by} takes its place", f"rename {file.replaced_by}")
     elif file.active and not file.routes and not file.faults:
         yield notice(f"{file.path} answers no event: no function in it is marked with hookimpl")
+    if file.notice:
+        yield notice(f"{file.path}: {file.notice}")
+    for said in file.doubts:
+        yield notice(f"{file.path}: {said}", f"correct {file.path}, then: holdfast handlers check")
+
+
+def _lost(file: HandlerFile) -> bool:
+    """Tell whether a strict handler refuses because it is gone, or was changed since it was trusted."""
+    return file.active and file.refuses and not (file.trusted and file.path.exists())
 
 
 def _switched_off_in(name: str, project: Project) -> str:

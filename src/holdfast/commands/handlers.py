@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import difflib
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import events, hookspecs, inspection, loader, paths, trust, upkeep
+from holdfast import events, hookspecs, inspection, loader, paths, scan, strictness, switching, trust, upkeep
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from holdfast.loader import HandlerFile
     from holdfast.project import Project
+
+_DIFF_LIMIT_LINES = 400  # of what changed that are shown before a file is trusted
 
 
 @click.group(name="handlers")
@@ -32,8 +37,12 @@ def list_(as_json: bool, project_dir: str | None) -> None:
     files = loader.find(project)
     listed = inspection.listing(files, inspection.withheld(project, files))
     mute = [(file, inspection.idle(file)) for file in files if file.off or not file.routes]
+    told = {(file.path, why) for file, why in mute}
+    remarks = [(file, said) for file in files for said in (*file.faults, *file.doubts) if (file.path, said) not in told]
     if as_json:
-        options.print_json({"events": listed, "no_event": [{"file": str(file.path), "why": why} for file, why in mute]})
+        without = [{"file": str(file.path), "why": why} for file, why in mute]
+        remarked = [{"file": str(file.path), "remark": said} for file, said in remarks]
+        options.print_json({"events": listed, "no_event": without, "remarks": remarked})
         return
     for event, rows in listed.items():
         shown = [row for row in rows if not row["off"]]
@@ -42,8 +51,8 @@ def list_(as_json: bool, project_dir: str | None) -> None:
         for number, row in enumerate(shown, 1):
             place = "-" if row["idle"] else f"{number}."
             click.echo(f"  {place:<3}{row['place']:<8} {row['file']}  {_marks(row)}".rstrip())
-    for file, why in mute:
-        click.echo(f"{file.path}: {why}")
+    for file, said in (*mute, *remarks):
+        click.echo(f"{file.path}: {said}")
 
 
 def _marks(row: dict[str, Any]) -> str:
@@ -62,10 +71,13 @@ def _marks(row: dict[str, Any]) -> str:
 def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
     """Trust handlers of the project, and its holdfast.toml, with exactly the content they have now.
 
-    Without FILES all that are not trusted yet. Shows what each answers, and what it would take the place of.
+    Without FILES all that are not trusted yet. Shows what changed since a file was trusted, what each answers, and what
+    it would take the place of.
     """
     project = options.open_project(project_dir)
     chosen = _choose(project, files)
+    for file in [] if files else _gone(project):
+        click.echo(f"{_safe(file.name)} was trusted and is gone. Put it back, or: {_letting_go(project, file)}")
     if not chosen:
         click.echo("Nothing to trust: every file of the project is trusted as it is.")
         return
@@ -74,8 +86,8 @@ def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
     if not yes and not _confirmed(len(chosen)):
         raise HoldfastError("nothing was trusted")
     entries = {trust.relative_name(project.root, path): trust.digest(content) for path, content in chosen.items()}
-    trust.grant(project.root, entries)
-    click.echo(f"Trusted: {', '.join(entries)}. A change of content ends the trust.")
+    trust.grant(project.root, entries, chosen.values())
+    click.echo(f"Trusted: {_safe(', '.join(entries))}. A change of content ends the trust.")
     _register(options.open_project(project_dir))
 
 
@@ -83,31 +95,95 @@ def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @options.project_option
 def untrust(files: tuple[Path, ...], project_dir: str | None) -> None:
-    """Take trust back from FILES, or from all of the project."""
+    """Take trust back from FILES, or from all of the project.
+
+    A strict handler that refuses because it was changed or is gone refuses nothing after this.
+    """
     project = options.open_project(project_dir)
     names = {trust.relative_name(project.root, _inside(project, path)) for path in files}
+    known = trust.granted(project.root)
     count = trust.revoke(project.root, names or None)
+    for name in names or known:
+        strictness.remember(project.root / name, ())
     click.echo(f"{count} file(s) are no longer trusted.")
     _register(options.open_project(project_dir))
 
 
 @command.command()
+@click.argument("name")
+@options.project_option
+def off(name: str, project_dir: str | None) -> None:
+    """Switch the handler NAME off in your own configuration. A strict one then refuses nothing.
+
+    A strict handler of yours whose file is gone is forgotten.
+    """
+    name = name.removesuffix(".py")
+    files = _named(name, project_dir)
+    for file in files:
+        strictness.remember(file.path, ())
+    if not any(file.path.exists() for file in files):
+        click.echo(f"Forgotten: {_safe(str(files[0].path))} is gone, and refuses nothing any more.")
+    elif switching.set_listed(name, off=True, on=False):
+        click.echo(f"{name} is off: {_safe(str(paths.user_config()))} says so. Undo: holdfast handlers on {name}")
+    else:
+        click.echo(f"{name} was off already.")
+    project = options.open_project(project_dir)
+    if any(file.active for file in loader.find(project) if file.name == name):
+        click.echo(
+            f"It still runs here: {_safe(str(paths.project_config(project.root)))} has a handlers.off of its own."
+        )
+    _register(project)
+
+
+@command.command()
+@click.argument("name")
+@options.project_option
+def on(name: str, project_dir: str | None) -> None:
+    """Switch the handler NAME on again in your own configuration, also one that is off by default."""
+    name = name.removesuffix(".py")
+    _named(name, project_dir)
+    changed = switching.set_listed(name, off=False)
+    if any(file.off for file in _named(name, project_dir)):
+        changed |= switching.set_listed(name, on=True)
+    click.echo(f"{name} is on." if changed else f"{name} was on already.")
+    for file in _named(name, project_dir):
+        if not file.active:
+            click.echo(f"{_safe(str(file.path))} does not run: {_safe(inspection.idle(file))}")
+    _register(options.open_project(project_dir))
+
+
+def _named(name: str, project_dir: str | None) -> list[HandlerFile]:
+    """Return the handler files of a name. Raises HoldfastError if there is none."""
+    files = [file for file in loader.find(options.open_project(project_dir)) if file.name == name]
+    if not files:
+        raise HoldfastError(f"there is no handler {name!r}; holdfast handlers list names them")
+    return files
+
+
+@command.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @options.json_option
 @options.project_option
-def check(as_json: bool, project_dir: str | None) -> None:
-    """Load every handler and name the ones at fault, with what they last did wrong; exit code 1 if there are any."""
+def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> None:
+    """Load every handler, or FILES, and name the ones at fault, with what they last did wrong.
+
+    Says too what will not run, and the command that changes that. The exit code is 1 if a handler is at fault.
+    """
     project = options.open_project(project_dir)
-    files = loader.find(project)
-    complaints = inspection.complaints(project, files)
+    found = loader.find(project)
+    chosen = _chosen(found, files) if files else found
+    complaints = inspection.complaints(project, chosen)
     if as_json:
         options.print_json([{"file": str(file.path), "place": file.place, "fault": said} for file, said in complaints])
     else:
         for file, said in complaints:
-            click.echo(f"{file.place}/{file.path.name}: {said}\n  {file.path}")
-        for file, said in inspection.remarks(project, files):
-            click.echo(f"{file.place}/{file.path.name}: {said}")
-        good = len(files) - len({file.path for file, _ in complaints})
-        click.echo(f"{good} of {len(files)} handler files are sound.")
+            click.echo(f"{file.place}/{_safe(file.path.name)}: {_safe(said)}\n  {_safe(str(file.path))}")
+        for file, said in inspection.remarks(project, chosen):
+            click.echo(f"{file.place}/{_safe(file.path.name)}: note: {_safe(said)}")
+        good = len(chosen) - len({file.path for file, _ in complaints})
+        click.echo(f"{good} of {len(chosen)} handler files are sound.")
+        if not inspection.registered_events(project):
+            click.echo("None of them runs: nothing is registered. Run holdfast install.")
     sys.exit(1 if complaints else 0)
 
 
@@ -129,14 +205,14 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     folder.mkdir(parents=True, exist_ok=True)
     path.write_bytes(source)
     if in_project:
-        trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(source)})
+        trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(source)}, [source])
     click.echo(f"Wrote {path}. Edit it, then run holdfast handlers check.")
     _register(options.open_project(project_dir))
 
 
 def _choose(project: Project, files: Sequence[Path]) -> dict[Path, bytes]:
     """Return the files to trust with the bytes that will be shown and hashed."""
-    known = [file.path for file in loader.find(project) if file.place == "project"]
+    known = [file.path for file in loader.find(project) if file.place == "project" and file.path.exists()]
     config = paths.project_config(project.root)
     candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.is_file() else [])]
     chosen: dict[Path, bytes] = {}
@@ -149,10 +225,35 @@ def _choose(project: Project, files: Sequence[Path]) -> dict[Path, bytes]:
     return chosen
 
 
+def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[HandlerFile]:
+    """Return the handler files that are named, by a path from here or by the name in their folder."""
+    chosen: list[HandlerFile] = []
+    for path in files:
+        here = (Path.cwd() / path).resolve()
+        same = [file for file in found if file.path.resolve() == here]
+        same = same or [file for file in found if str(path) in (file.name, file.path.name)]
+        if not same:
+            raise HoldfastError(f"{path} is no handler file; holdfast handlers list names them")
+        chosen += same
+    return chosen
+
+
+def _gone(project: Project) -> list[Path]:
+    """Return the handlers of the project that are trusted and no longer there."""
+    folder = paths.project_handlers(project.root)
+    there = [project.root / name for name in trust.granted(project.root)]
+    return [path for path in there if path.parent == folder and not path.exists()]
+
+
+def _letting_go(project: Project, path: Path) -> str:
+    return shlex.join(["holdfast", "handlers", "untrust", "--project", str(project.root), path.name])
+
+
 def _inside(project: Project, path: Path) -> Path:
-    """Return a path that was given, as it lies in the project."""
+    """Return a path that was given, as it lies in the project; one that is gone counts while it is trusted."""
     places = (Path.cwd() / path, project.root / path, paths.project_handlers(project.root) / path)
-    whole = next((place for place in places if place.exists()), None)
+    known = {project.root / name for name in trust.granted(project.root)}
+    whole = next((place for place in places if place.exists() or place in known), None)
     if whole is None:
         raise HoldfastError(f"{path} does not exist")
     absolute = whole.parent.resolve() / whole.name
@@ -162,20 +263,45 @@ def _inside(project: Project, path: Path) -> Path:
 
 
 def _describe(project: Project, path: Path, content: bytes) -> None:
-    click.echo(f"{trust.relative_name(project.root, path)}  sha256 {trust.digest(content)[:16]}…")
+    name = trust.relative_name(project.root, path)
+    click.echo(f"{_safe(name)}  sha256 {trust.digest(content)[:16]}…")
+    for line in _changed(project, name, content):
+        click.echo(f"  {_safe(line)}")
     if path.suffix != ".py":
-        click.echo("  configuration: " + ", ".join(content.decode(errors="replace").split("\n"))[:300])
+        said = ", ".join(content.decode(errors="replace").split("\n"))[:300]
+        click.echo(f"  configuration: {_safe(said)}")
         return
-    files = loader.find(project)
-    this = next(file for file in files if file.path == path)
-    for route in this.routes:
-        click.echo(f"  answers {route.event}" + (f" ({route.match})" if route.match else ""))
-    for other in files:
-        if other.name == this.name and other.place != "project":
+    read = scan.scan(content)
+    for route in read.routes:
+        marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
+        click.echo(f"  answers {route.event}{_safe(marks)}")
+    for other in loader.find(project):
+        if other.name == path.stem and other.place != "project":
             guard = other.place == "user" and other.strict
             click.echo(f"  {'would not replace' if guard else 'replaces'} {other.path}{' (strict)' if guard else ''}")
-    for fault in this.faults:
-        click.echo(f"  at fault: {fault}")
+    for fault in read.faults.values():
+        click.echo(f"  at fault: {_safe(fault)}")
+
+
+def _changed(project: Project, name: str, content: bytes) -> Iterator[str]:
+    """Yield what changed in a file since it was trusted, as a unified diff; nothing for one that was not."""
+    granted = trust.granted(project.root).get(name)
+    if granted in (None, trust.digest(content)):
+        return
+    before = trust.content(project.root, name)
+    if before is None:
+        yield "changed since it was trusted; what it was then was not kept, so read all of it"
+        return
+    old, new = (text.decode(errors="backslashreplace").split("\n") for text in (before, content))
+    lines = list(difflib.unified_diff(old, new, "as trusted", "as it is now", lineterm=""))
+    yield from lines[:_DIFF_LIMIT_LINES]
+    if len(lines) > _DIFF_LIMIT_LINES:
+        yield f"… and {len(lines) - _DIFF_LIMIT_LINES} more lines; read the file"
+
+
+def _safe(text: str) -> str:
+    """Return a text with what would change a terminal's state, or the order of what it shows, written out."""
+    return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _confirmed(count: int) -> bool:

@@ -1,0 +1,70 @@
+"""Switch handlers on and off by name in the user's own `holdfast.toml`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import paths
+from holdfast.errors import MissingError, StateError
+from holdfast.state import atomic, document, lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tomlkit import TOMLDocument
+
+
+def set_listed(name: str, **lists: bool) -> bool:
+    """Put a handler into lists of the `[handlers]` table, or take it out; comments and formatting of the file stay.
+
+    Args:
+        name: the handler's name: its file name without `.py`.
+        lists: whether it stands in `off` and in `on`; a list that is not named stays as it is.
+
+    Returns:
+        Whether the file changed.
+
+    Raises:
+        StateError: the file cannot be read or written, is not TOML, or one of its lists is none.
+    """
+    import tomlkit
+
+    file = paths.user_config()
+    with lock.locked(paths.ensure_private(file.parent)):
+        config = _read(file)
+        before = tomlkit.dumps(config)
+        for key, there in lists.items():
+            _put(file, config, key, name, there=there)
+        text = tomlkit.dumps(config)
+        if text != before:
+            atomic.write(file, text.encode(), mode=0o600, follow=True)
+    return text != before
+
+
+def _read(file: Path) -> TOMLDocument:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.parse(document.read(file)[0].decode("utf-8-sig"))
+    except MissingError:
+        return tomlkit.document()
+    except (TOMLKitError, ValueError, RecursionError) as error:
+        raise StateError(file, f"is not TOML: {error}; correct it, then try again") from error
+
+
+def _put(file: Path, config: TOMLDocument, key: str, name: str, *, there: bool) -> None:
+    """Add a name to a list of the `[handlers]` table, or take it out; a list that is not needed is not made."""
+    import tomlkit
+
+    handlers = config.get("handlers", {})
+    listed = handlers.get(key, []) if isinstance(handlers, dict) else None
+    if not isinstance(listed, list):
+        raise StateError(file, f"'handlers.{key}' is not a list; correct it, then try again")
+    if there == (name in listed):
+        return
+    if there:
+        config.setdefault("handlers", tomlkit.table()).setdefault(key, tomlkit.array()).append(name)
+    else:
+        while name in listed:
+            listed.remove(name)
