@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -130,3 +131,24 @@ def test_only_the_very_digest_is_trust(root: Path, value: object) -> None:
     file.write_text(json.dumps({str(root.resolve()): {NAME: value}}))
 
     assert not trust.trusted(root, NAME, CONTENT)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "sparse", "folder", "link", "loop"])
+def test_a_configuration_that_is_no_plain_file_is_not_trusted(root: Path, tmp_path: Path, kind: str) -> None:
+    """It is refused at once, whatever a repository has put there."""
+    file = paths.project_config(root)
+    file.parent.mkdir()
+    content = b"todos = 'off'\n"
+    (tmp_path / "outside.toml").write_bytes(content)
+    trust.grant(root, {".claude/holdfast.toml": trust.digest(content)})
+    if kind == "fifo":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "sparse":
+        with file.open("wb") as stream:
+            stream.truncate(2 << 30)
+    else:
+        file.symlink_to({"device": "/dev/zero", "link": str(tmp_path / "outside.toml"), "loop": str(file)}[kind])
+
+    assert not trust.config_trusted(root)

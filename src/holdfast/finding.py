@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from holdfast import paths, scan, scanned, strictness, trust
 from holdfast.errors import StateError
+from holdfast.state import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.config import Config
@@ -60,11 +61,11 @@ class HandlerFile:
     def source(self) -> bytes:
         """Its bytes, the very ones that are hashed, scanned and compiled.
 
-        Raises StateError or OSError where they were not read yet and are others by now, or cannot be read.
+        Raises StateError where they were not read yet and are others by now, or cannot be read.
         """
         if self.held is not None:
             return self.held
-        source = self.path.read_bytes()
+        source, _ = document.read(self.path, scanned.SIZE_LIMIT, within=_within(self.place, self.path))
         if trust.digest(source) != self.digest:
             raise StateError(self.path, "was changed while it was looked at")
         return source
@@ -82,11 +83,41 @@ class HandlerFile:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What all files are judged by: the project, what of it is trusted, and what is known to have been strict."""
+    """What all files are judged by: the project, what was strict earlier, and whether everything of them is asked."""
 
     project: Project
-    grants: Mapping[str, str]
-    strict: Container[str]
+    strict: Collection[str]
+    everything: bool
+
+    @property
+    def grants(self) -> Mapping[str, str]:
+        """What of the project is trusted; read when a first file asks."""
+        return trust.granted(self.project.root)
+
+    def rules(self, place: Place, folder: Path) -> scanned.Rules:
+        """Return how the files of a folder are read; an event parses of a project's files only those that may run."""
+        if place == "shipped":
+            return scanned.Rules(apart=False)
+        if place == "user":
+            return scanned.Rules(first=lambda: _names_in(folder, self.strict))
+
+        def name(file: str) -> str:
+            return trust.relative_name(self.project.root, folder / file)
+
+        return scanned.Rules(
+            within=self.project.root,
+            parsed=lambda file, digest: self.everything or self.grants.get(name(file)) == digest,
+            first=lambda: _names_in(folder, [f"{self.project.root}/{relative}" for relative in self.grants]),
+        )
+
+
+def _names_in(folder: Path, files: Iterable[str]) -> frozenset[str]:
+    return frozenset(file.rpartition("/")[2] for file in files if file.rpartition("/")[0] == str(folder))
+
+
+def _within(place: Place, path: Path) -> Path | None:
+    """Return the folder that a handler file's links must not lead out of: the root of `ROOT/.claude/handlers/x.py`."""
+    return path.parents[2] if place == "project" else None
 
 
 def find(project: Project, event: str | None = None, value: str | None = None) -> list[HandlerFile]:
@@ -101,20 +132,22 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
     Returns:
         The files, also those that will not run, marked with the reason.
     """
-    folders: dict[Place, scanned.Folder] = {
-        "shipped": scanned.look(paths.shipped("handlers")),
-        "user": scanned.look(paths.user_handlers()),
-        "project": scanned.look(paths.project_handlers(project.root)),
+    look = _Look(project, strictness.known(), everything=event is None)
+    places: dict[Place, Path] = {
+        "shipped": paths.shipped("handlers"),
+        "user": paths.user_handlers(),
+        "project": paths.project_handlers(project.root),
     }
-    strict = strictness.known()
+    folders = {place: scanned.look(path, look.rules(place, path)) for place, path in places.items()}
     wanted: set[str] | None = None
     if event is not None:
-        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, strict)}
-    look = _Look(project, trust.granted(project.root) if any(folders["project"].names()) else {}, strict)
+        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, look.strict)}
     files = []
     for place, folder in folders.items():
         names = folder.names() if wanted is None else wanted.intersection(folder.names())
         files += [_file(place, folder, name, look) for name in sorted(names)]
+        if folder.fault:
+            files.append(_whole_folder(place, folder))
     return _replace_farther(files)
 
 
@@ -123,27 +156,36 @@ def runs(conditions: Conditions, configuration: Config) -> bool:
     return all(getattr(configuration, key, None) in values for key, values in conditions)
 
 
+def _whole_folder(place: Place, folder: scanned.Folder) -> HandlerFile:
+    """Return what is wrong with a folder, as if that were a file in it."""
+    name = str(folder.path)  # no file's
+    return HandlerFile(place, name, folder.path, b"", "", trusted=True, off=False, faults=(folder.fault,))
+
+
 def _file(place: Place, folder: scanned.Folder, name: str, look: _Look) -> HandlerFile:
     path = folder.path / name
     try:
         found = folder.found(name)
-    except OSError as error:
-        return _unreadable(place, path, error, look.project)
+    except StateError as error:
+        return _unreadable(place, path, error.reason, look)
     return _made(place, path, found, look)
 
 
 def _anew(place: Place, path: Path, look: _Look) -> HandlerFile:
     try:
-        return _made(place, path, scanned.read_anew(path), look)
-    except OSError as error:
-        return _unreadable(place, path, error, look.project)
+        return _made(place, path, scanned.read_anew(path, look.rules(place, path.parent)), look)
+    except StateError as error:
+        return _unreadable(place, path, error.reason, look)
 
 
-def _unreadable(place: Place, path: Path, error: OSError, project: Project) -> HandlerFile:
-    known = _broken_strict(path, f"cannot be read ({error.strerror or error})")
-    off = _off(path.stem, scan.Scan(), project)
-    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (str(error),))
-    return _keep_strict_on(file, project)
+def _unreadable(place: Place, path: Path, reason: str, look: _Look) -> HandlerFile:
+    """Return a file whose content is not known: nothing of it runs, and the strict functions it had refuse."""
+    known = _broken_strict(path, reason)
+    off = _off(path.stem, scan.Scan(), look.project)
+    # Trust that was not taken back holds for its refusals: what it says now runs as little as anything else of it.
+    trusted = place != "project" or trust.relative_name(look.project.root, path) in look.grants
+    file = HandlerFile(place, path.stem, path, b"", "", trusted, off, known, (reason,))
+    return _keep_strict_on(file, look.project)
 
 
 def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:

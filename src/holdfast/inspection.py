@@ -58,6 +58,8 @@ def listing(files: Sequence[HandlerFile]) -> dict[str, list[dict[str, Any]]]:
 
 def idle(file: HandlerFile) -> str:
     """Say why a file does not run; empty if it does."""
+    if file.faults and not file.routes:
+        return file.faults[0]
     if not file.trusted:
         return "not trusted; see holdfast handlers trust"
     if file.off and file.runs_when:
@@ -69,8 +71,6 @@ def idle(file: HandlerFile) -> str:
         return "switched off; see handlers.off and, for what is off by default, handlers.on in the configuration"
     if file.replaced_by:
         return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
-    if file.faults and not file.routes:
-        return file.faults[0]
     return "" if file.routes else "answers no event"
 
 
