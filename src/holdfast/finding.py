@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import paths, scan, scanned, strictness, trust
@@ -81,7 +82,7 @@ class HandlerFile:
         return any(route.strict for route in self.routes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Look:
     """What all files are judged by: the project, what was strict earlier, and whether everything of them is asked."""
 
@@ -89,7 +90,7 @@ class _Look:
     strict: Collection[str]
     everything: bool
 
-    @property
+    @cached_property
     def grants(self) -> Mapping[str, str]:
         """What of the project is trusted; read when a first file asks."""
         return trust.granted(self.project.root)

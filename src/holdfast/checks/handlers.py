@@ -53,7 +53,7 @@ def _complaint(file: HandlerFile, said: str) -> Finding:
 
 def _resting(file: HandlerFile, project: Project) -> Iterator[Finding]:
     """Say why a file does not run that one may expect to."""
-    if not file.trusted:
+    if not file.trusted and file.digest:  # what cannot be read cannot be trusted either
         text = f"{file.path} is not trusted with the content it has, so it does not run"
         command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), str(file.path)])
         yield notice(text, command)
