@@ -528,6 +528,7 @@ def test_no_link_leads_out_of_the_project(root: Path, tmp_path: Path, linked: st
 
     assert called(files) == []
     assert [f"leads out of {root} through a symbolic link" in each for file in files for each in file.faults] == [True]
+    assert [file.path for file in files] == [own / "theirs.py" if linked == "file" else own]
 
 
 def test_links_within_the_project_and_of_the_user_are_followed(root: Path, tmp_path: Path) -> None:
