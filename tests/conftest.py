@@ -52,6 +52,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HOLDFAST_SERVER", "off")  # a test that wants one says so: it would outlive the test
     monkeypatch.setattr(log, "_lowest", "info")
     monkeypatch.setattr(log, "_root", "")
+    monkeypatch.setattr(log, "_written", None)
     return folder
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -152,7 +153,7 @@ def test_a_wrong_value_of_the_project_leaves_the_user_s(user_file: Path, project
         (b"todos = x\n", "is not TOML: Invalid value (at line 1, column 9)"),
         (b"todos = 'off'\n\xff", "is not UTF-8: byte at offset 14"),
         (b"x = " + b"[" * 5000, "is not TOML"),
-        (b"#" * (1024 * 1024 + 1), "is larger than 1048576 bytes"),
+        (b"#" * (64 * 1024 + 1), "is larger than 65536 bytes"),
     ],
 )
 def test_a_broken_file_is_one_problem(
@@ -200,3 +201,71 @@ def test_the_table_names_every_key_with_a_meaning() -> None:
         "project.id", "format", "freshness_days", "handlers.off", "handlers.on", "handlers.timeout",
         "handlers.deadline", "reading", "todos", "trail", "log_level",
     } <= set(config.keys())  # fmt: skip
+
+
+def test_thousands_of_unknown_keys_are_few_problems(project_file: Path, tmp_path: Path) -> None:
+    """The first are named, with a hint each; the others are counted. The rest of the file counts."""
+    project_file.write_text('format = "hybrid"\n' + "".join(f"handler{number} = 1\n" for number in range(3500)))
+
+    loaded = config.load(tmp_path, trusted=False)
+
+    assert len(loaded.problems) == 6
+    assert loaded.problems[0] == f"{project_file}: unknown key 'handler0' (did you mean 'handlers.on'?)"
+    assert loaded.problems[-1] == f"{project_file}: and 3495 more unknown keys"
+    assert loaded.config.format == "hybrid"
+
+
+def test_a_long_key_is_shortened(project_file: Path, tmp_path: Path) -> None:
+    """Nobody fills the log with one name."""
+    project_file.write_text("k" * 60_000 + " = 1\n")
+
+    (problem,) = config.load(tmp_path, trusted=False).problems
+
+    assert len(problem) < len(str(project_file)) + 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "1" * 5000,
+        "freshness_days = 0x" + "f" * 30_000,
+        "format = 0x" + "f" * 30_000,
+        "x." + "a." * 30_000 + "a = 1",
+        "[" + "a." * 20_000 + "a]\n" + "".join(f"k{number} = 1\n" for number in range(2_000)),
+        "x = " + "[" * 60_000,
+    ],
+    ids=["long integer", "huge number", "huge format", "dotted key", "dotted header", "deep array"],
+)
+def test_no_text_takes_long_or_raises(project_file: Path, tmp_path: Path, text: str) -> None:
+    """Whatever the file holds, it is one problem, in less processor time than an event may cost."""
+    project_file.write_text(text)
+    begun = time.process_time()
+
+    (problem,) = config.load(tmp_path, trusted=False).problems
+
+    assert problem.startswith(f"{project_file}: ")
+    assert time.process_time() - begun < 0.5
+
+
+def test_what_does_not_count_is_not_judged(project_file: Path, tmp_path: Path) -> None:
+    """An untrusted file's patterns are not even compiled."""
+    project_file.write_text('exclude_patterns = ["("]\n')
+
+    loaded = config.load(tmp_path, trusted=False)
+
+    assert (loaded.problems, loaded.ignored) == ([], ["exclude_patterns"])
+
+
+def test_a_project_file_is_no_link_out_of_the_project(user_file: Path, tmp_path: Path) -> None:
+    """The user's own file may be one: dotfiles lie where their owner likes."""
+    root = tmp_path / "inner"
+    (root / ".claude").mkdir(parents=True)
+    outside = tmp_path / "outside.toml"
+    outside.write_text('format = "hybrid"\n')
+    paths.project_config(root).symlink_to(outside)
+    user_file.symlink_to(outside)
+
+    loaded = config.load(root, trusted=False)
+
+    assert loaded.problems == [f"{paths.project_config(root)}: leads out of {root} through a symbolic link"]
+    assert loaded.config.format == "hybrid"

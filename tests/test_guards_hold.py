@@ -386,12 +386,14 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warmth.Warm]:
         place.close()
 
 
-def started(place: warmth.Warm, body: str, server: str | None = None) -> tuple[subprocess.Popen[bytes], int]:
+def started(
+    place: warmth.Warm, body: str, server: str | None = None, *, strict: bool = True
+) -> tuple[subprocess.Popen[bytes], int]:
     """Have the guard do something after it has left its parent's id; return the entrypoint and that id."""
     text = GUARD.replace(
         "return None", f"import os, time; open('{place.root}/pids', 'w').write(f'{{os.getppid()}} '); {body}"
     )
-    place.user_handler("guard", text)
+    place.user_handler("guard", text if strict else text.replace("strict=True, ", ""))
     process = place.begin("PreToolUse", environ=place.environ(HOLDFAST_SERVER=server))
     assert process.stdin
     process.stdin.write(processes.encoded(call(place)))
@@ -425,8 +427,9 @@ def test_a_client_that_ends_the_hook_is_refused(warm: warmth.Warm, warmly: bool)
 
 def test_a_client_that_ends_a_hook_that_nobody_guards_hears_nothing(warm: warmth.Warm) -> None:
     """Without a guard SIGTERM is silence, as ever."""
-    process, _ = started(warm, "time.sleep(600)")
-    (warm.home / ".local/state/holdfast/strict").unlink()
+    process, _ = started(warm, "time.sleep(600)", strict=False)
+    memory = warm.home / ".local/state/holdfast/strict"
+    warm.until(lambda: "guard.py" not in memory.read_text())
     process.send_signal(signal.SIGTERM)
     assert ended(process).stdout == ""
 

@@ -23,12 +23,12 @@ FAMILIES = frozenset(EVENTS.values())
 # The modules of ours that an event of the shipped handlers may load in a project with a workflow, in whichever process.
 # A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
 BUDGETS = {
-    "PreToolUse-Bash": 53,
+    "PreToolUse-Bash": 54,
     "PreToolUse-TodoWrite": 90,
     "PostToolUse-Agent": 96,
     "UserPromptSubmit": 96,
-    "PreCompact-auto": 119,
-    "SessionStart-compact": 130,
+    "PreCompact-auto": 120,
+    "SessionStart-compact": 131,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

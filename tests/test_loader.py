@@ -76,11 +76,13 @@ def test_three_places_in_running_order(root: Path) -> None:
 
 
 def test_missing_folders_are_empty(root: Path) -> None:
-    """Nobody needs to have any folder, and a file in a folder's place is no folder."""
+    """Nobody needs to have any folder, and a file in a folder's place is told."""
     assert find(root) == []
     paths.ensure_private(paths.config_dir())
     paths.user_handlers().write_text("not a folder")
-    assert find(root) == []
+    assert [(file.path, file.faults) for file in find(root)] == [
+        (paths.user_handlers(), ("is not a folder, so there are no handlers in it",))
+    ]
 
 
 def test_only_python_files_are_handlers(root: Path) -> None:

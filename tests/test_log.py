@@ -202,3 +202,41 @@ def test_rotation_by_many_processes_keeps_two_whole_files(run_python: RunPython)
     lines = log.tail(2000)
     assert len(lines) == 1000
     assert all(re.fullmatch(r"\S+ info process-\d+-line-\d+-x{500}", line) for line in lines)
+
+
+def test_an_event_writes_a_limited_number_of_lines(tmp_path: Path) -> None:
+    """Whatever a project makes us say, it rotates no evidence away; of another level there is still room."""
+    log.begin_event()
+    log.set_project(tmp_path)
+
+    for number in range(60_000):
+        log.write("warning", f"line {number}")
+    log.write("error", "a handler failed")
+
+    lines = log.tail(100)
+    assert len(lines) == log.MAX_LINES_PER_EVENT + 2
+    assert " warning line 49 " in lines[-3]
+    assert " warning further warning lines of this event are left out " in lines[-2]
+    assert " error a handler failed " in lines[-1]
+
+
+def test_long_lines_count_as_several() -> None:
+    """Fifty lines of 8 KB would be a third of the log."""
+    log.begin_event()
+
+    for _ in range(100):
+        log.write("error", "x" * 8_000)
+
+    assert paths.log_file().stat().st_size < log.LIMIT / 10
+
+
+def test_a_process_that_serves_many_events_is_not_limited(tmp_path: Path) -> None:
+    """The limit ends with the event's project: the server rehearses one and lives on."""
+    log.begin_event()
+    log.set_project(tmp_path)
+    log.set_project(None)
+
+    for number in range(2 * log.MAX_LINES_PER_EVENT):
+        log.write("info", f"line {number}")
+
+    assert len(log.tail(1_000)) == 2 * log.MAX_LINES_PER_EVENT

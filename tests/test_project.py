@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -192,3 +193,17 @@ def test_the_configured_log_level_holds(tmp_path: Path) -> None:
     log.write("warning", "unheard")
 
     assert log.tail(1) == []
+
+
+@pytest.mark.parametrize("name", ["commondir", "HEAD"])
+def test_a_pipe_among_gits_files_holds_nobody_up(tmp_path: Path, name: str) -> None:
+    """An unpacked archive can contain a git folder with anything in it."""
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(root / ".git" / name)
+
+    project = Project.open(root)
+
+    assert (project.identity != "", project.branch) == (True, "main" if name == "commondir" else None)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import marshal
 import multiprocessing
 import os
+import signal
+import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,9 +15,10 @@ import pytest
 from holdfast import compiled, loader, paths, scan, scanned, strictness, trust
 from holdfast.errors import StateError
 from holdfast.project import Project
-from holdfast.state import cache, unchanged
+from holdfast.state import cache, document, unchanged
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import CodeType
 
     from holdfast.loader import HandlerFile
@@ -42,9 +44,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     real = scanned._read
 
-    def reading(path: Path) -> scanned.Found:
+    def reading(path: Path, within: Path | None) -> scanned.Found:
         names.append(path.name)
-        return real(path)
+        return real(path, within)
 
     monkeypatch.setattr(scanned, "_read", reading)
     return names
@@ -97,14 +99,14 @@ def test_only_the_file_that_is_called_is_read(root: Path, monkeypatch: pytest.Mo
         )
     find(root)
     opened: list[str] = []
-    real = Path.read_bytes
+    real = document.read
 
-    def reading(path: Path) -> bytes:
+    def reading(path: Path, *limits: int, **options: Any) -> tuple[bytes, float]:
         opened.extend([path.name] if path.suffix == ".py" else [])
-        return real(path)
+        return real(path, *limits, **options)
 
-    monkeypatch.setattr(Path, "read_bytes", reading)
-    monkeypatch.setattr(scan, "scan", lambda source: pytest.fail("nothing has changed"))
+    monkeypatch.setattr(document, "read", reading)
+    monkeypatch.setattr(scanned, "_parse", lambda files, apart: pytest.fail("nothing has changed"))
 
     assert find(root, "Stop") == []
     assert [file.name for file in find(root, "PreToolUse", "Tool3")] == ["h3"]
@@ -338,7 +340,7 @@ def _look(folder: Path, number: int) -> None:
     for _ in range(20):
         for name in ("a", "b", "c"):
             (folder / f"{name}{number}.py").write_text(STOP)
-        assert not scanned.look(folder).unreadable
+        assert not scanned.look(folder, scanned.Rules()).unreadable
         assert all(isinstance(entry.digest, str) for entry in scanned._shelf(scanned._file(folder)).values())
 
 
@@ -352,6 +354,190 @@ def test_many_writers_leave_a_whole_file(root: Path, tmp_path: Path) -> None:
     for each in crowd:
         each.join(60)
     assert [each.exitcode for each in crowd] == [0] * 4
-    scanned.look(folder)
+    scanned.look(folder, scanned.Rules())
     assert set(scanned._shelf(scanned._file(folder))) == {path.name for path in folder.iterdir()}
     assert not list(cache.folder().glob(".*.tmp"))
+
+
+# --- files that nobody has vouched for -----------------------------------------------------------------------------
+
+
+def parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note the names of the files that are parsed from now on."""
+    names: list[str] = []
+    real = scanned._parse
+
+    def parsing(files: dict[str, scanned.Found], rules: scanned.Rules) -> dict[str, bool]:
+        names.extend(files)
+        return real(files, rules)
+
+    monkeypatch.setattr(scanned, "_parse", parsing)
+    return names
+
+
+def explodes(monkeypatch: pytest.MonkeyPatch, how: Any) -> None:
+    """Have the parser do something terrible with every text that holds the word bomb."""
+    real = scan.scan
+    monkeypatch.setattr(scan, "scan", lambda source: how() if b"bomb" in source else real(source))
+
+
+def burn() -> scan.Scan:
+    """Be busy in C, where no signal handler of Python's gets a turn."""
+    return scan.Scan(faults={"": str(sum(range(10**13)))})
+
+
+def crash() -> scan.Scan:
+    """End without a word, as a parser does that meets a fault of its own."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("how", [burn, crash])
+def test_a_file_that_stuns_the_parser_costs_once(root: Path, monkeypatch: pytest.MonkeyPatch, how: Any) -> None:
+    """It is at fault by name, the others are not, and nobody parses it again."""
+    monkeypatch.setattr(scanned, "PARSE_TIMEOUT_S", 60.0)
+    monkeypatch.setattr(scanned, "PARSE_CPU_S", 0.05)
+    explodes(monkeypatch, how)
+    for name in ("a.py", "c.py"):
+        write(paths.user_handlers(), name)
+    write(paths.user_handlers(), "b.py", f"# bomb\n{STOP}")
+
+    files = {file.name: file.faults for file in find(root)}
+
+    assert (files["a"], files["c"]) == ((), ())
+    assert "cannot be parsed" in files["b"][0]
+    again = parses(monkeypatch)
+    assert {file.name: file.faults for file in find(root)} == files
+    assert again == []
+
+
+def test_a_file_that_is_not_parsed_in_time_is_parsed_at_the_next_event(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that is too busy leaves no verdict behind."""
+    write(paths.user_handlers(), "slow.py", f"# bomb\n{STOP}")
+    with monkeypatch.context() as patch:
+        patch.setattr(scanned, "PARSE_TIMEOUT_S", 0.05)
+        explodes(patch, lambda: time.sleep(600))
+        (file,) = find(root, "Stop")
+    assert "was not parsed" in file.faults[0]
+
+    assert called(find(root, "Stop")) == ["slow"]
+
+
+def test_an_event_does_not_parse_what_nobody_trusts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It hashes the project's files once; who wants to see them all has them parsed, in a process of its own."""
+    path = write(paths.project_handlers(root), "theirs.py")
+    parsed = parses(monkeypatch)
+
+    assert [file.trusted for file in find(root, "Stop")] == [False]
+    assert find(root, "Stop") == []
+    assert parsed == []
+    assert [route.event for file in find(root) for route in file.routes] == ["Stop"]
+    assert parsed == ["theirs.py"]
+    trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
+    assert called(find(root, "Stop")) == ["theirs"]
+    assert parsed == ["theirs.py"]
+
+
+def test_a_file_that_is_trusted_before_it_was_parsed_runs(root: Path) -> None:
+    """What an event hashed only is parsed as soon as it counts."""
+    path = write(paths.project_handlers(root), "theirs.py")
+    find(root, "Stop")
+    trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
+
+    assert called(find(root, "Stop")) == ["theirs"]
+
+
+@pytest.mark.parametrize("place", ["user", "project"])
+def test_a_large_file_is_refused_before_it_is_parsed(root: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """The refusal names the limit and what to do."""
+    folder = paths.user_handlers() if place == "user" else paths.project_handlers(root)
+    write(folder, "large.py", STOP + "#" * scanned.SIZE_LIMIT)
+    parsed = parses(monkeypatch)
+
+    (file,) = find(root)
+
+    assert file.faults == ("is larger than 32768 bytes: split it",)
+    assert parsed == []
+
+
+def test_a_trusted_guard_that_grows_too_large_refuses(root: Path) -> None:
+    """Until it is small again, or trust is taken back."""
+    path = write(paths.project_handlers(root), "guard.py", GUARD)
+    trust.grant(root, {trust.relative_name(root, path): trust.digest(path.read_bytes())})
+    find(root)
+    path.write_text(GUARD + "#" * scanned.SIZE_LIMIT)
+
+    (call,) = loader.plan(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash")
+    assert call.route.broken.startswith("its file is larger than 32768 bytes: split it, or do without it")
+
+    trust.revoke(root)
+    assert called(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash") == []
+
+
+@pytest.mark.parametrize("place", ["user", "project"])
+def test_a_crowded_folder_costs_as_much_as_a_full_one(root: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Two hundred files count, those first that are known or trusted; the folder is named once."""
+    monkeypatch.setattr(scanned, "COUNT_LIMIT", 5)
+    folder = paths.user_handlers() if place == "user" else paths.project_handlers(root)
+    guard = write(folder, "zz_guard.py", GUARD)
+    trust.grant(
+        root, {trust.relative_name(root, guard): trust.digest(guard.read_bytes())} if place == "project" else {}
+    )
+    assert called(find(root), "PreToolUse", "Bash") == ["zz_guard"]
+    for number in range(50):
+        write(folder, f"a{number:02}.py")
+
+    files = find(root)
+
+    assert {file.name for file in files if file.routes} == {"zz_guard", "a00", "a01", "a02", "a03"}
+    assert [file.faults[0] for file in files if not file.routes] == [
+        "holds 51 handler files: only 5 handlers run, those known before, then the first by name"
+    ]
+    assert called(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash") == ["zz_guard"]
+    assert len(list(scanned._names(scanned.Folder(folder), scanned.Rules()))) == 5
+
+
+def test_a_folder_of_no_handlers_hides_none_that_is_known(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not even all names are read, a guard that is known is looked for by its name."""
+    write(paths.user_handlers(), "guard.py", GUARD)
+    find(root)
+    monkeypatch.setattr(scanned, "LIST_LIMIT", 0)
+
+    assert called(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash") == ["guard"]
+
+
+@pytest.mark.parametrize("linked", ["file", "handlers", ".claude"])
+def test_no_link_leads_out_of_the_project(root: Path, tmp_path: Path, linked: str) -> None:
+    """A file, the folder or `.claude` itself: what it leads to is neither read nor run, trusted or not."""
+    there = write(tmp_path / "there" / "handlers", "theirs.py").parent
+    own = paths.project_handlers(root)
+    trust.grant(root, {".claude/handlers/theirs.py": trust.digest(STOP.encode())})
+    if linked == "file":
+        (own / "theirs.py").symlink_to(there / "theirs.py")
+    elif linked == "handlers":
+        own.rmdir()
+        own.symlink_to(there)
+    else:
+        own.rmdir()
+        own.parent.rmdir()
+        own.parent.symlink_to(there.parent)
+
+    files = find(root)
+
+    assert called(files) == []
+    assert [f"leads out of {root} through a symbolic link" in each for file in files for each in file.faults] == [True]
+    assert [file.path for file in files] == [own / "theirs.py" if linked == "file" else own]
+
+
+def test_links_within_the_project_and_of_the_user_are_followed(root: Path, tmp_path: Path) -> None:
+    """Dotfiles lie where their owner likes; a project's link stays in it."""
+    dotfiles = write(tmp_path / "dotfiles", "mine.py").parent
+    paths.user_handlers().parent.mkdir(parents=True, exist_ok=True)
+    paths.user_handlers().symlink_to(dotfiles)
+    inner = write(root / "tools", "theirs.py")
+    (paths.project_handlers(root) / "theirs.py").symlink_to(inner)
+    trust.grant(root, {".claude/handlers/theirs.py": trust.digest(STOP.encode())})
+
+    assert called(find(root)) == ["mine", "theirs"]

@@ -14,6 +14,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -524,10 +525,7 @@ def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
 def test_waiting_for_a_turn_counts_as_time_of_the_event(fresh: Warm) -> None:
     """What the client has waited already is not there for handlers any more: its own limit runs from the start."""
     trace = fresh.write("trace", "")
-    module = fresh.entry.parent / "patient" / "holdfast" / "workers.py"
-    text = module.read_text()
-    module.unlink()
-    module.write_text(re.sub("(?m)^MOST = .*$", "MOST = 1", text))
+    limit_workers(fresh, 1)
     fresh.warm_up()
     fresh.user_handler("says", NOTES)
     first = fresh.begin("PreToolUse")
@@ -538,6 +536,50 @@ def test_waiting_for_a_turn_counts_as_time_of_the_event(fresh: Warm) -> None:
 
     points = json.loads(trace.read_text())["points"]
     assert points["begun"] - points["accepted"] > 1
+
+
+def limit_workers(place: Warm, most: int) -> None:
+    """Let the server that is about to start answer so many events at a time."""
+    module = place.entry.parent / "patient" / "holdfast" / "workers.py"
+    text = module.read_text()
+    module.unlink()
+    module.write_text(re.sub("(?m)^MOST = .*$", f"MOST = {most}", text))
+
+
+@contextmanager
+def hanging(place: Warm, count: int, busy: int) -> Iterator[None]:
+    """Have so many events of a place hang, of which the server has given so many to a worker."""
+    processes = [place.begin("PreToolUse") for _ in range(count)]
+    try:
+        for each in processes:
+            assert each.stdin
+            each.stdin.write(json.dumps(place.payload("PreToolUse-Bash", session_id="hang")).encode())
+            each.stdin.close()
+            each.stdin = None
+        place.until(lambda: len(ran(place)) == busy)
+        yield
+    finally:
+        for each in processes:
+            each.kill()
+            each.communicate()
+
+
+def test_a_project_whose_events_hang_leaves_workers_to_the_others(fresh: Warm) -> None:
+    """It gets half of them, a second one half of the rest; a third one's event is answered warm nevertheless."""
+    limit_workers(fresh, 4)
+    fresh.configure("timeout = 300\ndeadline = 300")
+    fresh.warm_up()
+    fresh.user_handler(
+        "says", NOTES.replace('"long":\n            time.sleep(4)', '"hang":\n            time.sleep(300)')
+    )
+    second, third = (replace(fresh, root=fresh.root.with_name(name)) for name in ("second", "third"))
+    for place in (second, third):
+        place.root.mkdir()
+
+    with hanging(fresh, 5, 2):
+        assert second.advice() == "warm"
+        with hanging(second, 2, 1):
+            assert third.advice() == "warm"
 
 
 def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -164,3 +165,24 @@ def test_trust_is_given_where_no_content_can_be_kept(root: Path) -> None:
     trust.grant(root, {NAME: CONTENT}, [b"content"])
     assert trust.trusted(root, NAME, CONTENT)
     assert trust.content(root, NAME) is None
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "sparse", "folder", "link", "loop"])
+def test_a_configuration_that_is_no_plain_file_is_not_trusted(root: Path, tmp_path: Path, kind: str) -> None:
+    """It is refused at once, whatever a repository has put there."""
+    file = paths.project_config(root)
+    file.parent.mkdir()
+    content = b"todos = 'off'\n"
+    (tmp_path / "outside.toml").write_bytes(content)
+    trust.grant(root, {".claude/holdfast.toml": trust.digest(content)})
+    if kind == "fifo":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "sparse":
+        with file.open("wb") as stream:
+            stream.truncate(2 << 30)
+    else:
+        file.symlink_to({"device": "/dev/zero", "link": str(tmp_path / "outside.toml"), "loop": str(file)}[kind])
+
+    assert not trust.config_trusted(root)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from holdfast import capture, paths
 from holdfast.errors import MissingError, StateError
-from holdfast.state.document import read
+from holdfast.state import tomlfile
 from holdfast.unplugged import unplugged
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HARMLESS = frozenset({"project.id", "format", "freshness_days"})
 LISTS = frozenset({"exclude", "exclude_patterns"})  # both files' entries count, the sound ones where others are not
 USER_ONLY = frozenset({"server"})  # one server answers for all projects of a user
-_LIMIT = 1024 * 1024  # bytes of one configuration file
+_MAX_UNKNOWN_KEYS = 5  # of one file that are named; a file can hold thousands
 
 
 class _Section(BaseModel):
@@ -118,14 +118,23 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
     """Read the user's file, then the project's at `root` over it, key by key; never raises for what they hold.
 
     A file, key or value that cannot be used is a problem naming file and key, and the rest still counts. A project
-    file that is not `trusted` may set only the keys in HARMLESS; its other known keys are `ignored`.
+    file that is not `trusted` may set only the keys in HARMLESS; its other known keys are `ignored`, whatever they
+    hold. It may not be a symbolic link out of the project; the user's own file may lie anywhere.
     """
     values: dict[str, Any] = {}
     problems: list[str] = []
     ignored: list[str] = []
     files = [paths.user_config()] + ([paths.project_config(root)] if root else [])
+    known = keys()
     for file in files:
-        for key, value in _entries(file, problems):
+        entries = dict(_entries(file, root if file is not files[0] else None, problems))
+        problems += [f"{file}: {problem}" for problem in _unknown([key for key in entries if key not in known])]
+        for key, value in entries.items():
+            if key not in known:
+                continue
+            if not (file is files[0] or trusted or key in HARMLESS or key in USER_ONLY):
+                ignored.append(key)
+                continue
             if fault := _fault(key, value):
                 problems.append(f"{file}: {fault}")
                 value = _sound_part(key, value)
@@ -133,11 +142,9 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
                 continue
             if key in USER_ONLY and file is not files[0]:
                 problems.append(f"{file}: key {key!r} counts only in {files[0]}")
-            elif file is files[0] or trusted or key in HARMLESS:
+            else:
                 # What the user keeps out stays out, whatever a project's file says beside it.
                 values[key] = [*values.get(key, []), *value] if key in LISTS else value
-            else:
-                ignored.append(key)
     with unplugged():
         config = Config.model_validate(_nest(values)) if values else Config.model_construct()
     limits = config.handlers
@@ -165,20 +172,14 @@ def markdown_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entries(file: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
+def _entries(file: Path, within: Path | None, problems: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield the file's dotted keys with their values; what cannot be read at all becomes a problem."""
-    import tomllib
-
     try:
-        table = tomllib.loads(read(file, _LIMIT)[0].decode("utf-8-sig"))
+        table = tomlfile.load(file, within=within)
     except MissingError:
         return
     except StateError as error:
         problems.append(str(error))
-    except UnicodeDecodeError as error:
-        problems.append(f"{file}: is not UTF-8: byte at offset {error.start}")
-    except (ValueError, RecursionError) as error:  # an integer of too many digits is no TOMLDecodeError
-        problems.append(f"{file}: is not TOML: {error}")
     else:
         yield from _flat(table)
 
@@ -193,9 +194,7 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _fault(key: str, value: object) -> str | None:
-    """Return what is wrong with one setting, or None."""
-    if key not in keys():
-        return f"unknown key {key!r}{_hint(key)}"
+    """Return what is wrong with the value of a known key, or None."""
     try:
         with unplugged():
             Config.model_validate(_nest({key: value}))
@@ -214,6 +213,13 @@ def _sound_part(key: str, value: object) -> list[Any]:
     return [each for each in value if _fault(key, [each]) is None]
 
 
+def _unknown(found: list[str]) -> list[str]:
+    """Return a problem for each of the first unknown keys, and one for all the others."""
+    named = [f"unknown key {_brief(key)}{_hint(key)}" for key in found[:_MAX_UNKNOWN_KEYS]]
+    rest = len(found) - len(named)
+    return [*named, *([f"and {rest} more unknown keys"] if rest else [])]
+
+
 def _hint(key: str) -> str:
     import difflib
 
@@ -222,7 +228,10 @@ def _hint(key: str) -> str:
 
 
 def _brief(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a hexadecimal integer of more than 4,300 decimal digits
+        return "a number that is too large"
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 

@@ -207,6 +207,7 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> Project:
     from holdfast import trust
     from holdfast.project import Project
 
+    log.begin_event()
     root = Path(environ["CLAUDE_PROJECT_DIR"])
     return Project.open(root, trusted=trust.config_trusted(root), tell=tell)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import paths, scan, scanned, strictness, trust
 from holdfast.errors import StateError
+from holdfast.state import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from holdfast.config import Config
@@ -64,11 +66,11 @@ class HandlerFile:
     def source(self) -> bytes:
         """Its bytes, the very ones that are hashed, scanned and compiled.
 
-        Raises StateError or OSError where they were not read yet and are others by now, or cannot be read.
+        Raises StateError where they were not read yet and are others by now, or cannot be read.
         """
         if self.held is not None:
             return self.held
-        source = self.path.read_bytes()
+        source, _ = document.read(self.path, scanned.SIZE_LIMIT, within=_within(self.place, self.path))
         if trust.digest(source) != self.digest:
             raise StateError(self.path, "was changed while it was looked at")
         return source
@@ -89,17 +91,43 @@ class HandlerFile:
         return any(route.strict for route in self.routes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Look:
-    """What all files are judged by: the project, what of it is trusted, and what is known to have been strict."""
+    """What all files are judged by: the project, what was strict earlier, and whether everything of them is asked."""
 
     project: Project
-    grants: Mapping[str, str]
     strict: Collection[str]
+    everything: bool
+
+    @cached_property
+    def grants(self) -> Mapping[str, str]:
+        """What of the project is trusted; read when a first file asks."""
+        return trust.granted(self.project.root)
 
     def granted(self, path: Path) -> str | None:
         """Return the digest with which a file of the project is trusted, if it is."""
         return self.grants.get(trust.relative_name(self.project.root, path))
+
+    def rules(self, place: Place, folder: Path) -> scanned.Rules:
+        """Return how the files of a folder are read; an event parses of a project's files only those that may run."""
+        if place == "shipped":
+            return scanned.Rules(apart=False)
+        if place == "user":
+            return scanned.Rules(first=lambda: _names_in(folder, self.strict), timeout_s=scanned.OWN_PARSE_TIMEOUT_S)
+        return scanned.Rules(
+            within=self.project.root,
+            parsed=lambda file, digest: self.everything or self.granted(folder / file) == digest,
+            first=lambda: _names_in(folder, [f"{self.project.root}/{relative}" for relative in self.grants]),
+        )
+
+
+def _names_in(folder: Path, files: Iterable[str]) -> frozenset[str]:
+    return frozenset(file.rpartition("/")[2] for file in files if file.rpartition("/")[0] == str(folder))
+
+
+def _within(place: Place, path: Path) -> Path | None:
+    """Return the folder that a handler file's links must not lead out of: the root of `ROOT/.claude/handlers/x.py`."""
+    return path.parents[2] if place == "project" else None
 
 
 def find(project: Project, event: str | None = None, value: str | None = None) -> list[HandlerFile]:
@@ -114,28 +142,29 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
     Returns:
         The files, also those that will not run, marked with the reason, and those that are gone and were strict.
     """
-    folders: dict[Place, scanned.Folder] = {
-        "shipped": scanned.look(paths.shipped("handlers")),
-        "user": scanned.look(paths.user_handlers()),
-        "project": scanned.look(paths.project_handlers(project.root)),
+    look = _Look(project, strictness.known(), everything=event is None)
+    places: dict[Place, Path] = {
+        "shipped": paths.shipped("handlers"),
+        "user": paths.user_handlers(),
+        "project": paths.project_handlers(project.root),
     }
-    strict = strictness.known()
+    folders = {place: scanned.look(path, look.rules(place, path)) for place, path in places.items()}
     gone: dict[Place, list[str]] = {
         "shipped": [],
-        "user": _gone(folders["user"], strict),
-        "project": _gone(folders["project"], strict),
+        "user": _gone(folders["user"], look.strict),
+        "project": _gone(folders["project"], look.strict),
     }
     wanted: set[str] | None = None
     if event is not None:
-        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, strict)}
+        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, look.strict)}
         wanted.update(*gone.values())
-    own = gone["project"] or any(folders["project"].names())
-    look = _Look(project, trust.granted(project.root) if own else {}, strict)
     files = []
     for place, folder in folders.items():
         names = folder.names() if wanted is None else wanted.intersection(folder.names())
         known = [*((name, _file) for name in names), *((name, _vanished) for name in gone[place])]
         files += [make(place, folder, name, look) for name, make in sorted(known, key=lambda each: each[0])]
+        if folder.fault:
+            files.append(_whole_folder(place, folder))
     return _replace_farther(files)
 
 
@@ -144,7 +173,8 @@ def offered(place: Place, folder: Path) -> list[HandlerFile]:
 
     One that cannot be read has faults and no routes. Only what is off by the file's own word is off.
     """
-    found = scanned.look(folder)
+    within = folder.parents[1] if place == "project" else None
+    found = scanned.look(folder, scanned.Rules(within=within, apart=place != "shipped"))
     return [_offered(place, found, name) for name in sorted(found.names())]
 
 
@@ -154,7 +184,7 @@ def _offered(place: Place, folder: scanned.Folder, name: str) -> HandlerFile:
     path = folder.path / name
     try:
         found = folder.found(name)
-    except OSError as error:
+    except StateError as error:
         return HandlerFile(place, path.stem, path, b"", "", trusted=True, off=False, faults=(str(error),))
     read, off = found.scan, _off(path.stem, found.scan, Config())
     faults = tuple(read.faults.values())
@@ -163,7 +193,8 @@ def _offered(place: Place, folder: scanned.Folder, name: str) -> HandlerFile:
 
 def vanished(folder: Path) -> list[Path]:
     """Return the files of a folder that are gone and are known to have been strict."""
-    return [folder / name for name in _gone(scanned.look(folder), strictness.known())]
+    rules = scanned.Rules(parsed=lambda name, digest: False)
+    return [folder / name for name in _gone(scanned.look(folder, rules), strictness.known())]
 
 
 def _gone(folder: scanned.Folder, strict: Collection[str]) -> list[str]:
@@ -180,31 +211,38 @@ def runs(conditions: Conditions, configuration: Config) -> bool:
     return all(getattr(configuration, key, None) in values for key, values in conditions)
 
 
+def _whole_folder(place: Place, folder: scanned.Folder) -> HandlerFile:
+    """Return what is wrong with a folder, as if that were a file in it."""
+    name = str(folder.path)  # no file's
+    return HandlerFile(place, name, folder.path, b"", "", trusted=True, off=False, faults=(folder.fault,))
+
+
 def _file(place: Place, folder: scanned.Folder, name: str, look: _Look) -> HandlerFile:
     path = folder.path / name
     try:
         found = folder.found(name)
-    except OSError as error:
-        return _absent(place, path, f"cannot be read ({error.strerror or error}); correct that", look)
+    except StateError as error:
+        return _absent(place, path, error.reason, look)
     return _made(place, path, found, look)
 
 
 def _anew(place: Place, path: Path, look: _Look) -> HandlerFile:
     try:
-        return _made(place, path, scanned.read_anew(path), look)
-    except OSError as error:
-        return _absent(place, path, f"cannot be read ({error.strerror or error}); correct that", look)
+        return _made(place, path, scanned.read_anew(path, look.rules(place, path.parent)), look)
+    except StateError as error:
+        return _absent(place, path, error.reason, look)
 
 
 def _vanished(place: Place, folder: scanned.Folder, name: str, look: _Look) -> HandlerFile:
     """Stand for a file that is gone: what it guarded is refused until it is back or its user lets go of it."""
-    return _absent(place, folder.path / name, "its file is gone; put it back", look)
+    return _absent(place, folder.path / name, "is gone; put it back", look)
 
 
 def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
+    """Return a file whose content is not known: nothing of it runs, and the strict functions it had refuse."""
     project = look.project
     changed = place == "project" and look.granted(path) is not None
-    known = _broken_strict(path, fault, place, project) if place == "user" or changed else ()
+    known = _broken_strict(path, f"its file {fault}", place, project) if place == "user" or changed else ()
     off = _off(path.stem, scan.Scan(), project.config)
     said = known[0].broken if known else fault
     file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (said,), changed=changed)

@@ -133,10 +133,6 @@ def listing(
 
 def idle(file: HandlerFile) -> str:
     """Say why a file does not run; empty if it does."""
-    if not file.trusted:
-        refuses = "; refuses what it guarded" if file.active else ""
-        how = "changed or gone since it was trusted" if file.changed else "not trusted"
-        return f"{how}{refuses}; see holdfast handlers trust"
     if file.off and file.runs_when:
         asked = [f"{key} = {' or '.join(map(repr, values))}" for key, values in file.runs_when]
         return (
@@ -144,10 +140,14 @@ def idle(file: HandlerFile) -> str:
         )
     if file.off:
         return "switched off; see handlers.off and, for what is off by default, handlers.on in the configuration"
-    if file.replaced_by:
-        return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
     if file.faults and not file.routes:
         return file.faults[0]
+    if not file.trusted:
+        refuses = "; refuses what it guarded" if file.active else ""
+        how = "changed or gone since it was trusted" if file.changed else "not trusted"
+        return f"{how}{refuses}; see holdfast handlers trust"
+    if file.replaced_by:
+        return f"replaced by {file.replaced_by}" + (f" ({file.notice})" if file.notice else "")
     return "" if file.routes else "answers no event"
 
 

@@ -74,7 +74,7 @@ def _calls(file: HandlerFile, event: str, value: str | None) -> list[Call]:
         return calls
     try:
         return [replace(call, file=replace(file, held=file.source, again=None)) for call in calls]
-    except (OSError, StateError):  # in this very moment somebody saves it
+    except StateError:  # in this very moment somebody saves it
         return _calls(file.again(), event, value)
 
 

@@ -20,10 +20,13 @@ Level = Literal["debug", "info", "warning", "error"]
 LIMIT = 1024 * 1024  # bytes; then the file is rotated to `.1`
 _LONGEST = 8 * 1024  # characters of one line
 _READ = 64 * 1024  # characters of a message that are looked at
+MAX_LINES_PER_EVENT = 50  # of each level, by each of its processes; a long line counts as several
+_LINE_CHARS = 1024  # by which a long line counts once more
 _RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
 _OF_PROJECT = regex(r""" project=(?:\S+|'.*'|".*")$""")
 _lowest: Level = "info"
 _root = ""
+_written: dict[str, int] | None = None
 
 
 def set_level(level: Level) -> None:
@@ -33,9 +36,19 @@ def set_level(level: Level) -> None:
 
 
 def set_project(root: Path | None) -> None:
-    """Name the project at `root`, or none, in every line from now on in this process: all projects share the log."""
-    global _root
+    """Name the project at `root`, or none, in every line from now on in this process: all projects share the log.
+
+    With None, the limit of `begin_event` is lifted too.
+    """
+    global _root, _written
     _root = str(root or "")
+    _written = None if root is None else _written
+
+
+def begin_event() -> None:
+    """From now on let this process write a limited number of lines, so that no project's files rotate the log away."""
+    global _written
+    _written = {}
 
 
 def write(level: Level, message: str, **fields: object) -> None:
@@ -51,7 +64,9 @@ def write(level: Level, message: str, **fields: object) -> None:
 
         root = _root or os.environ.get("CLAUDE_PROJECT_DIR", "")
         about = f" {_about(root)}" if root else ""
-        _append(log_file(), f"{stamp()} {level} {_line(message, fields)}{about}\n".encode())
+        line = _limited(level, _line(message, fields))
+        if line:
+            _append(log_file(), f"{stamp()} {level} {line}{about}\n".encode())
 
 
 def tail(count: int, *, project: Path | None = None) -> list[str]:
@@ -117,6 +132,17 @@ def written(text: str) -> str:
     from holdfast.state.redact import redact
 
     return _escape(redact(text))
+
+
+def _limited(level: Level, line: str) -> str:
+    """Return a line as it may be written: the first one that is too many of its level says so, the next are empty."""
+    if _written is None:
+        return line
+    before = _written.get(level, 0)
+    _written[level] = before + 1 + len(line) // _LINE_CHARS
+    if _written[level] <= MAX_LINES_PER_EVENT:
+        return line
+    return f"further {level} lines of this event are left out" if before <= MAX_LINES_PER_EVENT else ""
 
 
 def _lines(place: Path) -> list[str]:

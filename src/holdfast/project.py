@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths
+from holdfast.errors import StateError
+from holdfast.state import document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.state.ledger import Ledger
 
 _BRANCH = "ref: refs/heads/"
+_GIT_FILE_LIMIT_BYTES = 8192
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,6 @@ def _common(folder: Path) -> Path:
 def _first_line(file: Path) -> str:
     """Return the first line of a small file of git's, or nothing if there is none."""
     try:
-        with file.open("rb") as stream:
-            return os.fsdecode(stream.read(8192).split(b"\n")[0]).strip()
-    except OSError:
+        return os.fsdecode(document.read(file, _GIT_FILE_LIMIT_BYTES)[0].split(b"\n")[0]).strip()
+    except (StateError, ValueError):
         return ""

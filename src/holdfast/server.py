@@ -16,9 +16,9 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import engine, log, relay, standby, workers
+from holdfast import engine, log, relay, serving, standby, workers
 from holdfast.changes import Changes
 from holdfast.claiming import claim
 from holdfast.warming import warm_up
@@ -35,6 +35,8 @@ LOADS = 0.03
 """Seconds after its start at which a process has read nothing of ours yet; its age is known to a hundredth only."""
 DESCRIPTORS = 64
 """Open files a process must be allowed, or no server is started."""
+_PROJECT = b"CLAUDE_PROJECT_DIR="
+_ENVIRON_LIMIT_BYTES = 8 << 20  # the kernel allows fewer
 
 
 def main(argument: str | None, entry: str) -> int:
@@ -76,6 +78,13 @@ def main(argument: str | None, entry: str) -> int:
     return Server(address, entry, *claimed, changes).run()
 
 
+class Caller(NamedTuple):
+    """Who waits for a turn: the moment it was accepted, and its project, empty where that cannot be told."""
+
+    accepted: float
+    project: bytes
+
+
 @dataclass
 class Server:
     """The loop: it accepts, and hands over to a worker when it is somebody's turn.
@@ -96,7 +105,7 @@ class Server:
     changes: Changes
     answered: int = 0
     _started: float = field(default_factory=time.time)
-    _waiting: dict[socket.socket, float] = field(default_factory=dict)  # with the moment it was accepted
+    _waiting: dict[socket.socket, Caller] = field(default_factory=dict)
     _workers: Workers = field(init=False)
     _waking: tuple[int, ...] = ()
     _ended: bool = False
@@ -153,8 +162,8 @@ class Server:
             self._accept()
         if self.changes.fileno() in ready:
             self._changed()
-        if self._turns() and not self._ended:
-            self._hand_over()  # one at a time: who has just come must hear of us before the next fork
+        if not self._ended and (connection := self._next()):
+            self._hand_over(connection)  # one at a time: who has just come must hear of us before the next fork
         self._beat()
         if not self._waiting and not ready:
             self._workers.stock_up()
@@ -172,7 +181,7 @@ class Server:
 
     def _patience(self, last: float) -> int:
         """Return the milliseconds until something is due."""
-        if self._turns():
+        if self._next():
             return 0
         now = time.monotonic()
         due = self._workers.due(now)
@@ -182,9 +191,9 @@ class Server:
             due.append(last + IDLE + 0.1)
         return int(max(min(due) - now, 0.0) * 1000) + 1 if due else -1
 
-    def _turns(self) -> bool:
-        """Tell whether somebody waits whose turn it is."""
-        return bool(self._waiting) and len(self._workers.busy()) < workers.MOST
+    def _next(self) -> socket.socket | None:
+        """Return who has waited longest of those whose projects leave workers to the others."""
+        return next((each for each, caller in self._waiting.items() if self._workers.has_room(caller.project)), None)
 
     def _accept(self) -> None:
         while True:
@@ -202,22 +211,21 @@ class Server:
                 connection.setblocking(False)
                 if relay.ours(connection):
                     connection.send(relay.ALIVE)
-                    self._waiting[connection] = time.monotonic()
+                    self._waiting[connection] = Caller(time.monotonic(), project_of(connection))
                     continue
             except OSError:
                 pass
             connection.close()
 
-    def _hand_over(self) -> None:
-        connection, accepted = next(iter(self._waiting.items()))
-        del self._waiting[connection]
+    def _hand_over(self, connection: socket.socket) -> None:
+        caller = self._waiting.pop(connection)
         worker = None if self._changed() else self._workers.take()
         if worker is None:
             connection.close()
             return
-        worker.connection = connection
+        worker.connection, worker.project = connection, caller.project
         try:
-            socket.send_fds(worker.control, [self._status(accepted)], [connection.fileno()])
+            socket.send_fds(worker.control, [self._status(caller.accepted)], [connection.fileno()])
         except OSError:
             worker.forget()  # the worker is dead: who asks goes cold
 
@@ -269,3 +277,23 @@ class Server:
 
     def _end(self, signum: int, frame: FrameType | None) -> None:
         self._ended = True
+
+
+def project_of(connection: socket.socket) -> bytes:
+    """Return the project of who asks, as its environment in /proc has it: what it sends is for its worker to read.
+
+    Empty where there is no /proc, or no project.
+    """
+    try:
+        descriptor = os.open(f"/proc/{serving.peer(connection)}/environ", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    environ = b""
+    try:
+        while len(environ) < _ENVIRON_LIMIT_BYTES and (more := os.read(descriptor, 1 << 17)):
+            environ += more
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+    return next((each[len(_PROJECT) :] for each in environ.split(b"\0") if each.startswith(_PROJECT)), b"")

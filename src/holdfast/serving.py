@@ -162,7 +162,7 @@ def receive(connection: socket.socket) -> Request:
         parts += part
     kind, argument, folder, mask, *pairs = bytes(parts[_HEAD:]).split(b"\0")
     environ = dict(pair.split(b"=", 1) for pair in pairs if pair.find(b"=") > 0)  # no name can be empty here
-    place = Place(environ, folder, int(mask), _peer(connection))
+    place = Place(environ, folder, int(mask), peer(connection))
     return Request(kind, os.fsdecode(argument) or None, place)
 
 
@@ -193,7 +193,7 @@ def _take_descriptors(connection: socket.socket) -> bool:
     return True
 
 
-def _peer(connection: socket.socket) -> int:
+def peer(connection: socket.socket) -> int:
     """Return the process id of who asks; our own where it cannot be told."""
     if not hasattr(socket, "SO_PEERCRED"):
         return os.getpid()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
 from holdfast.errors import HoldfastError, StateError
-from holdfast.state import atomic, lock
+from holdfast.state import atomic, document, lock, tomlfile
 from holdfast.state.unchanged import Kept
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def preload() -> None:
 
 
 def config_trusted(root: Path) -> bool:
-    """Tell whether the project's `holdfast.toml`, as it is now, has been trusted."""
+    """Tell whether the project's `holdfast.toml`, as it is now, has been trusted; one that cannot be read is not."""
     path = paths.project_config(root)
     try:
-        content = path.read_bytes()
-    except OSError:
+        content, _ = document.read(path, tomlfile.LIMIT_BYTES, within=root)
+    except StateError:
         return False
     return trusted(root, relative_name(root, path), digest(content))
 

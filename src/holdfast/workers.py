@@ -16,8 +16,8 @@ from holdfast import loader, log, serving
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOST = max(8, 2 * (os.cpu_count() or 1))
-"""Events that are answered at a time; the others wait for their turn."""
+MOST = max(16, 4 * (os.cpu_count() or 1))
+"""Events that are answered at a time; the others wait for their turn. One project gets half of them at most."""
 GRACE = 1.0
 """Seconds a worker has to obey once nobody waits for its answer any more."""
 SPARES = 2
@@ -38,11 +38,13 @@ class Worker:
     Attributes:
         control: the server's end of the way to it.
         connection: who waits for its answer; None before and after.
+        project: whose event it is given; empty where that cannot be told.
         ends_at: when it is ended if it does not obey; 0 while it need not.
     """
 
     control: socket.socket
     connection: socket.socket | None = None
+    project: bytes = b""
     ends_at: float = 0.0
 
     def close(self) -> None:
@@ -74,6 +76,16 @@ class Workers:
     def busy(self) -> list[Worker]:
         """Return those that have been given an event and have not ended."""
         return [worker for pid, worker in self._all.items() if pid not in self._spares]
+
+    def has_room(self, project: bytes) -> bool:
+        """Tell whether a project's event may be given to one now.
+
+        Each project may have as many as it leaves to the others. So one whose handlers hang takes half of them, a
+        second one a quarter, and who comes then still finds one.
+        """
+        busy = self.busy()
+        free = MOST - len(busy)
+        return free > (sum(worker.project == project for worker in busy) if project else 0)
 
     def take(self) -> Worker | None:
         """Return one that has nothing to do, which counts as busy from now on; None where none can be forked."""

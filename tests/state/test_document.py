@@ -384,3 +384,41 @@ def test_a_small_change_of_a_large_file_is_made_all_the_same(tmp_path: Path) -> 
     assert document.save(found.path, {**found.data, "b": [2]}, like=found)
 
     assert found.path.read_bytes() == json.dumps({**found.data, "b": [2]}, indent=4).encode()
+
+
+def test_a_sparse_file_is_refused_without_being_read_whole(tmp_path: Path) -> None:
+    """Not a byte more than the limit is read, however large it says it is."""
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(1 << 40)
+
+    with pytest.raises(StateError, match="is larger than 10 bytes"):
+        document.read(tmp_path / "large", 10)
+
+
+def test_a_device_is_not_even_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening one can do something: rewind a tape, start a watchdog."""
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    monkeypatch.setattr(os, "open", lambda *given: pytest.fail("it was opened"))
+
+    with pytest.raises(StateError, match="is not a regular file"):
+        document.read(tmp_path / "zero")
+
+
+@pytest.mark.parametrize("within", ["top", "link"])
+def test_links_may_lead_about_in_a_folder_and_not_out_of_it(tmp_path: Path, within: str) -> None:
+    """Each part of a path may be a link; the folder itself may be one, too."""
+    (tmp_path / "top" / "deep").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to("top")
+    top = tmp_path / within
+    for name in ("top/a", "top/deep/b", "other/c"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "top" / "inner").symlink_to("deep")
+    (tmp_path / "top" / "out").symlink_to(tmp_path / "other")
+    (tmp_path / "top" / "deep" / "up").symlink_to("../../other/c")
+
+    assert [name for name in ("a", "deep/b", "inner/b", "nothing") if document.leads_out(top / name, top)] == []
+    outside = ("out/c", "deep/up", "inner/up", "../other/c", "deep/../../other/c", "out/nothing")
+    assert [name for name in outside if not document.leads_out(top / name, top)] == []
+    with pytest.raises(StateError, match="leads out of"):
+        document.read(top / "out" / "c", within=top)

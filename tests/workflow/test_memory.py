@@ -271,7 +271,7 @@ def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Project, put: 
     """R001-27: a folder in its place, and a file longer than is looked at."""
     (project.root / "CLAUDE.local.md").mkdir()
     candidate, _ = memory.look(project.root / "CLAUDE.local.md")
-    assert (candidate.reasons, candidate.notable) == (("cannot be read: not a regular file",), True)
+    assert (candidate.reasons, candidate.notable) == (("cannot be read: it is a folder",), True)
     path = put("long.md", "words\n" * 60_000 + "Workflow: X\nPhase: 1/2\n")
     assert memory.look(path)[0].reasons == ('has no line "Workflow: NAME" (its first 256 KB were read)',)
 

@@ -189,9 +189,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
     """The files that are read."""
     read, seen = prose.read, list[Path]()
 
-    def counted(path: Path) -> prose.Text | None:
+    def counted(path: Path, within: Path) -> prose.Text | None:
         seen.append(path)
-        return read(path)
+        return read(path, within)
 
     monkeypatch.setattr(prose, "read", counted)
     yield seen

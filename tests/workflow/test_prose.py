@@ -56,7 +56,7 @@ def test_a_long_file_is_read_up_to_its_limit_without_breaking_a_character(tmp_pa
     """Only the first 256 KB count, and a character cut in two there does not change the encoding of the rest."""
     path = tmp_path / "long.md"
     path.write_text("x" + "é" * prose.LIMIT, encoding="utf-8")
-    found = prose.read(path)
+    found = prose.read(path, tmp_path)
     assert found is not None
     assert set(found[0]) == {"x", "é"}
 
@@ -64,9 +64,9 @@ def test_a_long_file_is_read_up_to_its_limit_without_breaking_a_character(tmp_pa
 def test_a_missing_file_is_none_and_a_pipe_is_refused(tmp_path: Path) -> None:
     """Reading never waits on a pipe."""
     os.mkfifo(tmp_path / "pipe")
-    assert prose.read(tmp_path / "nothing") is None
+    assert prose.read(tmp_path / "nothing", tmp_path) is None
     with pytest.raises(OSError, match="not a regular file"):
-        prose.read(tmp_path / "pipe")
+        prose.read(tmp_path / "pipe", tmp_path)
 
 
 def test_fenced_code_is_left_out() -> None:
@@ -297,3 +297,13 @@ def test_a_line_of_nothing_but_marks_is_read_quickly() -> None:
         prose.plain(line)
         prose.heading(line)
         prose.value(prose.label("workflow"), line)
+
+
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    """A clone's memory file must not be somebody's key."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "secret").write_text("Workflow: x")
+    (tmp_path / "project" / "CLAUDE.local.md").symlink_to(tmp_path / "secret")
+
+    with pytest.raises(OSError, match="it leads out of"):
+        prose.read(tmp_path / "project" / "CLAUDE.local.md", tmp_path / "project")

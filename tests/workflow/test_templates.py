@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,8 +134,8 @@ def test_a_name_is_no_path(project: Project, name: str) -> None:
             for value in ("1979-05-27", "[07:32:00]", "nan")
         ),
         ('phases = ["A"]\ntotal = 0\nx = 1', "total: write a whole number, 1 or more; x: is no key"),
-        ("phases = [", "is no TOML; correct this: Invalid value (at end of document)"),
-        ('phases = ["\udcff"]', "is no UTF-8 text; save it as UTF-8"),
+        ("phases = [", "is not TOML: Invalid value (at end of document)"),
+        ('phases = ["\udcff"]', "is not UTF-8: byte at offset 11"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(project: Project, text: str, said: str) -> None:
@@ -161,3 +162,31 @@ def test_a_file_that_cannot_be_used_says_where_and_why(project: Project, text: s
 def test_a_phase_and_its_agent(text: str, parts: tuple[str, str]) -> None:
     """The agent stands behind the title, apart from it."""
     assert templates.phase(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("fifo", "is not a regular file"),
+        ("link", "leads out of"),
+        ("large", "is larger than 65536 bytes"),
+        ("number", "is not TOML: Exceeds the limit"),
+        ("dotted", "line 1 has more than 200 dots"),
+    ],
+)
+def test_a_project_cannot_hold_a_command_up_with_a_template(project: Project, kind: str, said: str) -> None:
+    """Whatever a repository has put there is a problem with a name."""
+    folder = paths.project_templates(project.root)
+    folder.mkdir(parents=True)
+    texts = {"large": "#" * 70_000, "number": "total = " + "1" * 5000, "dotted": "a." * 30_000 + "a = 1"}
+    if kind == "fifo":
+        os.mkfifo(folder / "bad.toml")
+    elif kind == "link":
+        (project.root.parent / "outside.toml").write_text('phases = ["A"]\n')
+        (folder / "bad.toml").symlink_to(project.root.parent / "outside.toml")
+    else:
+        (folder / "bad.toml").write_text(texts[kind])
+
+    (problem,) = templates.from_files(project)[1]
+
+    assert problem.startswith(f"{folder / 'bad.toml'}: {said}")

@@ -61,7 +61,7 @@ def _resting(file: HandlerFile, project: Project) -> Iterator[Finding]:
             verb[0] = "trust"
         text = f"{file.path} is strict, so what it guarded is refused: {file.routes[-1].broken}"
         yield problem(text, shlex.join(["holdfast", "handlers", *verb]))
-    elif not file.trusted:
+    elif not file.trusted and file.digest:  # what cannot be read cannot be trusted either
         changed = "was changed since it was trusted" if file.changed else "is not trusted with the content it has"
         text = f"{file.path} {changed}, so it does not run"
         command = ["holdfast", "handlers", "trust", "--project", str(project.root), str(file.path)]

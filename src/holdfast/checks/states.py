@@ -92,7 +92,7 @@ def _in_the_way(project: Project, path: Path, why: str) -> Finding:
         return notice(f"{path}: {why}", _aside(path))
     hindered = "so no workflow of the hybrid format can be kept here"
     try:
-        data = document.load(path).data
+        data = document.load(path, within=project.root).data
     except StateError as error:
         return problem(f"{path}: {error.reason}, {hindered}", _aside(path))
     faults = _faults(data)
@@ -189,7 +189,7 @@ def _view(project: Project, theirs: dict[Path, Any]) -> Iterator[Finding]:
     path = project.root / hybrid_view.FILE
     try:
         file = hybrid_file.load(project)
-        present: bytes | None = document.read(path)[0]
+        present: bytes | None = document.read(path, within=project.root)[0]
     except MissingError as error:
         if error.path != path:
             return
@@ -210,7 +210,7 @@ def _redraw(project: Project) -> str:
     with locked(hybrid_file.path(project).parent):
         data = hybrid_file.load(project).data
         hybrid_view.write(project, data)
-    if document.read(path)[0] != _wanted(data):
+    if document.read(path, within=project.root)[0] != _wanted(data):
         raise StateError(path, "could not be written; holdfast status shows why")
     return f"wrote {path} from the workflow's state"
 

@@ -12,7 +12,8 @@ import click
 
 from holdfast import events, hookspecs, inspection, loader, paths, scan, strictness, switching, trust, upkeep
 from holdfast.commands import options
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StateError
+from holdfast.state import document, tomlfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -214,12 +215,19 @@ def _choose(project: Project, files: Sequence[Path]) -> dict[Path, bytes]:
     """Return the files to trust with the bytes that will be shown and hashed."""
     known = [file.path for file in loader.find(project) if file.place == "project" and file.path.exists()]
     config = paths.project_config(project.root)
-    candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.is_file() else [])]
+    candidates = [_inside(project, path) for path in files] or [*known, *([config] if config.exists() else [])]
     chosen: dict[Path, bytes] = {}
     for path in candidates:
         if path not in known and path != config:
             raise HoldfastError(f"{path} is neither a handler of {project.root} nor its holdfast.toml")
-        content = path.read_bytes()
+        try:
+            limit = tomlfile.LIMIT_BYTES if path == config else loader.SIZE_LIMIT
+            content, _ = document.read(path, limit, within=project.root)
+        except StateError as error:
+            if files:
+                raise
+            click.echo(f"Left out: {error}")
+            continue
         if files or not trust.trusted(project.root, trust.relative_name(project.root, path), trust.digest(content)):
             chosen[path] = content
     return chosen

@@ -48,9 +48,7 @@ def load(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> Docum
     Raises MissingError when there is no file, NotOurs when it is JSON but no object, else StateError saying what is
     wrong and where: a folder or device, too large, empty, not UTF-8, not JSON, a key given twice.
     """
-    if within is not None and not path.resolve().is_relative_to(within.resolve()):
-        raise StateError(path, f"leads out of {within} through a symbolic link")
-    return parse(path, *read(path, limit))
+    return parse(path, *read(path, limit, within=within))
 
 
 def parse(path: Path, raw: bytes, mtime: float) -> Document:
@@ -58,30 +56,58 @@ def parse(path: Path, raw: bytes, mtime: float) -> Document:
     return Document(path, _parse(path, raw), raw, mtime)
 
 
-def read(path: Path, limit: int = LIMIT) -> tuple[bytes, float]:
+def read(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> tuple[bytes, float]:
     """Return the bytes and `st_mtime` of a regular file of at most `limit` bytes.
 
-    Raises MissingError or StateError; never waits on a pipe or device.
+    With `within`, a path whose links lead out of that folder is refused: pass the project's root for a file that a
+    cloned repository can contain. Raises MissingError or StateError; never waits on a pipe or device.
     """
+    raw, info = head(path, limit + 1, within=within)
+    if len(raw) > limit:
+        raise StateError(path, f"is larger than {limit} bytes")
+    return raw, info.st_mtime
+
+
+def head(path: Path, limit: int, *, within: Path | None = None) -> tuple[bytes, os.stat_result]:
+    """Return a regular file's first `limit` bytes and its status. `within` and what is raised are those of `read`."""
+    if within is not None and leads_out(path, within):
+        raise StateError(path, f"leads out of {within} through a symbolic link")
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        _check_kind(path, path.stat())  # opening a device can already do something
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError as error:
         raise MissingError(path, "no such file") from error
     except OSError as error:
         raise StateError(path, f"cannot be read: {error.strerror or error}") from error
     try:
         info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode):
-            raise StateError(path, "is a folder" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
+        _check_kind(path, info)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            raw = file.read(min(limit, info.st_size + _GROWTH) + 1)
+            return file.read(min(limit, info.st_size + _GROWTH)), info
     except OSError as error:
         raise StateError(path, f"cannot be read: {error.strerror or error}") from error
     finally:
         os.close(descriptor)
-    if len(raw) > limit:
-        raise StateError(path, f"is larger than {limit} bytes")
-    return raw, info.st_mtime
+
+
+def leads_out(path: Path, within: Path) -> bool:
+    """Tell whether symbolic links lead a path, given as one below the folder `within`, out of that folder."""
+    name, top = os.fspath(path), os.fspath(within)
+    if name.startswith(f"{top}/") and "/../" not in f"{name}/":
+        place, linked = top, False
+        for part in name[len(top) + 1 :].split("/"):  # cheaper than resolving: usually there is no link at all
+            place = f"{place}/{part}"
+            linked = linked or os.path.islink(place)  # noqa: PTH114 - for each file that is read
+        if not linked:
+            return False
+    real, real_top = os.path.realpath(name), os.path.realpath(top)
+    return real != real_top and not real.startswith(f"{real_top.rstrip('/')}/")
+
+
+def _check_kind(path: Path, info: os.stat_result) -> None:
+    """Raise StateError unless a status is that of a regular file."""
+    if not stat.S_ISREG(info.st_mode):
+        raise StateError(path, "is a folder" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
 
 
 def render(data: dict[str, Any], like: bytes | None = None) -> bytes:

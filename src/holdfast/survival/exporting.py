@@ -6,6 +6,8 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log, paths
+from holdfast.errors import StateError
+from holdfast.state.document import read
 from holdfast.state.redact import redact_value
 from holdfast.survival import recordings
 from holdfast.version import version
@@ -67,5 +69,10 @@ def _text(value: bytes) -> str | dict[str, str]:
 
 def _sidecars(project: Project) -> dict[str, str]:
     folder = paths.sidecar_dir(project.root)
-    files = sorted(folder.glob("*.md")) if folder.is_dir() else []
-    return {file.name: file.read_text("utf-8", "replace") for file in files if file.is_file()}
+    found: dict[str, str] = {}
+    for file in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+        try:
+            found[file.name] = read(file, within=project.root)[0].decode("utf-8", "replace")
+        except StateError as error:
+            log.write("warning", f"the export leaves a file out: {error}")
+    return found

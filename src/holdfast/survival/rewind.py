@@ -57,7 +57,7 @@ def read(project: Project, path: Path, number: str) -> Content:
     """
     place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
     if number == NOW:
-        return Content(f"{place.as_posix()} now", document.read(path)[0])
+        return Content(f"{place.as_posix()} now", document.read(path, within=project.root)[0])
     row = generations.numbered(project, path, int(number)) if number.isascii() and number.isdigit() else None
     if row is None:
         raise HoldfastError(f"there is no generation {number} of {place.as_posix()}; {_known(project, path)}")

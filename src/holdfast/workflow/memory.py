@@ -33,7 +33,7 @@ _PAIR = regex(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
 def look(path: Path) -> tuple[Candidate, Extract | None]:
     """Return what the memory file at `path` says, and why that counts or not."""
     try:
-        found = prose.read(path)
+        found = prose.read(path, path.parent)
     except OSError as error:
         return _candidate(path, f"cannot be read: {error.strerror or error}", notable=True), None
     if found is None:

@@ -113,7 +113,7 @@ def _changed(info: os.stat_result | None) -> float:
 
 def _in_progress(path: Path, root: Path, info: os.stat_result | None) -> Extract | None:
     """Return what a plan says if it is in progress. Raises OSError."""
-    found = prose.read(path)
+    found = prose.read(path, root)
     if found is None or not plantext.may_be_active(found.text):
         return None
     return plantext.parse(found.text, path, root, _changed(info)).extract
@@ -121,7 +121,7 @@ def _in_progress(path: Path, root: Path, info: os.stat_result | None) -> Extract
 
 def _examine(root: Path, path: Path, mtime: float) -> tuple[Candidate, Extract | None]:
     try:
-        found = prose.read(path)
+        found = prose.read(path, root)
     except OSError as error:
         return _unreadable(path, error, mtime), None
     if found is None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 import errno
-import os
 import re
-import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.errors import MissingError, StateError
 from holdfast.patterns import regex
+from holdfast.state import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,24 +70,21 @@ class Text(NamedTuple):
     whole: bool
 
 
-def read(path: Path) -> Text | None:
+def read(path: Path, within: Path) -> Text | None:
     """Return the text of a regular file's first 256 KB, or None if there is no such file.
 
-    UTF-8, UTF-16 and UTF-32 are recognised, anything else is taken as Windows' Latin-1. Raises OSError.
+    UTF-8, UTF-16 and UTF-32 are recognised, anything else is taken as Windows' Latin-1. Raises OSError, also for a
+    path whose links lead out of `within`, the project's root.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
+        raw, info = document.head(path, LIMIT, within=within)
+    except MissingError:
         return None
-    try:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        raw = b""
-        while len(raw) < LIMIT and (more := os.read(descriptor, min(LIMIT - len(raw), 32768))):
-            raw += more
-    finally:
-        os.close(descriptor)
+    except StateError as error:
+        if isinstance(error.__cause__, NotADirectoryError):
+            return None
+        reason = error.reason.removeprefix("cannot be read: ")
+        raise OSError(errno.EINVAL, reason if reason != error.reason else f"it {reason}") from error
     whole = info.st_size <= len(raw)
     return Text(decode(raw, whole=whole), info.st_mtime, whole)
 

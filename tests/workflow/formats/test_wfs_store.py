@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -123,9 +123,9 @@ def test_many_tasks_are_read_again_only_where_they_changed(project: Project, mon
     read: list[str] = []
     load = document.load
 
-    def noted(path: Path) -> object:
+    def noted(path: Path, **options: Any) -> object:
         read.append(path.stem)
-        return load(path)
+        return load(path, **options)
 
     monkeypatch.setattr(document, "load", noted)
     wfs_index._last.clear()

@@ -62,7 +62,7 @@ def write(project: Project, workflow: Mapping[str, Any]) -> None:
 
 def _present(project: Project) -> bytes | None:
     try:
-        return document.read(project.root / FILE)[0]
+        return document.read(project.root / FILE, within=project.root)[0]
     except MissingError:
         return None
 

@@ -100,7 +100,9 @@ class Change:
         """Write what came of a task; an earlier text is kept as a generation. Raises StateError."""
         path = places.summary(self.session.folder, name)
         with suppress(MissingError):
-            generations.keep(self._project, path, document.read(path)[0], why=f"before {self._why}")
+            generations.keep(
+                self._project, path, document.read(path, within=self._project.root)[0], why=f"before {self._why}"
+            )
         atomic.write(path, text.encode("utf-8", "replace"))
 
     def close(self) -> None:

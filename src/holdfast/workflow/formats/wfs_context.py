@@ -112,7 +112,7 @@ def before(board: Board, task: Brief) -> list[Brief]:
 def summary(session: Session, id_: str) -> str:
     """Return a task's summary (of a huge one the beginning) on one line, without its heading; empty without one."""
     with suppress(StateError):
-        raw = document.read(places.summary(session.folder, id_), document.LIMIT)[0][:_READ]
+        raw, _ = document.head(places.summary(session.folder, id_), _READ, within=session.folder.parent.parent)
         lines = [line for line in raw.decode("utf-8", "replace").splitlines() if not line.startswith("# ")]
         return " ".join(" ".join(lines).split())
     return ""

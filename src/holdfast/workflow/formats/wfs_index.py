@@ -87,7 +87,7 @@ def board(project: Project, folder: Path) -> Board:
 def _said(project: Project, path: Path) -> tuple[Mapping[str, Any], str]:
     """Return what a task's file says, or its last generation with what is wrong with the file. Raises StateError."""
     try:
-        return document.load(path).data, ""
+        return document.load(path, within=project.root).data, ""
     except MissingError:
         raise
     except StateError:

@@ -17,8 +17,6 @@ from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.formats import wfs_todo as todo
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_board import Board
     from holdfast.workflow.formats.wfs_session import Session
@@ -41,7 +39,7 @@ def write(project: Project, session: Session, board: Board, *, before: bytes | N
     wanted = content(session, board)
     try:
         statefile.guard(project.root, path)
-        present = _present(path)
+        present = _present(session)
         if present == wanted:
             return ""
         if present is not None and not present.startswith(todo.HEADING.encode()) and not anyway:
@@ -71,7 +69,7 @@ def content(session: Session, board: Board) -> bytes:
 def drift(session: Session, board: Board) -> tuple[str, ...]:
     """Return how a session's list differs from its tasks' files, a line each (I002-30); a missing list differs too."""
     try:
-        text = document.read(session.folder / places.LIST)[0].decode("utf-8", "replace")
+        text = _read(session).decode("utf-8", "replace")
     except MissingError:
         return ("it is missing",)
     except StateError as error:
@@ -81,9 +79,8 @@ def drift(session: Session, board: Board) -> tuple[str, ...]:
 
 def edited(session: Session, board: Board, wanted: bytes) -> str:
     """Return how somebody has edited a list that was to hold `wanted`; empty where nobody has, or it is new."""
-    path = session.folder / places.LIST
     try:
-        present = _present(path)
+        present = _present(session)
     except StateError:
         return ""
     if present in (None, wanted, places.LIST_TEXT.encode()) or not present.startswith(todo.HEADING.encode()):
@@ -101,8 +98,13 @@ def summaries(session: Session) -> frozenset[str]:
     return frozenset()
 
 
-def _present(path: Path) -> bytes | None:
+def _read(session: Session) -> bytes:
+    """Return what a session's list holds. Raises StateError."""
+    return document.read(session.folder / places.LIST, within=session.folder.parent.parent)[0]
+
+
+def _present(session: Session) -> bytes | None:
     try:
-        return document.read(path)[0]
+        return _read(session)
     except MissingError:
         return None

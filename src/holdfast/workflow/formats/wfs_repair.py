@@ -163,7 +163,7 @@ def _set_aside(project: Project, path: Path) -> None:
     except NotOurs:
         document.set_aside(path)
     except ChangedError:
-        if sessions.telling(document.load(path).data):
+        if sessions.telling(document.load(path, within=project.root).data):
             raise
         document.set_aside(path)  # it is whole, and says nothing of a session
 
@@ -172,7 +172,7 @@ def _topic(folder: Path) -> str:
     """Return what a session is about as its documents say, else its name."""
     for name in (places.LIST, places.PLAN):
         try:
-            text = document.read(folder / name)[0].decode("utf-8", "replace")
+            text = document.read(folder / name, within=folder.parent.parent)[0].decode("utf-8", "replace")
         except StateError:
             continue
         if match := _TOPIC.search(text):
@@ -230,7 +230,7 @@ def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
 def _says_parent(folder: Path, task: Brief) -> bool:
     """Tell whether a task's file names its parent, and not only its id does (I002-22)."""
     try:
-        context = document.load(places.task(folder, task.name)).data.get("context")
+        context = document.load(places.task(folder, task.name), within=folder.parent.parent).data.get("context")
     except StateError:
         return True  # named elsewhere
     if context is not None and not isinstance(context, dict):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from holdfast import paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
-from holdfast.state.document import read
+from holdfast.state import tomlfile
 from holdfast.survival import archive
 from holdfast.unplugged import unplugged
 from holdfast.workflow import formats
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 SHIPPED = Path(__file__).parent
-LIMIT = 1024 * 1024  # bytes of one template
-
+MAX_FILES = 200  # of one folder
 # What to write at a key of a template file; the keys are those of `_File`.
 _KEYS = {
     "format": " or ".join(f'"{name}"' for name in formats.NAMES),
@@ -83,9 +82,12 @@ class Template:
 EMPTY = Template(name="", source="", format="", kind="", phases=())
 
 
-def folders(project: Project) -> list[Path]:
-    """Return where template files may lie, the nearest first: the project's, the user's, the shipped ones."""
-    return [paths.project_templates(project.root), paths.user_templates(), SHIPPED]
+def _folders(project: Project) -> list[tuple[Path, Path | None]]:
+    """Return where template files may lie, the nearest first: the project's, the user's, the shipped ones.
+
+    With each folder comes the one that links in it must not lead out of; None lets them lead anywhere.
+    """
+    return [(paths.project_templates(project.root), project.root), (paths.user_templates(), None), (SHIPPED, None)]
 
 
 def get(project: Project, name: str) -> Template:
@@ -97,9 +99,9 @@ def get(project: Project, name: str) -> Template:
     if not name.strip():
         raise HoldfastError("a template needs a name; `holdfast list --templates` shows what there is")
     if Path(name).name == name:
-        for folder in folders(project):
+        for folder, within in _folders(project):
             try:
-                return _from_file(folder / f"{name}.toml")
+                return _from_file(folder / f"{name}.toml", within)
             except MissingError:
                 continue
     for workflow in _workflows(project):
@@ -116,11 +118,14 @@ def from_files(project: Project) -> tuple[list[Template], list[str]]:
     """
     found: dict[str, Template] = {}
     problems: list[str] = []
-    for folder in folders(project):
-        for file in sorted(folder.glob("*.toml")):
+    for folder, within in _folders(project):
+        files = sorted(folder.glob("*.toml"))
+        if len(files) > MAX_FILES:
+            problems.append(f"{folder}: holds {len(files)} templates; only the first {MAX_FILES} by name are read")
+        for file in files[:MAX_FILES]:
             if file.stem not in found:
                 try:
-                    found[file.stem] = _from_file(file)
+                    found[file.stem] = _from_file(file, within)
                 except HoldfastError as error:
                     problems.append(str(error))
     return list(found.values()), problems
@@ -147,24 +152,16 @@ def row(template: Template) -> dict[str, Any]:
     }
 
 
-def _from_file(file: Path) -> Template:
-    import tomllib
-
+def _from_file(file: Path, within: Path | None) -> Template:
     try:
         with unplugged():
-            said = _File.model_validate(tomllib.loads(read(file, LIMIT)[0].decode("utf-8-sig")))
+            said = _File.model_validate(tomlfile.load(file, within=within))
     except MissingError:
         raise
     except ValidationError as error:
         raise ConfigError(f"{file}: {_faults(error)}") from error
     except StateError as error:
         raise ConfigError(f"{file}: {error.reason}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: is no UTF-8 text; save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: is no TOML; correct this: {error}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{file}: is nested too deeply; write it flatter") from error
     if fault := _contradiction(said):
         raise ConfigError(f"{file}: {fault}")
     return Template(
