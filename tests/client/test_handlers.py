@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.client.model import bash, say
+from tests.client.model import bash, call, say
 from tests.client.test_compaction import FACTS, HEADING, SUMMARY, begin, guidance
 
 if TYPE_CHECKING:
@@ -106,6 +106,27 @@ def on_pre_tool_use(event: PreToolUse):
 def on_post_tool_use(event: PostToolUse):
     """Object to what was done."""
     return block("BLOCKED-AFTERWARDS") if "objectionable" in event.tool_input.get("command", "") else None
+'''
+MASK = '''
+from holdfast import hookimpl, change_output
+
+@hookimpl(match="Bash")
+def on_post_tool_use(event):
+    """Mask one secret in what the handlers before left."""
+    return change_output({**event.tool_response, "stdout": event.tool_response["stdout"].replace("%s", "***")})
+'''
+MAKES = '''
+from holdfast import hookimpl, worktree
+
+@hookimpl
+def on_worktree_create(event, context):
+    """Make every worktree but the first."""
+    asked = context.root.parent / "asked"
+    if asked.exists():
+        folder = context.root.parent / "made"
+        folder.mkdir()
+        return worktree(folder)
+    asked.touch()
 '''
 BAD = {
     "a_prints": 'print("IMPORT-NOISE")\nimport os\n%s\n'
@@ -294,3 +315,32 @@ def test_ask_and_another_turn(world: World) -> None:
     if world.version != "2.1.197":  # which shows it in the terminal only
         assert "USER-WORDS" in str(ran.lines)
     assert not world.complaints
+
+
+@pytest.mark.scenario(6)
+def test_two_maskers_leave_no_secret(world: World) -> None:
+    """The model sees a result in which each handler masked what it knows."""
+    put(world, a_mask=MASK % "hunter2", b_mask=MASK % "swordfish")
+    world.model.turns = [bash("echo hunter2 and swordfish | cat"), say("Done.")]
+    world.client.session("--allowedTools", "Bash(echo:*)", "Bash(cat)").prompt("Begin.")
+    last = world.model.of("main")[-1].last
+    assert "*** and ***" in last
+
+
+@pytest.mark.scenario(6)
+def test_a_worktree_is_made_by_a_handler_or_the_model_hears_why_not(world: World) -> None:
+    """A handler without an opinion breaks nothing silently: the tool call fails with Holdfast's own words."""
+    put(world, makes=MAKES)
+    world.model.turns = [
+        call("EnterWorktree"),
+        call("EnterWorktree"),
+        bash("pwd"),
+        say("Done."),
+    ]
+    world.client.session("--allowedTools", "EnterWorktree", "Bash(pwd)").prompt("Begin.")
+    refused, entered, where, *_ = (q.last for q in world.model.of("main")[1:])
+    print(refused, entered, where, sep="\n")
+    assert "user/makes.py: on_worktree_create named no folder" in refused
+    assert "Holdfast named no folder for the worktree" in refused
+    assert str(world.project.parent / "made") in entered
+    assert str(world.project.parent / "made") in where
