@@ -208,7 +208,10 @@ def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
     off = _off(path.stem, scan.Scan(), project.config)
     said = known[0].broken if known else fault
     file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (said,), changed=changed)
-    return _keep_strict_on(file, scan.Scan(), project)
+    file = _keep_strict_on(file, scan.Scan(), project)
+    if known and file.off:
+        _remember(file, project)
+    return file
 
 
 def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:

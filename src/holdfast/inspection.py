@@ -38,7 +38,7 @@ def complaints(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
     for file in files:
         told = [*file.faults, *_load(project, file)] if file.active else [*file.faults]
         found += [(file, each) for each in dict.fromkeys(told)]
-        if fault := faults.of(file):
+        if not file.refuses and (fault := faults.of(file)):  # else it is told already why it cannot be called
             found.append((file, fault))
     return found
 
@@ -90,8 +90,8 @@ def resting(project: Project, file: HandlerFile, known: Mapping[str, Sequence[st
     if file.off or file.replaced_by:
         return [f"does not run: {idle(file)}"]
     said = []
-    if not file.trusted:
-        how = "was changed or removed since it was trusted" if file.changed else "is not trusted"
+    if not file.trusted and file.path.exists():
+        how = "was changed since it was trusted" if file.changed else "is not trusted"
         command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), file.path.name])
         said.append(f"does not run: it {how}; look at it and run {command}")
     for route in file.routes if known else ():

@@ -145,7 +145,9 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
             click.echo(f"{file.place}/{_safe(file.path.name)}: {_safe(said)}\n  {_safe(str(file.path))}")
         known = inspection.registered_events(project)
         for file in chosen:
-            notes = [*filter(None, (file.notice, *file.doubts)), *inspection.resting(project, file, known)]
+            notes = [*filter(None, (file.notice, *file.doubts))]
+            if files or not file.off:  # what somebody switched off is news only where it is asked about
+                notes += inspection.resting(project, file, known)
             for said in notes:
                 click.echo(f"{file.place}/{_safe(file.path.name)}: note: {_safe(said)}")
         good = len(chosen) - len({file.path for file, _ in complaints})
