@@ -128,7 +128,6 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
     wanted: set[str] | None = None
     if event is not None:
         wanted = {name for folder in folders.values() for name in folder.concerned(event, value, strict)}
-        wanted.update(*gone.values())
     own = gone["project"] or any(folders["project"].names())
     look = _Look(project, trust.granted(project.root) if own else {}, strict)
     files = []
