@@ -190,7 +190,7 @@ def test_a_broken_route_is_a_fault_without_running_the_file() -> None:
     """What the loader already knows to be broken is not even compiled."""
     (answer,) = call_all(handler("a", "def on_(:", strict=True, broken="line 1: cannot be read"))
 
-    assert answer == Answer("user/a.py: on_pre_tool_use", (), "line 1: cannot be read")
+    assert answer == Answer("user/a.py: on_pre_tool_use", (), "was not called: line 1: cannot be read")
 
 
 def test_a_handler_gets_only_what_it_names() -> None:

@@ -591,6 +591,18 @@ def test_a_guard_that_its_user_switched_off_refuses_nothing_when_it_changes(root
     assert refused(root) == []
 
 
+def test_a_lost_guard_that_is_switched_off_by_name_is_forgotten(root: Path) -> None:
+    """Switched on again, it is no longer known."""
+    mine = write(paths.user_handlers(), "mine.py", GUARD)
+    find(root)
+    mine.unlink()
+    assert refused(root)
+    config = write(paths.config_dir(), "holdfast.toml", '[handlers]\noff = ["mine"]\n')
+    find(root)
+    config.unlink()
+    assert find(root) == []
+
+
 def test_a_users_guard_that_is_off_by_default_stays_off(root: Path) -> None:
     """Until its user's own configuration names it; a project's cannot take that back."""
     write(paths.user_handlers(), "guard.py", "OFF_BY_DEFAULT = True\n" + GUARD)

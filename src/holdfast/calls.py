@@ -103,7 +103,7 @@ class Caller:
         name, limit = str(call.file.path), self.limit(call)
         try:
             if call.route.broken:
-                return call.route.broken
+                return f"was not called: {call.route.broken}"
             with interrupted_after(limit):
                 manager.register(_only(call.route.function, loader.load(call.file)), name=name)
             if not manager.get_hookcallers(manager.get_plugin(name)):

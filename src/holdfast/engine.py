@@ -302,11 +302,13 @@ def refusal(event: str, fault: str) -> Outcome:
     from holdfast.outcomes import block, deny
 
     place, _, name = fault.partition(":")[0].partition("/")
-    lift = f"untrust .claude/handlers/{name}" if place == "project" else f"off {name.removesuffix('.py')}"
-    reason = (
-        f"Refused, because a strict handler could not check it: {fault}. In a terminal, 'holdfast handlers check' "
-        f"shows more and 'holdfast handlers {lift}' switches the handler off. Log: {paths.log_file()}"
-    )
+    lift = f"untrust {name}" if place == "project" else f"off {name.removesuffix('.py')}"
+    reason = f"Refused, because a strict handler could not check it: {fault}."
+    if "holdfast handlers " not in fault:  # a handler that is gone or broken names what lifts it
+        reason += (
+            f" To see more, run in a terminal: holdfast handlers check. To do without it: holdfast handlers {lift}."
+        )
+    reason += f" Log: {paths.log_file()}"
     return deny(reason) if event in ("PreToolUse", "PermissionRequest") else block(reason)
 
 

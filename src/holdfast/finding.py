@@ -157,7 +157,6 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
     wanted: set[str] | None = None
     if event is not None:
         wanted = {name for folder in folders.values() for name in folder.concerned(event, value, look.strict)}
-        wanted.update(*gone.values())
     files = []
     for place, folder in folders.items():
         names = folder.names() if wanted is None else wanted.intersection(folder.names())
@@ -246,7 +245,10 @@ def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
     off = _off(path.stem, scan.Scan(), project.config)
     said = known[0].broken if known else fault
     file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (said,), changed=changed)
-    return _keep_strict_on(file, scan.Scan(), project)
+    file = _keep_strict_on(file, scan.Scan(), project)
+    if known and file.off:
+        _remember(file, project)
+    return file
 
 
 def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:

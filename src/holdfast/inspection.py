@@ -39,7 +39,7 @@ def complaints(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
     for file in files:
         told = [*file.faults, *_load(project, file)] if file.active else [*file.faults]
         found += [(file, each) for each in dict.fromkeys(told)]
-        if fault := faults.of(file):
+        if not file.refuses and (fault := faults.of(file)):  # else it is told already why it cannot be called
             found.append((file, fault))
     return found
 
@@ -57,11 +57,17 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
     return dict.fromkeys(names, f"not registered: {client.why_not_registered()}") if names else {}
 
 
-def remarks(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
-    """Return what the author of a sound handler may not expect, as pairs of a file and a sentence."""
+def remarks(project: Project, files: Sequence[HandlerFile], *, asked: bool) -> list[tuple[HandlerFile, str]]:
+    """Return what the author of a sound handler may not expect, as pairs of a file and a sentence.
+
+    Args:
+        project: where.
+        files: what `loader.find` found, or some of it.
+        asked: whether somebody asked about these very files: that one is switched off is no news otherwise.
+    """
     known = registered_events(project)
     found = [(file, each) for file in files for each in filter(None, (file.notice, *file.doubts))]
-    found += [(file, each) for file in files for each in _resting(project, file, known)]
+    found += [(file, each) for file in files if asked or not file.off for each in _resting(project, file, known)]
     return found + unexpected(project, files)
 
 
@@ -162,8 +168,8 @@ def _resting(project: Project, file: HandlerFile, known: Mapping[str, Sequence[s
     if file.off or file.replaced_by:
         return [f"does not run: {idle(file)}"]
     said = []
-    if not file.trusted:
-        how = "was changed or removed since it was trusted" if file.changed else "is not trusted"
+    if not file.trusted and file.path.exists():
+        how = "was changed since it was trusted" if file.changed else "is not trusted"
         command = shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), file.path.name])
         said.append(f"does not run: it {how}; look at it and run {command}")
     for route in file.routes if known else ():

@@ -179,7 +179,7 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
     else:
         for file, said in complaints:
             click.echo(f"{file.place}/{_safe(file.path.name)}: {_safe(said)}\n  {_safe(str(file.path))}")
-        for file, said in inspection.remarks(project, chosen):
+        for file, said in inspection.remarks(project, chosen, asked=bool(files)):
             click.echo(f"{file.place}/{_safe(file.path.name)}: note: {_safe(said)}")
         good = len(chosen) - len({file.path for file, _ in complaints})
         click.echo(f"{good} of {len(chosen)} handler files are sound.")
