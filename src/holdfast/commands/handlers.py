@@ -11,6 +11,7 @@ import click
 from holdfast import events, hookspecs, inspection, loader, paths, trust, upkeep
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
+from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,6 +166,10 @@ def _describe(project: Project, path: Path, content: bytes) -> None:
     click.echo(f"{trust.relative_name(project.root, path)}  sha256 {trust.digest(content)[:16]}…")
     if path.suffix != ".py":
         click.echo("  configuration: " + ", ".join(content.decode(errors="replace").split("\n"))[:300])
+        if project.untrusted_ledger:
+            click.echo(
+                f"  joins the ledger of project.id {wording.quoted(project.untrusted_id)}: {project.untrusted_ledger}"
+            )
         return
     files = loader.find(project)
     this = next(file for file in files if file.path == path)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, log, paths
+from holdfast import clock, log
 from holdfast.state.redact import redact_value
 from holdfast.survival import recordings
 from holdfast.version import version
-from holdfast.workflow import formats, views
+from holdfast.workflow import formats, ownfolder, statefile, views
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -31,7 +31,7 @@ def document(project: Project, *, verbatim: bool = False) -> dict[str, Any]:
 
     Raises:
         LedgerError: the ledger cannot be read.
-        OSError: a file cannot be read.
+        StateError: a file cannot be read.
     """
     known = project.ledger_file.exists()
     tables = project.ledger.tables() if known else {}
@@ -66,6 +66,10 @@ def _text(value: bytes) -> str | dict[str, str]:
 
 
 def _sidecars(project: Project) -> dict[str, str]:
-    folder = paths.sidecar_dir(project.root)
-    files = sorted(folder.glob("*.md")) if folder.is_dir() else []
-    return {file.name: file.read_text("utf-8", "replace") for file in files if file.is_file()}
+    folder = ownfolder.existing(project.root)
+    files = sorted(folder.glob("*.md")) if folder else []
+    return {
+        file.name: statefile.raw(project.root, file).decode("utf-8", "replace")
+        for file in files
+        if file.is_file() and not file.is_symlink()
+    }

@@ -61,6 +61,12 @@ def guard(root: Path, path: Path) -> None:
             raise StateError(path, f"leads through the symbolic link {folder}, which is not followed")
 
 
+def raw(root: Path, path: Path) -> bytes:
+    """Return what a file in the project holds. Raises StateError, also for one that a symbolic link leads to."""
+    guard(root, path)
+    return document.read(path)[0]
+
+
 def _is_link(path: Path) -> bool:
     try:
         return path.is_symlink()

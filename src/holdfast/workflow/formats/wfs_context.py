@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import StateError
-from holdfast.state import document
 from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_rules as rules
@@ -112,7 +111,7 @@ def before(board: Board, task: Brief) -> list[Brief]:
 def summary(session: Session, id_: str) -> str:
     """Return a task's summary (of a huge one the beginning) on one line, without its heading; empty without one."""
     with suppress(StateError):
-        raw = document.read(places.summary(session.folder, id_), document.LIMIT)[0][:_READ]
+        raw = statefile.raw(session.folder.parents[1], places.summary(session.folder, id_))[:_READ]
         lines = [line for line in raw.decode("utf-8", "replace").splitlines() if not line.startswith("# ")]
         return " ".join(" ".join(lines).split())
     return ""

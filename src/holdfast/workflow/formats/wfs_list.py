@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import log
 from holdfast.errors import MissingError, StateError
-from holdfast.state import atomic, document
+from holdfast.state import atomic
 from holdfast.state.lock import locked
 from holdfast.survival import generations
 from holdfast.workflow import statefile
@@ -71,7 +71,7 @@ def content(session: Session, board: Board) -> bytes:
 def drift(session: Session, board: Board) -> tuple[str, ...]:
     """Return how a session's list differs from its tasks' files, a line each (I002-30); a missing list differs too."""
     try:
-        text = document.read(session.folder / places.LIST)[0].decode("utf-8", "replace")
+        text = statefile.raw(session.folder.parents[1], session.folder / places.LIST).decode("utf-8", "replace")
     except MissingError:
         return ("it is missing",)
     except StateError as error:
@@ -103,6 +103,6 @@ def summaries(session: Session) -> frozenset[str]:
 
 def _present(path: Path) -> bytes | None:
     try:
-        return document.read(path)[0]
+        return statefile.raw(path.parents[2], path)
     except MissingError:
         return None

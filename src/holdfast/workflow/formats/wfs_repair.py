@@ -172,7 +172,7 @@ def _topic(folder: Path) -> str:
     """Return what a session is about as its documents say, else its name."""
     for name in (places.LIST, places.PLAN):
         try:
-            text = document.read(folder / name)[0].decode("utf-8", "replace")
+            text = statefile.raw(folder.parents[1], folder / name).decode("utf-8", "replace")
         except StateError:
             continue
         if match := _TOPIC.search(text):

@@ -99,7 +99,7 @@ def get(project: Project, name: str) -> Template:
     if Path(name).name == name:
         for folder in folders(project):
             try:
-                return _from_file(folder / f"{name}.toml")
+                return _from_file(project, folder / f"{name}.toml")
             except MissingError:
                 continue
     for workflow in _workflows(project):
@@ -120,7 +120,7 @@ def from_files(project: Project) -> tuple[list[Template], list[str]]:
         for file in sorted(folder.glob("*.toml")):
             if file.stem not in found:
                 try:
-                    found[file.stem] = _from_file(file)
+                    found[file.stem] = _from_file(project, file)
                 except HoldfastError as error:
                     problems.append(str(error))
     return list(found.values()), problems
@@ -147,9 +147,11 @@ def row(template: Template) -> dict[str, Any]:
     }
 
 
-def _from_file(file: Path) -> Template:
+def _from_file(project: Project, file: Path) -> Template:
     import tomllib
 
+    if file.is_relative_to(project.root) and not project.contains(file):
+        raise ConfigError(f"{file}: a symbolic link leads out of the project")
     try:
         with unplugged():
             said = _File.model_validate(tomllib.loads(read(file, LIMIT)[0].decode("utf-8-sig")))
