@@ -90,17 +90,7 @@ class Project:
 
         Raises ValueError for what no path can be.
         """
-        real = _real(path)
-        if real.is_relative_to(self.root):
-            return True
-        if self._git is None:
-            return False
-        inner = self.root.relative_to(self._git[0])
-        checkout = _checkout(real)
-        if checkout is None or not real.is_relative_to(checkout[0] / inner):
-            return False
-        common = _common(*checkout)
-        return common is not None and common == _common(*self._git)
+        return contains(self.root, path)
 
     @property
     def worktree(self) -> str:
@@ -165,6 +155,18 @@ def nearest(start: Path, root: Path) -> Path:
     between = (start, *start.parents)
     inner = between[: between.index(root)] if root in between else ()
     return next((folder for folder in inner if Project(folder, Config()).ledger_file.exists()), root)
+
+
+def contains(root: Path, path: Path) -> bool:
+    """Tell whether a path lies in the project at `root`; see `Project.contains`."""
+    real = _real(path)
+    if real.is_relative_to(root):
+        return True
+    ours, theirs = _checkout(root), _checkout(real)
+    if ours is None or theirs is None or not real.is_relative_to(theirs[0] / root.relative_to(ours[0])):
+        return False
+    common = _common(*theirs)
+    return common is not None and common == _common(*ours)
 
 
 def _key(identity: str) -> str:

@@ -14,7 +14,7 @@ import click
 from holdfast import clock, paths, trust
 from holdfast.errors import HoldfastError
 from holdfast.project import Project, nearest
-from holdfast.workflow import wording
+from holdfast.workflow import required, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -111,6 +111,14 @@ def session() -> str | None:
 def as_reading(entries: Iterable[str]) -> tuple[str, ...]:
     """Return required readings with the `@` that R001-08 asks for."""
     return tuple(entry if entry.startswith("@") else f"@{entry}" for entry in entries)
+
+
+def tell_outside(project: Project, reading: Iterable[str]) -> None:
+    """Say of required readings outside the project that no session is asked to read them."""
+    for entry in reading:
+        if required.outside(project.root, entry):
+            told = f"Note: {wording.quoted(entry)} is outside the project, so no session is asked to read it."
+            click.echo(told, err=True)
 
 
 def as_context(assignments: Iterable[str]) -> dict[str, Any]:
