@@ -332,7 +332,7 @@ class Orchestration:
 
     def data(self, heard: Heard) -> Panel:
         """Return the part of the guidance that is about the workflow."""
-        inside = heard.context.partition("<workflow-data>\n")[2].partition("\n</workflow-data>")[0]
+        inside = heard.context.partition("<workflow-data-")[2].partition("\n")[2].partition("\n</workflow-data-")[0]
         return Panel("what the model is told", inside)
 
 

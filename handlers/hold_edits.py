@@ -34,7 +34,7 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> Outcome | None:
     edited = readfiles.name(context.project, place) if isinstance(place, str) else None
     if not waiting or edited in {each.path for each in states}:
         return None
-    names = ", ".join(wording.one_line(each.path) for each in waiting[:NAMED])
+    names = ", ".join(wording.quoted(each.path, wording.LONGEST) for each in waiting[:NAMED])
     more = f" and {len(waiting) - NAMED} more" if len(waiting) > NAMED else ""
     return ask(
         f"Required reading of the workflow {wording.quoted(workflow.title)} is not read, or not since the compaction: "

@@ -60,8 +60,9 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     if not workflow or not due:
         reads.reminded(project, session)
         return None
-    names = ", ".join(wording.one_line(each.entry) for each in due[:NAMED])
-    more = f" and {len(due) - NAMED} more" if len(due) > NAMED else ""
+    names = [f"- {wording.one_line(each.entry)}" for each in due[:NAMED]]
+    more = [f"+{len(due) - NAMED} more"] if len(due) > NAMED else []
     since = "since the compaction" if reader.compactions else "in this session"
-    text = f"Holdfast: not read {since}, of what {wording.quoted(workflow.title)} requires: {names}{more}."
+    lines = [f"Workflow: {wording.one_line(workflow.title)}", *names, *more]
+    text = wording.fenced(f"Holdfast: not read {since}, of what this workflow requires.", lines)
     return advise(text, on_delivered=lambda: reads.reminded(project, session))

@@ -27,7 +27,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     """
     from holdfast.survival import compactions, summaries
 
-    said = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])]
+    said: list[Outcome] = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])]
     if event.in_subagent:
         return said + (_part(event, context, event.agent_id) if event.source == "compact" else [])
     known = sessions.known(context.project, event.session_id)
@@ -36,6 +36,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
         return said + _part(event, context, compactions.whose(context.project, event.session_id))
     crashed = event.source == "resume" and sessions.crashed(context.project, event.session_id)
     _seen(event, context)
+    said += _former(context)
     if event.source == "compact" or (crashed and _owns(event, context)):
         return said + _restore(event, context, known)
     return said + _hint(event, context)
@@ -95,6 +96,16 @@ def on_session_end(event: SessionEnd, context: Context) -> None:
 def _seen(event: SessionStart | UserPromptSubmit, context: Context) -> None:
     process = sessions.client_process(context.environ)
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
+
+
+def _former(context: Context) -> list[Outcome]:
+    """Tell the user of the ledger that the project had while its `project.id` needed no trust."""
+    if context.project.untrusted_ledger is None:
+        return []
+    from holdfast.survival import former_ledger
+
+    notice = former_ledger.notice(context.project)
+    return [tell_user(f"Holdfast: {notice}")] if notice else []
 
 
 def _owns(event: SessionStart, context: Context) -> bool:

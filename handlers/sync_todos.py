@@ -178,7 +178,8 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     else:
         prompt = wording.clean(step.prompt)
         prompt = prompt if len(prompt) <= PROMPT else f"{prompt[:PROMPT]}… (whole in {workflow.place})"
-        said = [f"Next: {wording.one_line(step.text, 300)}.\n{views.call(step)}\n{prompt}"]
+        lines = [f"Next: {wording.one_line(step.text, 300)}.", views.call(step), prompt]
+        said = [wording.fenced("What this workflow asks for next.", lines)]
     ready = formats.of_agents(workflow.format).ready(workflow)
     beside = [each for each in ready if each is not phase and each.id not in running]
     if beside:

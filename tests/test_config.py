@@ -73,7 +73,7 @@ def test_a_time_limit_that_the_other_one_cuts_off_is_named(user_file: Path, tmp_
 
 
 def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, project_file: Path, tmp_path: Path) -> None:
-    """Before it is trusted a project names itself and its format, and switches nothing of the user's off."""
+    """Before it is trusted a project names its format, joins no ledger, and switches nothing of the user's off."""
     user_file.write_text('[handlers]\non = ["record_events"]\n')
     project_file.write_text(
         'todos = "off"\nreading = "hold"\nformat = "hybrid"\nfreshness_days = 1\nlog_level = "error"\n'
@@ -88,13 +88,15 @@ def test_an_untrusted_project_may_set_only_harmless_keys(user_file: Path, projec
         "todos",
         "reading",
         "log_level",
+        "project.id",
         "handlers.off",
         "handlers.on",
         "handlers.timeout",
         "handlers.deadline",
     ]
     assert loaded.config.handlers == config.HandlersSection(on=["record_events"])
-    assert (loaded.config.format, loaded.config.freshness_days, loaded.config.project.id) == ("hybrid", 1.0, "x")
+    assert (loaded.config.format, loaded.config.freshness_days, loaded.config.project.id) == ("hybrid", 1.0, None)
+    assert loaded.untrusted_id == "x"
 
 
 def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> None:
@@ -122,6 +124,7 @@ def test_the_user_s_own_file_needs_no_trust(user_file: Path, tmp_path: Path) -> 
         ("handlers.off = 'a'", "key 'handlers.off': input should be a valid list, got 'a'"),
         ("handlers.off = [1]", "key 'handlers.off': input should be a valid string, got [1]"),
         ("project.id = ''", "key 'project.id': string should have at least 1 character, got ''"),
+        ("project.id = '/a'", "key 'project.id': an id is a name and cannot begin with \"/\""),
         ("project.id = 5", "key 'project.id': input should be a valid string, got 5"),
     ],
 )

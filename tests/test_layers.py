@@ -23,11 +23,11 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 ROOMS: dict[str, tuple[str, ...]] = {
     "ground": (
         *("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
-        *("access", "capture", "spent", "caller", "relay", "servers", "tracing", "unplugged", "patterns"),
+        *("access", "capture", "spent", "caller", "relay", "servers", "tracing", "unplugged", "patterns", "trust"),
     ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),
-        *("scan", "scanned", "compiled", "strictness", "trust", "faults", "loader", "calls", "child", "isolation"),
+        *("scan", "scanned", "compiled", "strictness", "faults", "loader", "calls", "child", "isolation"),
         *("intake", "replying", "pairing", "costs", "place", "spare", "finding", "deadlines", "matchable"),
     ),
     "right": ("workflow", "workflow.*", "survival", "survival.*"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from holdfast import log, paths
 from holdfast.project import Project
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -80,18 +82,181 @@ def test_a_submodule_is_another_project(repository: Path, tmp_path: Path) -> Non
     assert Project.open(repository / "lib").branch == "main"
 
 
-def test_a_declared_id_wins(repository: Path, tmp_path: Path) -> None:
-    """`project.id` makes two clones one project."""
+def declare(root: Path, name: str) -> None:
+    (root / ".claude").mkdir(exist_ok=True)
+    paths.project_config(root).write_text(f'[project]\nid = "{name}"\n')
+
+
+def test_a_trusted_id_wins(repository: Path, tmp_path: Path) -> None:
+    """`project.id` makes two clones one project, in the ledger that it always named."""
     _git(tmp_path, "clone", "-q", str(repository), "clone")
     for root in (repository, tmp_path / "clone"):
-        (root / ".claude").mkdir()
-        paths.project_config(root).write_text('[project]\nid = "shop"\n')
+        declare(root, "shop")
 
-    first, second = Project.open(repository), Project.open(tmp_path / "clone")
+    first, second = (Project.open(root, trusted=True) for root in (repository, tmp_path / "clone"))
 
     assert first.identity == second.identity == "shop"
-    assert first.key == second.key
+    assert first.key == second.key == hashlib.sha256(b"shop").hexdigest()[:16]
     assert first.worktree != second.worktree
+
+
+def test_an_untrusted_id_names_nothing(repository: Path, tmp_path: Path) -> None:
+    """It only tells which ledger trusting the file would join."""
+    declare(repository, "shop")
+    declare(tmp_path, "shop")
+    with_id = Project.open(repository, trusted=True)
+    assert with_id.untrusted_ledger is None
+    assert Project.open(tmp_path).untrusted_ledger is None
+    assert with_id.ledger.file
+
+    hostile = Project.open(tmp_path)
+
+    assert hostile.identity == str(tmp_path)
+    assert hostile.ledger_file != with_id.ledger_file == hostile.untrusted_ledger
+    with_id.close()
+
+
+@pytest.mark.parametrize("inner", ["", ":packages/a"])
+def test_no_id_is_another_projects_place(repository: Path, tmp_path: Path, inner: str) -> None:
+    """Not even a trusted one: an id that begins with a slash is refused."""
+    declare(tmp_path, f"{repository / '.git'}{inner}")
+
+    assert Project.open(tmp_path, trusted=True).identity == str(tmp_path)
+    assert "cannot begin with" in log.tail(1)[0]
+
+
+def by_folder(evil: Path, victim: Path) -> None:
+    git_folder(evil, commondir=f"{victim}/.git")
+
+
+def by_folder_inside(evil: Path, victim: Path) -> None:
+    git_folder(evil.parent / "a/worktrees/x", commondir=f"{victim}/.git", gitdir=str(evil))
+    evil.write_text("gitdir: a/worktrees/x")
+
+
+def by_link_inside(evil: Path, victim: Path) -> None:
+    (evil.parent / "a").symlink_to(victim / ".git")
+    evil.write_text("gitdir: a")
+
+
+def by_work_tree_inside(evil: Path, victim: Path) -> None:
+    git_folder(evil.parent / "a/b", commondir=f"{victim}/.git", config=f"[core]\nworktree = {evil.parent}\n")
+    evil.write_text("gitdir: a/b")
+
+
+FORGERIES: dict[str, Callable[[Path, Path], object]] = {
+    "a file that names the repository": lambda evil, victim: evil.write_text(f"gitdir: {victim}/.git"),
+    "a file that names a worktree": lambda evil, victim: evil.write_text(f"gitdir: {victim}/.git/worktrees/tree"),
+    "a file that names a submodule": lambda evil, victim: evil.write_text(f"gitdir: {victim}/.git/modules/lib"),
+    "a link": lambda evil, victim: evil.symlink_to(victim / ".git"),
+    "a link to a worktree's": lambda evil, victim: evil.symlink_to(victim / ".git/worktrees/tree"),
+    "a folder with a commondir": by_folder,
+    "a folder inside": by_folder_inside,
+    "a link inside": by_link_inside,
+    "a folder inside with a work tree": by_work_tree_inside,
+}
+
+
+def git_folder(folder: Path, **files: str) -> None:
+    folder.mkdir(parents=True)
+    for name, text in {"HEAD": "ref: refs/heads/main\n", **files}.items():
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES)
+def test_a_forged_git_entry_joins_no_repository(
+    repository: Path, tmp_path: Path, forge: Callable[[Path, Path], object]
+) -> None:
+    """What an archive can hold is no proof: only what git wrote into the repository itself is."""
+    _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
+    _git(tmp_path, "clone", "-q", str(repository), "lib")
+    _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "lib")
+    victims = [Project.open(root) for root in (repository, tmp_path / "tree", repository / "lib")]
+    evil = tmp_path / "evil"
+    evil.mkdir()
+
+    forge(evil / ".git", repository)
+
+    assert Project.open(evil).identity.startswith(str(evil))
+    assert not {each.key for each in victims} & {Project.open(evil).key, Project.open(evil / ".claude").key}
+    assert not Project.open(evil).contains(repository / "packages")
+
+
+@pytest.mark.parametrize("text", ["x" * 5_000, "x/" * 3_000, "a\0b", "loop/x"])
+@pytest.mark.parametrize(
+    "place", [".git", "wt/worktrees/x/gitdir", "wt/worktrees/x/commondir", "wt/worktrees/x/config"]
+)
+def test_nothing_in_a_git_entry_makes_an_event_fail(tmp_path: Path, place: str, text: str) -> None:
+    """Whatever stands in its files, the project is found and nothing is waited for."""
+    git_folder(tmp_path / "wt/worktrees/x", commondir="../..", config="[core]\nworktree = .\n")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / ".git").write_text("gitdir: wt/worktrees/x")
+    (tmp_path / place).write_text(f"gitdir: {text}" if place == ".git" else text)
+
+    assert Project.open(tmp_path).identity == str(tmp_path)
+    (tmp_path / place).unlink()
+    os.mkfifo(tmp_path / place)
+    assert Project.open(tmp_path).identity == str(tmp_path)
+
+
+def test_a_repository_beside_its_git_file(repository: Path, tmp_path: Path) -> None:
+    """A bare repository in the folder itself, with worktrees beside it, is one project with them."""
+    (tmp_path / "shop").mkdir()
+    _git(tmp_path / "shop", "clone", "-q", "--bare", str(repository), ".bare")
+    (tmp_path / "shop/.git").write_text("gitdir: ./.bare\n")
+    _git(tmp_path / "shop", "worktree", "add", "-q", "-b", "one", "one")
+
+    expected = str(tmp_path / "shop/.bare")
+    assert [Project.open(tmp_path / each).identity for each in ("shop", "shop/one")] == [expected, expected]
+
+
+def test_worktrees_with_relative_links(repository: Path, tmp_path: Path) -> None:
+    """As git writes them with `worktree.useRelativePaths`."""
+    _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
+    (tmp_path / "tree/.git").write_text("gitdir: ../repo/.git/worktrees/tree\n")
+    (repository / ".git/worktrees/tree/gitdir").write_text("../../../../tree/.git\n")
+
+    assert Project.open(tmp_path / "tree").identity == str(repository / ".git")
+
+
+def test_worktrees_of_a_submodule(repository: Path, tmp_path: Path) -> None:
+    """They share the submodule's git folder; so does one whose configuration git has split."""
+    _git(tmp_path, "clone", "-q", str(repository), "lib")
+    _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "worktrees/lib")
+    _git(repository / "worktrees/lib", "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
+    expected = str(repository / ".git/modules/worktrees/lib")
+
+    assert Project.open(tmp_path / "tree").identity == expected
+    assert Project.open(repository / "worktrees/lib").identity == expected
+    _git(repository / "worktrees/lib", "config", "extensions.worktreeConfig", "true")
+    _git(repository / "worktrees/lib", "config", "--worktree", "core.worktree", "../../../../worktrees/lib")
+    _git(repository / "worktrees/lib", "config", "--local", "--unset", "core.worktree")
+    assert Project.open(repository / "worktrees/lib").identity == expected
+
+
+def test_a_separate_git_folder_counts_once_git_has_recorded_the_place(tmp_path: Path) -> None:
+    """Until then it is a project of its own, on the same branch."""
+    _git(tmp_path, "init", "-q", "-b", "trunk", "--separate-git-dir", str(tmp_path / "apart"), "work")
+    before = Project.open(tmp_path / "work")
+    assert (before.identity, before.branch) == (str(tmp_path / "work"), "trunk")
+
+    _git(tmp_path / "work", "config", "core.worktree", str(tmp_path / "work"))
+
+    assert Project.open(tmp_path / "work").identity == str(tmp_path / "apart")
+
+
+def test_what_a_project_contains(repository: Path, tmp_path: Path) -> None:
+    """Its root and the same folder of its worktrees, links resolved; no other repository and no folder above."""
+    _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
+    (repository / "out").symlink_to(tmp_path)
+    whole, inner = Project.open(repository), Project.open(tmp_path / "tree/packages/a")
+
+    for path in (repository, repository / "packages/a/file", repository / "new", tmp_path / "tree/packages"):
+        assert whole.contains(path)
+    assert inner.contains(repository / "packages/a/file")
+    for path in (tmp_path, repository / "out/x", repository / "..", tmp_path / "repo2"):
+        assert not whole.contains(path)
+    assert not inner.contains(repository / "packages")
 
 
 def test_outside_git_the_root_is_the_identity(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-HARMLESS = frozenset({"project.id", "format", "freshness_days"})
+HARMLESS = frozenset({"format", "freshness_days"})  # count in a project's file that is not trusted
+PROJECT_ID = "project.id"
 LISTS = frozenset({"exclude", "exclude_patterns"})  # both files' entries count, the sound ones where others are not
 USER_ONLY = frozenset({"server"})  # one server answers for all projects of a user
 _MAX_UNKNOWN_KEYS = 5  # of one file that are named; a file can hold thousands
@@ -34,8 +35,16 @@ class ProjectSection(_Section):
         default=None,
         min_length=1,
         max_length=500,
-        description="A name for the project that is the same in every clone; without it the git repository decides.",
+        description="A name that gives all clones one memory, once trusted; without it the git repository decides.",
     )
+
+    @field_validator("id")
+    @classmethod
+    def _name(cls, given: str | None) -> str | None:
+        # A project without an id is named by its path: an id that is one would join that project's ledger.
+        if given is not None and given.startswith("/"):
+            raise ValueError('an id is a name and cannot begin with "/"')
+        return given
 
 
 class HandlersSection(_Section):
@@ -107,11 +116,15 @@ class Config(_Section):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A configuration with `problems`, one sentence each, and the `ignored` keys of an untrusted project file."""
+    """A configuration with `problems`, one sentence each, and the `ignored` keys of an untrusted project file.
+
+    `untrusted_id` is the `project.id` among them; empty if it is not.
+    """
 
     config: Config
     problems: list[str]
     ignored: list[str]
+    untrusted_id: str = ""
 
 
 def load(root: Path | None, *, trusted: bool) -> Loaded:
@@ -124,6 +137,7 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
     values: dict[str, Any] = {}
     problems: list[str] = []
     ignored: list[str] = []
+    untrusted_id = ""
     files = [paths.user_config()] + ([paths.project_config(root)] if root else [])
     known = keys()
     for file in files:
@@ -134,6 +148,8 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
                 continue
             if not (file is files[0] or trusted or key in HARMLESS or key in USER_ONLY):
                 ignored.append(key)
+                if key == PROJECT_ID and isinstance(value, str) and not _fault(key, value):
+                    untrusted_id = value
                 continue
             if fault := _fault(key, value):
                 problems.append(f"{file}: {fault}")
@@ -151,7 +167,7 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
     if "handlers.timeout" in values and limits.timeout > limits.deadline:
         told = f"handlers.timeout is {limits.timeout:g} seconds, but handlers.deadline ends them all after"
         problems.append(f"{told} {limits.deadline:g}: raise handlers.deadline")
-    return Loaded(config, problems, ignored)
+    return Loaded(config, problems, ignored, untrusted_id)
 
 
 def keys() -> dict[str, tuple[str, Any, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths
@@ -12,22 +13,25 @@ from holdfast.errors import StateError
 from holdfast.state import document
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.config import Config
     from holdfast.state.ledger import Ledger
 
 _BRANCH = "ref: refs/heads/"
-_GIT_FILE_LIMIT_BYTES = 8192
+_GIT_FILE_LIMIT_BYTES = 65536
 
 
 @dataclass(frozen=True)
 class Project:
-    """One project root (absolute, links resolved) with its loaded configuration."""
+    """One project root (absolute, links resolved) with its loaded configuration.
+
+    `untrusted_id` is the `project.id` of a file that is not trusted. It names nothing; it only tells which ledger
+    trusting the file would join.
+    """
 
     root: Path
     config: Config
     client: str = "claude-code"
+    untrusted_id: str = ""
 
     @classmethod
     def open(cls, root: Path, *, trusted: bool = False, tell: bool = True) -> Project:
@@ -39,7 +43,7 @@ class Project:
 
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
-        opened = cls(real, loaded.config)
+        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id)
         opened.name_in_log()
         for problem in loaded.problems if tell else ():
             log.write("warning", problem)
@@ -56,24 +60,38 @@ class Project:
     def identity(self) -> str:
         """The same text for every session that shares this project's memory.
 
-        `project.id` if declared, else the git common folder with the path inside the repository, so that worktrees
-        share it, else the root's path.
+        A trusted `project.id`, else where the project lies. The two never meet: a place begins with `/`, an id never
+        does (`config`).
         """
-        if self.config.project.id:
-            return self.config.project.id
+        return self.config.project.id or self.location
+
+    @cached_property
+    def location(self) -> str:
+        """Where the project lies, as the same text in all of its worktrees; it always begins with `/`.
+
+        The git common folder with the path inside the repository, else the root's path. A `.git` that only claims to
+        belong to a repository elsewhere, which git has no record of, names none.
+        """
         if self._git is None:
             return str(self.root)
         top, folder = self._git
+        common = _common(top, folder)
+        if common is None:
+            return str(self.root)
         inner = self.root.relative_to(top).as_posix()
-        common = _common(folder)
         return str(common) if inner == "." else f"{common}:{inner}"
 
     @cached_property
     def key(self) -> str:
         """The identity as 16 hexadecimal digits, for file names and ledger rows."""
-        import hashlib
+        return _key(self.identity)
 
-        return hashlib.sha256(os.fsencode(self.identity)).hexdigest()[:16]
+    def contains(self, path: Path) -> bool:
+        """Tell whether a path lies in this project, links resolved: in its root, or in the same folder of a worktree.
+
+        Raises ValueError for what no path can be.
+        """
+        return contains(self.root, path)
 
     @property
     def worktree(self) -> str:
@@ -89,7 +107,13 @@ class Project:
     @property
     def ledger_file(self) -> Path:
         """Where the project's ledger lies; it need not exist."""
-        return paths.state_dir() / "projects" / f"{self.key}.db"
+        return _ledger_file(self.identity)
+
+    @property
+    def untrusted_ledger(self) -> Path | None:
+        """Where the ledger lies that trusting the project's `holdfast.toml` would join; None if there is none."""
+        file = _ledger_file(self.untrusted_id) if self.untrusted_id else None
+        return file if file and file.is_file() else None
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -114,11 +138,7 @@ class Project:
     @cached_property
     def _git(self) -> tuple[Path, Path] | None:
         """The checkout's top folder and its git folder, or None outside git; read from files, git is never run."""
-        for top in (self.root, *self.root.parents):
-            folder = _git_folder(top / ".git")
-            if folder is not None:
-                return top, folder
-        return None
+        return _checkout(self.root)
 
 
 def nearest(start: Path, root: Path) -> Path:
@@ -138,25 +158,100 @@ def nearest(start: Path, root: Path) -> Path:
     return next((folder for folder in inner if Project(folder, Config()).ledger_file.exists()), root)
 
 
+def contains(root: Path, path: Path) -> bool:
+    """Tell whether a path lies in the project at `root`; see `Project.contains`."""
+    real = _real(path)
+    if real.is_relative_to(root):
+        return True
+    ours, theirs = _checkout(root), _checkout(real)
+    if ours is None or theirs is None or not real.is_relative_to(theirs[0] / root.relative_to(ours[0])):
+        return False
+    common = _common(*theirs)
+    return common is not None and common == _common(*ours)
+
+
+def _key(identity: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(os.fsencode(identity)).hexdigest()[:16]
+
+
+def _ledger_file(identity: str) -> Path:
+    return paths.state_dir() / "projects" / f"{_key(identity)}.db"
+
+
+def _checkout(start: Path) -> tuple[Path, Path] | None:
+    """Return the top folder of the checkout around a real path, with its git folder; None outside git."""
+    for top in (start, *start.parents):
+        folder = _git_folder(top / ".git")
+        if folder is not None:
+            return top, folder
+    return None
+
+
 def _git_folder(entry: Path) -> Path | None:
     """Return the git folder that `.git` is or, in worktrees and submodules, names; None if it is neither."""
-    if entry.is_file():
+    if _is_file(entry):
         line = _first_line(entry)
         if not line.startswith("gitdir:"):
             return None
         entry = entry.parent / line.removeprefix("gitdir:").strip()
-    return entry.resolve() if (entry / "HEAD").is_file() else None
+    return _real(entry) if _is_file(entry / "HEAD") else None
 
 
-def _common(folder: Path) -> Path:
-    """Return the folder that all worktrees of a repository share."""
-    line = _first_line(folder / "commondir")
-    return (folder / line).resolve() if line else folder
+def _common(top: Path, folder: Path) -> Path | None:
+    """Return the folder that all worktrees of a repository share; None if git has no record of this checkout there.
+
+    Anybody can put a `.git` into an archive that names somebody else's repository. An archive cannot hold what git
+    writes into the repository itself: the place of each worktree (`worktrees/NAME/gitdir`) and of a submodule
+    (`core.worktree`).
+    """
+    if folder.parent == top:  # `.git` itself, or a bare repository beside the `.git` file
+        return folder
+    shared = _first_line(folder / "commondir")
+    if not shared:
+        tree = _work_tree(folder)
+        return folder if tree and _real(folder / tree) == top else None
+    common, link = folder.parent.parent, folder / _first_line(folder / "gitdir")
+    own = folder.parent.name == "worktrees" and _real(folder / shared) == common
+    return common if own and link.name == ".git" and _real(link.parent) == top else None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # closed to us, or longer than a path can be
+        return False
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _work_tree(folder: Path) -> str:
+    """Return the `core.worktree` of a git folder; empty if it has none."""
+    found, section = "", ""
+    for name in ("config", "config.worktree"):
+        for line in _lines(folder / name):
+            key, _, value = line.partition("=")
+            if line.startswith("["):
+                section = line.lower()
+            elif section == "[core]" and key.strip().lower() == "worktree":
+                found = value.strip().strip('"')
+    return found
 
 
 def _first_line(file: Path) -> str:
     """Return the first line of a small file of git's, or nothing if there is none."""
+    return next(iter(_lines(file)), "")
+
+
+def _lines(file: Path) -> list[str]:
+    """Return the lines of a small file of git's, or none; never waits on a pipe or device."""
     try:
-        return os.fsdecode(document.read(file, _GIT_FILE_LIMIT_BYTES)[0].split(b"\n")[0]).strip()
+        data = document.read(file, _GIT_FILE_LIMIT_BYTES)[0]
     except (StateError, ValueError):
-        return ""
+        return []
+    if b"\0" in data:  # no path, and no text of git's
+        return []
+    return [line.strip() for line in os.fsdecode(data).split("\n")]

@@ -58,7 +58,7 @@ def moves(request: Request) -> list[str]:
 
 def todos(request: Request) -> list[str]:
     """Return the items of the last to-do list that a conversation was given."""
-    return re.findall(r"^- (\[.\] .+: \w+)$", request.text.split("as a to-do list:")[-1], re.MULTILINE)
+    return re.findall(r"^- (\[.\] .+: \w+)$", request.text.split("as a to-do list.")[-1], re.MULTILINE)
 
 
 def counted(world: World) -> list[tuple[int, list[str]]]:

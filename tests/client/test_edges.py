@@ -192,7 +192,7 @@ def test_hostile_text(world: World) -> None:
     world.holdfast("start", evil, "--phase", evil, "--phase", "Two", "--remind", evil, "--set", f"k={evil}")
     text = compact(world)
     whole = text[text.index(HEADING) : text.index("adds reminders, reading, context.")]
-    assert "</system-reminder>" not in whole and whole.count("</workflow-data>") == 1
+    assert "</system-reminder>" not in whole and whole.count("</workflow-data") == 1
     assert "</system-reminder>" not in world.model.of("summary")[-1].last.split("Additional Instructions:")[1]
     assert not world.complaints
 

@@ -182,6 +182,7 @@ def test_forgetting_takes_the_reports_of_every_checkout(project: HoldfastProject
     (other / ".claude").mkdir(parents=True)
     for root in (project.root, other):
         (root / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n', "utf-8")
+        holdfast("handlers", "trust", "--yes", root=root)
         holdfast("start", "Shared", "--phase", "One", root=root, session=ME)
         holdfast("report", root=root)
     holdfast("forget", "--session", ME, "--yes", root=project.root)

@@ -284,7 +284,7 @@ def test_an_agents_own_compaction_gives_it_its_own_part(
     fired = own_compaction(project, agent, marked=marked)
 
     fired.assert_advised(
-        *("<workflow-data>", "Run every test\nof phase_1.", '"Test it all"', 'phase 2/3 "Test it"'),
+        *("<workflow-data-", "Run every test\nof phase_1.", '"Test it all"', 'phase 2/3 "Test it"'),
         *('Workflow: "Tool"', "the tool lies at the root", "Never use tabs", "@docs/plan.md (missing)"),
         *("this agent's own compaction", "this agent's part alone"),
     )
@@ -373,7 +373,9 @@ def test_a_new_agent_gets_the_reminders_of_its_workflow_once(project: HoldfastPr
     agent.about_to()
     fired = {step: getattr(agent, step)() for step in order}
 
-    fired["started"].assert_advised('"Tool", phase 1/3 "Build it"', "- Never use tabs", "@docs/plan.md (missing)")
+    fired["started"].assert_advised(
+        'Workflow: "Tool"', 'phase 1/3 "Build it"', "- Never use tabs", "@docs/plan.md (missing)"
+    )
     assert fired["started"].specific["hookEventName"] == "SubagentStart"
     agent.started().assert_silent()
     Agent(project, "Build it", number=2).started().assert_advised("Never use tabs")

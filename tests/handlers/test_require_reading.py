@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 
 TRANSCRIPTS = Path(__file__).parents[1] / "survival" / "transcripts"
 REMINDED = "Holdfast: not read since the compaction"
+
+
+def named(told: str) -> list[str]:
+    """What a reminder names, between its tags."""
+    lines = told.splitlines()
+    assert [lines[1][:15], lines[-1][:16]] == ["<workflow-data-", "</workflow-data-"]
+    return lines[2:-1]
+
+
 CONTENTS = "Contents of required reading this session has read:"
 
 
@@ -99,7 +108,7 @@ def test_a_small_file_that_was_read_is_given_whole(project: HoldfastProject) -> 
     """Only that one: not the one this session never read, nor one that has changed since."""
     read(project, "docs/a.md")
     text = compact(project)
-    assert f"{CONTENTS}\n@docs/a.md:\n```\nabout a\n```\n</workflow-data>" in text
+    assert f"{CONTENTS}\n@docs/a.md:\n```\nabout a\n```\nAcknowledgement: " in text
     assert "about b" not in text
     assert compact(project) == text
     project.write({"docs/a.md": "another a\n"})
@@ -135,7 +144,8 @@ def test_one_reminder_after_each_compaction(project: HoldfastProject) -> None:
     for _ in range(2):
         compact(project)
         told = prompt(project)
-        assert told == f'{REMINDED}, of what "Book" requires: @docs/a.md, @docs/b.md.'
+        assert told.startswith(REMINDED)
+        assert named(told) == ["Workflow: Book", "- @docs/a.md", "- @docs/b.md"]
         assert [prompt(project), prompt(project)] == ["", ""]
 
 
@@ -143,7 +153,7 @@ def test_what_was_read_again_or_given_with_the_guidance_is_not_reminded_of(proje
     """Read before: it is in the guidance. Read after: it is read."""
     read(project, "docs/a.md")
     compact(project)
-    assert prompt(project) == f'{REMINDED}, of what "Book" requires: @docs/b.md.'
+    assert named(prompt(project)) == ["Workflow: Book", "- @docs/b.md"]
     compact(project)
     read(project, "docs/b.md")
     assert prompt(project) == ""
@@ -177,7 +187,9 @@ def test_a_session_resumed_after_a_crash_is_reminded_too(project: HoldfastProjec
     )
     deliveries.written(ledger, delivery)
     ledger.close()
-    assert prompt(project) == 'Holdfast: not read in this session, of what "Book" requires: @docs/a.md, @docs/b.md.'
+    told = prompt(project)
+    assert told.startswith("Holdfast: not read in this session")
+    assert named(told) == ["Workflow: Book", "- @docs/a.md", "- @docs/b.md"]
     assert prompt(project) == ""
 
 
@@ -188,7 +200,7 @@ def test_of_many_files_some_are_named(holdfast_project: Callable[..., HoldfastPr
     start(project, *names)
     compact(project)
     told = prompt(project)
-    assert "@docs/09.md and 5 more." in told
+    assert named(told)[-2:] == ["- @docs/09.md", "+5 more"]
     assert "@docs/10.md" not in told
 
 
@@ -211,8 +223,8 @@ def test_what_the_client_attached_again_is_not_reminded_of(
     assert prompt(project, **where) == ""
     arrived = {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [text]}}
     path.write_bytes(b"".join(lines) + json.dumps(arrived).encode() + b"\n")
-    named = "@docs/b.md" if attached else "@docs/a.md, @docs/b.md"
-    assert prompt(project, **where) == f'{REMINDED}, of what "Book" requires: {named}.'
+    left = ["- @docs/b.md"] if attached else ["- @docs/a.md", "- @docs/b.md"]
+    assert named(prompt(project, **where)) == ["Workflow: Book", *left]
     assert prompt(project, **where) == ""
 
 
@@ -372,10 +384,10 @@ def test_edits_are_asked_about_until_all_is_read(holding: HoldfastProject, tool:
     for _ in range(2):
         reason = asked(edit(holding, tool=tool))
         assert 'workflow "Book"' in reason
-        assert ": docs/a.md, docs/b.md." in reason
+        assert ': "docs/a.md", "docs/b.md".' in reason
         assert "gone" not in reason
         read(holding, "docs/a.md")
-        assert ": docs/b.md." in asked(edit(holding, tool=tool))
+        assert ': "docs/b.md".' in asked(edit(holding, tool=tool))
         read(holding, "docs/b.md")
         edit(holding, tool=tool).assert_silent()
         compact(holding)
@@ -441,5 +453,65 @@ def test_many_unread_files_are_named_in_part(holdfast_project: Callable[..., Hol
     project = holdfast_project(dict.fromkeys(names, "x"))
     start(project, *names)
     reason = asked(edit(project))
-    assert "docs/09.md and 5 more." in reason
+    assert '"docs/09.md" and 5 more.' in reason
     assert "docs/10.md" not in reason
+
+
+# What leads out of the project
+
+
+def by_memory_file(project: HoldfastProject, entries: list[str]) -> None:
+    lines = ["## Workflow State", "", "Workflow: Book", "Phase: 1/2 Write", "", "### Required Reading", *entries]
+    project.write({"CLAUDE.local.md": "\n".join(lines) + "\n"})
+
+
+def by_state_file(project: HoldfastProject, entries: list[str]) -> None:
+    start(project, "x")
+    (path,) = (project.root / "untracked/workflow-state").glob("*/*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"required_reading": entries}))
+
+
+def by_hybrid(project: HoldfastProject, entries: list[str]) -> None:
+    asked = [item for each in entries for item in ("--read", each)]
+    said = holdfast(
+        *("start", "Book", "--format", "hybrid", "--phase", "Write", "--phase", "Print", *asked),
+        root=project.root,
+        session=ME,
+    )
+    assert said.err.count("is outside the project, so no session is asked to read it") == len(entries) - 1
+
+
+def by_wfs(project: HoldfastProject, entries: list[str]) -> None:
+    holdfast("wfs", "start", "Book", root=project.root, session=ME)
+    holdfast("wfs", "task", "add", "Write", root=project.root, session=ME)
+    (path,) = project.root.glob(".workflow/*/.task/IMPL-1.json")
+    data = json.loads(path.read_text())
+    data["context"]["artifacts"] = [{"path": each.removeprefix("@"), "type": "x"} for each in entries]
+    path.write_text(json.dumps(data))
+
+
+@pytest.mark.parametrize("plant", [by_memory_file, by_state_file, by_hybrid, by_wfs])
+def test_nobody_is_asked_to_read_what_is_outside(
+    holdfast_project: Callable[..., HoldfastProject], tmp_path: Path, plant: Callable[..., None]
+) -> None:
+    """In every format: neither by the guidance nor the reminder, and no edit waits for it; all of it is listed."""
+    project = holdfast_project({"docs/a.md": "about a\n", ".claude/holdfast.toml": 'reading = "hold"\n'})
+    project.trust()
+    (tmp_path / "secret").write_text("secret\n")
+    (project.root / "out.md").symlink_to(tmp_path / "secret")
+    outside = ["@/etc/passwd", "@../../secret", f"@{tmp_path}/secret", "@out.md"]
+    plant(project, ["@docs/a.md", *outside])
+
+    text = compact(project)
+
+    _, _, left = text.partition("Outside the project, not to be read:\n")
+    required = text.partition("REQUIRED READING\n")[2].partition("\nKey")[0].partition("\nO")[0]
+    assert "- @docs/a.md" in required.splitlines()
+    assert not [each for each in outside if each in required]
+    assert [line for line in left.splitlines() if line.startswith("- @")] == [f"- {each}" for each in outside]
+    assert named(prompt(project))[1:] == ["- @docs/a.md"]
+    held = fire(project, "PreToolUse", "PreToolUse-Edit", tool_input={"file_path": str(project.root / "x.py")})
+    assert "docs/a.md" in held.stdout
+    assert "out.md" not in held.stdout and "passwd" not in held.stdout
+    shown = holdfast("show", root=project.root).out
+    assert shown.count("outside the project, not to be read") == len(outside)

@@ -481,7 +481,8 @@ def test_an_odd_required_reading_costs_nothing(project: HoldfastProject, entry: 
     state["required_reading"] = [f"@{entry}"]
     project.write({workflow.place: state})
 
-    compact(project).assert_advised(RESTORED, "Be kind", "REQUIRED READING")
+    heading = "not to be read:" if entry.startswith(("../", "/")) else "REQUIRED READING"
+    compact(project).assert_advised(RESTORED, "Be kind", heading)
 
 
 def test_text_from_files_cannot_pass_for_the_clients(project: HoldfastProject) -> None:
@@ -501,11 +502,13 @@ def test_a_worktree_gets_its_own(project: HoldfastProject, tmp_path: Path) -> No
     other = HoldfastProject(tmp_path / "worktree", OTHER)
     for each in (project, other):
         each.write({".claude/holdfast.toml": '[project]\nid = "shared"\n'})
+        each.trust()
     begin(project, "startup")
     begin(other, "startup")
     start(project, "Mine", session=ME)
     start(other, "Theirs", session=OTHER)
-    assert opened(project).key == opened(other).key
+    keys = {Project.open(each.root, trusted=True).key for each in (project, other)}
+    assert len(keys) == 1
 
     assert "Workflow: Mine" in compact(project, ME).context
     assert "Workflow: Theirs" in compact(other, OTHER).context

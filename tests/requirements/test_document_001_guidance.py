@@ -96,9 +96,10 @@ def test_the_guidance_asks_for_what_the_agent_is_to_do_then(desk: Desk, name: st
     assert document.words("acknowledgement.txt").strip() in document.words("after-compaction.md")
     desk.keep(document.words(f"{name}.json"), "example")
 
-    asked = desk.begin().context.partition("ACTION REQUIRED")[2]
+    given, _, asked = desk.begin().context.partition("ACTION REQUIRED")
 
-    assert acknowledgement(document.example(name)) in asked
+    assert acknowledgement(document.example(name)) in given.splitlines()[-2]
+    assert "`Acknowledgement:`" in asked
     assert re.search(r"\bread\w* ALL files\b", asked)
     assert re.search(r"\bconfirm\w*\b[^\n]*\bphase\b[^\n]*\bcontext\b", asked)
     assert re.search(r"\bnot (?:proceeding|going on) [^\n]*assumptions\b", asked)
@@ -155,11 +156,11 @@ def test_empty_sections_are_left_out(desk: Desk, field: str, heading: str) -> No
 def test_reading_that_is_gone_is_listed_as_missing(desk: Desk) -> None:
     """I001-21: listed all the same, with what is wrong with it."""
     desk.put("docs/there.md", "x")
-    desk.keep(state("A", required_reading=["@docs/there.md", "@docs/gone.md", "@/nowhere/gone.md"]))
+    desk.keep(state("A", required_reading=["@docs/there.md", "@docs/gone.md", "@gone.md"]))
 
     entries = under(desk.begin().context, "REQUIRED READING")
 
-    assert entries == ["@docs/there.md", "@docs/gone.md (missing)", "@/nowhere/gone.md (missing)"]
+    assert entries == ["@docs/there.md", "@docs/gone.md (missing)", "@gone.md (missing)"]
     (desk.root / "docs" / "there.md").unlink()
     assert under(desk.begin().context, "REQUIRED READING")[0] == "@docs/there.md (missing)"
 

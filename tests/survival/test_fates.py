@@ -186,7 +186,7 @@ def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name / ".claude").mkdir(parents=True)
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Project.open(tmp_path / name) for name in ("here", "there"))
+    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("here", "there"))
     begin(there)
     found = [len(flights.in_flight(each, "hybrid:x#1", bool)) for each in (here, there)]
     report(there, "stopped", "Done.")

@@ -506,6 +506,7 @@ def test_for_programs_all_of_it_is_json(project: Project, at: Any, release: Work
         "last_restore": {"at": stamp, "session": ME, "saved_at": stamp},
         "owner": ME,
         "missing_reading": ["@gone.md"],
+        "outside_reading": [],
     }
 
 

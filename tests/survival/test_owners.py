@@ -81,7 +81,7 @@ def test_worktrees_have_owners_of_their_own(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name / ".claude").mkdir(parents=True)
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = Project.open(tmp_path / "a"), Project.open(tmp_path / "b")
+    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
     owners.own(there, workflow(there.root), OTHER)
 
     assert owners.owner(here, workflow(here.root)) is None

@@ -259,8 +259,8 @@ def test_a_file_is_the_same_by_any_name(project: Project, entry: str) -> None:
     assert (state.path, state.inside) == ("docs/a.md", True)
 
 
-def test_files_elsewhere_are_known_too(project: Project) -> None:
-    """In the home by `~`, or absolute; they lie not in the project, nor does what a link leads out to."""
+def test_files_elsewhere_are_never_looked_at(project: Project) -> None:
+    """In the home by `~`, or absolute, or where a link leads out: not read, not due, nothing waits for them."""
     outside = project.root.parent / "outside.md"
     for path in (Path.home() / "notes.md", outside):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -268,9 +268,9 @@ def test_files_elsewhere_are_known_too(project: Project) -> None:
         readtexts.heard(project, ME, {"file_path": str(path)}, response("notes\n"))
     (project.root / "out.md").symlink_to(outside)
     entries = ("@~/notes.md", f"@{outside}", "@out.md")
-    assert states(project, *entries) == [("unchanged", True)] * 3
-    found = reading.states(project, ME, flow(project, *entries)).values()
-    assert [each.inside for each in found] == [False] * 3
+    assert states(project, *entries) == [("outside the project", False)] * 3
+    assert due(project, *entries) == []
+    assert reads.rows(project, ME) == {}
     assert reading.contents(project, reading.states(project, OTHER, flow(project, *entries))) == []
 
 

@@ -117,7 +117,7 @@ def test_seals_of_another_worktree_are_not_claimed(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name / ".claude").mkdir(parents=True)
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = Project.open(tmp_path / "a"), Project.open(tmp_path / "b")
+    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
     leave(there, OTHER)
 
     assert seals.claim(here, ME, known=False) is None

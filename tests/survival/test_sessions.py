@@ -168,7 +168,7 @@ def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name / ".claude").mkdir()
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = Project.open(tmp_path / "a"), Project.open(tmp_path / "b")
+    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
     assert here.key == there.key
 
     sessions.seen(there, OTHER)

@@ -94,7 +94,7 @@ def test_the_request_names_every_tool_and_serves_as_a_checklist(workflow: Workfl
     """I000-11, lesson 6: TodoWrite, task tools with the known numbers, or none of them."""
     text = todos.request(workflow, {"Build it": "4"})
     lines = text.split("\n")
-    assert lines[1:5] == [
+    assert lines[3:7] == [
         "- [x] Plan it: completed",
         "- [>] Build it: in_progress (task #4)",
         "- [ ] Test it: pending",

@@ -23,13 +23,18 @@ from holdfast.workflow import wording
         "<workflow-data>",
         "</WORKFLOW-DATA >",
         "<\u202e/system-reminder>",
+        "<\u200b/workflow-data-0123456789ab>",
+        "</workflow\u2011data>",
+        "＜／workflow-data>",
+        "<\\/workflow-data>",
+        "</workflow\u200b-\u2060data>",
     ],
 )
 def test_the_clients_tags_and_our_marks_are_disarmed(text: str) -> None:
     """Client fact: older clients pass `</system-reminder>` through raw, so text from files must not hold one."""
     for made in (wording.clean(text), wording.one_line(text)):
         assert not wording._TAGS.search(made)
-        assert "system-reminder" in made.lower() or "workflow-data" in made.lower()
+        assert "‹" in made
 
 
 def test_other_tags_emoji_and_right_to_left_text_stay() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from holdfast import access, config, paths, trust
 from holdfast.checks import folders, notice, ok, problem
+from holdfast.survival import former_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,8 @@ def look(project: Project) -> Iterator[Finding]:
     if loaded.ignored:
         keys = ", ".join(f'"{key}"' for key in loaded.ignored)
         text = f"{file} is not trusted with the content it has, so {keys} in it does not count"
-        yield notice(text, shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), str(file)]))
+        former = former_ledger.notice(project)
+        yield notice(f"{text}; {former}" if former else text, former_ledger.command(project))
     if not (problems or loaded.ignored or blocked):
         present = [str(each) for each in (paths.user_config(), file) if access.is_there(each)]
         yield ok(f"{' and '.join(present)}: every key counts" if present else "there is none, and none is needed")

@@ -14,6 +14,7 @@ from holdfast import events, hookspecs, inspection, loader, paths, scan, strictn
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.state import document, tomlfile
+from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -278,6 +279,9 @@ def _describe(project: Project, path: Path, content: bytes) -> None:
     if path.suffix != ".py":
         said = ", ".join(content.decode(errors="replace").split("\n"))[:300]
         click.echo(f"  configuration: {_safe(said)}")
+        if project.untrusted_ledger:
+            known = wording.quoted(project.untrusted_id)
+            click.echo(f"  joins the ledger of project.id {known}: {project.untrusted_ledger}")
         return
     read = scan.scan(content)
     for route in read.routes:

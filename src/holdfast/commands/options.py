@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from holdfast import clock, paths, trust
+from holdfast.errors import HoldfastError
 from holdfast.project import Project, nearest
-from holdfast.workflow import wording
+from holdfast.workflow import required, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -67,13 +68,24 @@ def open_project(project_dir: str | None) -> Project:
     `CLAUDE_PROJECT_DIR`); who types a command there means that session's project.
 
     Raises:
-        HoldfastError: the folder that was named does not exist.
+        HoldfastError: the folder that was named does not exist, or a session names another project than its own.
     """
     here = Path.cwd()
     root = paths.find_root(project_dir, os.environ, here)
     if not named(project_dir):
         root = nearest(here.resolve(), root)
-    return Project.open(root, trusted=trust.config_trusted(root))
+    project = Project.open(root, trusted=trust.config_trusted(root))
+    if project_dir and session():
+        _must_be_own(project, paths.find_root(None, os.environ, here))
+    return project
+
+
+def _must_be_own(project: Project, own: Path) -> None:
+    """Refuse a session another project than its own: its permission rules allow verbs, whatever `--project` names."""
+    if not Project.open(own, trusted=trust.config_trusted(own)).contains(project.root):
+        raise HoldfastError(
+            f"--project names {project.root}, but this session's project is {own}; run this in your own terminal"
+        )
 
 
 def named(project_dir: str | None) -> bool:
@@ -99,6 +111,14 @@ def session() -> str | None:
 def as_reading(entries: Iterable[str]) -> tuple[str, ...]:
     """Return required readings with the `@` that R001-08 asks for."""
     return tuple(entry if entry.startswith("@") else f"@{entry}" for entry in entries)
+
+
+def tell_outside(project: Project, reading: Iterable[str]) -> None:
+    """Say of required readings outside the project that no session is asked to read them."""
+    for entry in reading:
+        if required.outside(project.root, entry):
+            told = f"Note: {wording.quoted(entry)} is outside the project, so no session is asked to read it."
+            click.echo(told, err=True)
 
 
 def as_context(assignments: Iterable[str]) -> dict[str, Any]:

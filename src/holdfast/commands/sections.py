@@ -312,6 +312,8 @@ def _saved(save: Save | None, now: datetime) -> str:
 
 def _reading(overview: Overview, entry: str) -> Text:
     line = Text(_line(entry))
+    if entry in overview.outside:
+        return line.append("  outside the project, not to be read", "bold red")
     return line.append("  missing", "bold red") if entry in overview.missing else line
 
 

@@ -83,6 +83,7 @@ def command(
         owners.own(project, workflow, session)
     news = [f"Started in {workflow.place}.", *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused)]
     moving.tell(workflow, as_json, "\n".join(news))
+    options.tell_outside(project, start.reading)
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
     for name, agent in given:

@@ -9,7 +9,7 @@ import click
 
 from holdfast import inspection, loader, log
 from holdfast.commands import options
-from holdfast.survival import deliveries, fates, losses, owners, seals, sessions
+from holdfast.survival import deliveries, fates, former_ledger, losses, owners, seals, sessions
 from holdfast.workflow import formats, views
 from holdfast.workflow.wording import one_line
 
@@ -39,6 +39,8 @@ def command(as_json: bool, project_dir: str | None) -> None:
         options.print_json(status)
         return
     options.say(f"{status['root']}\nidentity {status['identity']}, ledger {status['ledger']}")
+    if status["former_ledger"]:
+        options.say(status["former_ledger"])
     _section("Workflows", [_workflow(each) for each in status["workflows"]])
     _section("Agents", [_agent(each) for each in status["agents"]])
     _section("Last compactions", [_compaction(each) for each in status["compactions"]])
@@ -56,6 +58,7 @@ def _status(project: Project) -> dict[str, Any]:
         "root": str(project.root),
         "identity": project.identity,
         "ledger": project.ledger.problem or str(project.ledger.file),
+        "former_ledger": former_ledger.notice(project),
         "workflows": [_row(project, each) for each in found.workflows],
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": sessions.all_of(project),

@@ -64,6 +64,7 @@ def command(
     changes = _meant(workflow, changes)
     after = formats.get(workflow.format).update(project, workflow, changes)
     moving.tell(after, as_json, _news(workflow, after))
+    options.tell_outside(project, changes.reading)
 
 
 def _meant(workflow: Workflow, changes: Changes) -> Changes:

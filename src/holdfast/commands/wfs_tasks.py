@@ -11,6 +11,7 @@ import click
 from holdfast.commands import options
 from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError
+from holdfast.state import document
 from holdfast.survival import history, owners
 from holdfast.workflow.formats import wfs_check, wfs_choice, wfs_context, wfs_index, wfs_moves, wfs_next, wfs_steps
 from holdfast.workflow.formats import wfs_store as store
@@ -132,7 +133,7 @@ def complete(id_: str, summary: str, name: str | None, as_json: bool, project_di
     notes = [f"{found.id} depends on {', '.join(waits)}, not completed yet"] if waits else []
     left = [f"{each.step.name} ({each.state})" for each in steps if not each.over]
     notes += [f"steps of it were not taken: {', '.join(left)}"] if left else []
-    text = _text(summary)
+    text = _text(project, summary)
     after = wfs_moves.complete(project, session, id_, text)
     if text.strip() and not after.changed:
         notes.append("its summary stays as it was; it is a file of yours to change")
@@ -292,7 +293,7 @@ def step(
     session, _, found, steps = _found(project, name, id_)
     session.must_be_open("nothing more is recorded of its tasks")
     outcome: Outcome = "failed" if failed else "skipped" if skipped else "completed"
-    wfs_steps.record(project, views.key(session), found.id, steps, step_name, outcome, _text(output))
+    wfs_steps.record(project, views.key(session), found.id, steps, step_name, outcome, _text(project, output))
     now = wfs_steps.standings(_data(project, session, found), wfs_steps.runs(project, views.key(session), found.id))
     news = _stopped(project, session, found, now, step_name)
     if as_json:
@@ -359,13 +360,16 @@ def _pair(given: str) -> tuple[str, str]:
     return name, value
 
 
-def _text(given: str) -> str:
-    """Return a text that is given, or what stands on stdin for `-` and in a file for `@FILE`."""
+def _text(project: Project, given: str) -> str:
+    """Return a text that is given, or what stands on stdin for `-` and in a file for `@FILE`.
+
+    A session may name files of its project only: its permission rules allow this verb, whatever file it names.
+    """
     if given == "-":
         return sys.stdin.read()
     if not given.startswith("@"):
         return given
-    try:
-        return Path(given[1:]).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise HoldfastError(f"{given[1:]} cannot be read: {error.strerror or error}") from error
+    path = Path(given[1:])
+    if options.session() and not project.contains(path):
+        raise HoldfastError(f"{path} is outside the project {project.root}; copy it there, or give its text with -")
+    return document.read(path)[0].decode("utf-8", "replace")

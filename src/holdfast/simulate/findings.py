@@ -137,9 +137,13 @@ class Findings:
         return [guidance(each.text, self.heading) for each in told if self.heading in each.text]
 
 
+def _is_mark(line: str) -> bool:
+    return "(mark " in line or line.startswith(("<workflow-data-", "</workflow-data-"))
+
+
 def _difference(before: list[str], after: list[str]) -> str:
     if not before or not after:
         return "there was none" if not after else "there was none before"
     pairs = zip(before[0].splitlines(), after[0].splitlines(), strict=False)
-    changed = next(((old, new) for old, new in pairs if old != new and "(mark " not in old), ("", "lines more or less"))
+    changed = next(((old, new) for old, new in pairs if old != new and not _is_mark(old)), ("", "lines more or less"))
     return f"{changed[0][:100]!r} became {changed[1][:100]!r}"

@@ -20,6 +20,7 @@ def add_worktree(root: Path, folder: Path, branch: str) -> None:
     inner.mkdir(parents=True)
     (inner / "HEAD").write_text(f"ref: refs/heads/{branch}\n", "utf-8")
     (inner / "commondir").write_text("../..\n", "utf-8")
+    (inner / "gitdir").write_text(f"{folder / '.git'}\n", "utf-8")
     (folder / ".claude").mkdir(parents=True)
     (folder / ".git").write_text(f"gitdir: {inner}\n", "utf-8")
 

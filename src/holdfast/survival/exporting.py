@@ -33,7 +33,7 @@ def document(project: Project, *, verbatim: bool = False) -> dict[str, Any]:
 
     Raises:
         LedgerError: the ledger cannot be read.
-        OSError: a file cannot be read.
+        StateError: a file cannot be read.
     """
     known = project.ledger_file.exists()
     tables = project.ledger.tables() if known else {}

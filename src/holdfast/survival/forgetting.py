@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import log, paths
+from holdfast import log
 from holdfast.errors import HoldfastError
 from holdfast.state import cache
 from holdfast.survival import erasing, owners, recordings
-from holdfast.workflow import formats, places, sidecars
+from holdfast.workflow import formats, ownfolder, places, sidecars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,7 +99,8 @@ def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
             file.unlink(missing_ok=True)
         for root in roots:
             with suppress(OSError):
-                paths.sidecar_dir(root).rmdir()
+                if folder := ownfolder.existing(root):
+                    folder.rmdir()
     recorded = recordings.forget(project, lambda name, line: _is_recorded(scope, name, line), dry=dry)
     logged = log.forget(lambda line: _is_logged(scope, roots, line), dry=dry)
     if not dry:
@@ -110,19 +111,18 @@ def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
 
 def _sidecars(project: Project, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     if scope.workflow:
-        yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
+        if ownfolder.existing(Path(scope.worktree)):
+            yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
         return
     if scope.session:
-        if project.ledger_file.exists():
+        if project.ledger_file.exists() and ownfolder.existing(project.root):
             for each in formats.all_found(project).workflows:
                 if owners.owner(project, each) == scope.session:
                     yield from filter(Path.is_file, [sidecars.place(project.root, each)])
         return
     for root in roots:
-        folder = paths.sidecar_dir(root)
-        if folder.is_symlink():
-            continue
-        for file in folder.glob("*") if folder.is_dir() else ():
+        folder = ownfolder.existing(root)
+        for file in folder.glob("*") if folder else ():
             ours = file.name == ".gitignore" or file.suffix in (".md", ".tmp")
             if ours and file.is_file() and (scope.everything or (file.suffix != "" and _changed_in(scope, file))):
                 yield file
@@ -131,9 +131,8 @@ def _sidecars(project: Project, scope: Scope, roots: Sequence[Path]) -> Iterator
 def _reports(roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the reports in our folders: each tells of everything, and can be made anew."""
     for root in roots:
-        folder = paths.sidecar_dir(root)
-        if not folder.is_symlink():
-            yield from (file for file in folder.glob("*.html") if file.is_file())
+        folder = ownfolder.existing(root)
+        yield from (file for file in folder.glob("*.html") if file.is_file()) if folder else ()
 
 
 def _changed_in(scope: Scope, file: Path) -> bool:

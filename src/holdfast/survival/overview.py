@@ -10,7 +10,7 @@ from holdfast import clock
 from holdfast.errors import LedgerError
 from holdfast.survival import fates, flights, generations, history, owners, seals, sessions, todolists
 from holdfast.survival.history import History
-from holdfast.workflow import facts, todos, views
+from holdfast.workflow import facts, required, todos, views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,6 +85,7 @@ class _Known:
     history: History = field(default_factory=History)
     agents: tuple[Flight, ...] = ()
     unused: tuple[Agent, ...] = ()
+    outside: frozenset[str] = frozenset()
     told: tuple[Told, ...] = ()
     last_save: Save | None = None
     last_restore: Restore | None = None
@@ -107,6 +108,7 @@ class Overview:
         last_restore: when it was last restored, None if never.
         owner: the session it belongs to, if any.
         missing: its required readings that are not there.
+        outside: its required readings that are outside the project; nobody is asked to read them.
         archived: whether its file is gone, or holds another workflow by now.
         problems: files of the project that could not be read.
         ledger: what is wrong with the ledger; empty if nothing is.
@@ -128,6 +130,7 @@ class Overview:
     ledger: str
     at: datetime
     unused: tuple[Agent, ...] = ()
+    outside: frozenset[str] = frozenset()
 
     def at_rest(self) -> Overview:
         """Return it with its clocks stopped: two that are equal so show the same but for the time that passed."""
@@ -156,6 +159,7 @@ def gather(project: Project, workflow: Workflow, found: Found) -> Overview:
         last_restore=known.last_restore,
         owner=known.owner,
         missing=missing(project, workflow),
+        outside=outside(project, workflow),
         archived=workflow.key not in {each.key for each in found.workflows},
         problems=found.problems,
         ledger=known.problem,
@@ -167,7 +171,12 @@ def gather(project: Project, workflow: Workflow, found: Found) -> Overview:
 def missing(project: Project, workflow: Workflow) -> frozenset[str]:
     """Return the required readings of a workflow that are not there."""
     says = facts.presence(project.root)
-    return frozenset(entry for entry in workflow.reading if says(entry))
+    return frozenset(entry for entry in workflow.reading if says(entry) == "missing")
+
+
+def outside(project: Project, workflow: Workflow) -> frozenset[str]:
+    """Return the required readings of a workflow that are outside the project."""
+    return frozenset(entry for entry in workflow.reading if required.outside(project.root, entry))
 
 
 def as_json(overview: Overview) -> dict[str, Any]:
@@ -186,6 +195,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "last_restore": overview.last_restore and _named(overview.last_restore, *Restore.__slots__),
         "owner": overview.owner and overview.owner.id,
         "missing_reading": [entry for entry in workflow.reading if entry in overview.missing],
+        "outside_reading": [entry for entry in workflow.reading if entry in overview.outside],
     }
 
 

@@ -9,6 +9,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from holdfast.workflow import required
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -20,18 +22,22 @@ _PATTERN = frozenset("*?[")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
+Absence = Literal["missing", "not checked", "outside the project"]
+
+
 class Look(NamedTuple):
     """A file as it is now: what the ledger calls it, and its bytes or why there are none.
 
     Attributes:
         path: relative to the root, or absolute where it lies elsewhere; empty for what is no path.
         data: its bytes.
-        absence: `not checked` is a folder, a pattern, a file that is too large or cannot be read.
+        absence: `not checked` is a folder, a pattern, a file that is too large or cannot be read; what is outside
+            the project is not opened.
     """
 
     path: str
     data: bytes | None
-    absence: Literal["missing", "not checked"] = "not checked"
+    absence: Absence = "not checked"
 
     @property
     def text(self) -> str:
@@ -68,6 +74,8 @@ def look(project: Project, place: str, most: int = LARGEST) -> Look:
     path = name(project, place)
     if path is None:
         return Look("", None, "missing")
+    if required.outside(project.root, place):
+        return Look(path, None, "outside the project")
     try:
         return Look(path, fetch(project.root / path, min(most, LARGEST)))
     except OSError as error:

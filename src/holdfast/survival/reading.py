@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.survival.readfiles import Look
     from holdfast.workflow.model import Workflow
 
-Change = Literal["unchanged", "changed", "missing", "never read", "not checked"]
+Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
 INLINE = 1_500  # UTF-16 units of a file that may be inlined
 
 

@@ -23,16 +23,25 @@ def detect(project: Project, *, everything: bool = False) -> Detection:
     its reasons, and the extracts are those of all plans in progress; without, looking ends at the first of them, since
     a compaction waits. Never raises for what the files hold.
     """
-    candidate, remembered = memory.look(project.root / memory.FILE)
+    candidate, remembered = _inside(project, *memory.look(project.root / memory.FILE))
     if not everything:
         planned = plans.active(project.root)
+        planned = planned if planned and project.contains(planned.source) else None
         single = tuple(extract for extract in (remembered, planned) if extract)
         return Detection(_combined(remembered, planned), (candidate,), single)
-    looked = plans.look(project.root)
+    looked = [_inside(project, *each) for each in plans.look(project.root)]
     extracts = tuple(extract for extract in (remembered, *(extract for _, extract in looked)) if extract)
     planned = next((extract for _, extract in looked if extract), None)
     candidates = tuple(_beside(plan, planned, remembered) for plan, _ in looked)
     return Detection(_combined(remembered, planned), (candidate, *candidates), extracts)
+
+
+def _inside(project: Project, candidate: Candidate, extract: Extract | None) -> tuple[Candidate, Extract | None]:
+    """Return what a file says, but nothing of one in another project that a symbolic link leads to."""
+    if extract is None or project.contains(extract.source):
+        return candidate, extract
+    why = "a symbolic link leads out of the project"
+    return replace(candidate, accepted=False, reasons=(why,), notable=True, kind=why), None
 
 
 def _beside(plan: Candidate, planned: Extract | None, remembered: Extract | None) -> Candidate:

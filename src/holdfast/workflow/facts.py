@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.workflow import wording
+from holdfast.workflow.required import OUTSIDE, outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,12 +53,12 @@ def status_word(status: str) -> str:
     return _WORDS.get(status, status)
 
 
-def reading(workflow: Workflow, files: Callable[[str], str | None]) -> Section:
-    """Return the required reading, each entry with what `files` says of it in parentheses."""
+def reading(workflow: Workflow, files: Callable[[str], str | None]) -> tuple[Section, Section]:
+    """Return the required reading, each entry with what `files` says of it, and what of it is outside the project."""
     marked = [(entry, files(entry)) for entry in workflow.reading]
-    return Section(
-        "REQUIRED READING", tuple(Fact(entry, mark=f" ({state})" if state else "") for entry, state in marked)
-    )
+    inside = [Fact(entry, mark=f" ({state})" if state else "") for entry, state in marked if state != OUTSIDE]
+    left = [Fact(entry) for entry, state in marked if state == OUTSIDE]
+    return Section("REQUIRED READING", tuple(inside)), Section("Outside the project, not to be read:", tuple(left))
 
 
 def reminders(workflow: Workflow) -> Section:
@@ -110,9 +111,11 @@ def lines(heading: str, given: Iterable[str]) -> Section:
 
 
 def presence(root: Path) -> Callable[[str], str | None]:
-    """Return a function that says "missing" of an `@path` that does not exist (I001-21)."""
+    """Return a function that says of an `@path` that it is outside the project, or "missing" (I001-21)."""
 
     def state(entry: str) -> str | None:
+        if outside(root, entry):
+            return OUTSIDE
         try:
             return None if (root / Path(entry.removeprefix("@")).expanduser()).exists() else "missing"
         except (OSError, ValueError, RuntimeError):

@@ -18,6 +18,16 @@ def place(root: Path, name: str) -> Path:
     return paths.sidecar_dir(root) / name
 
 
+def existing(root: Path) -> Path | None:
+    """Return our folder in a project; None if there is none, or if a link on the way leads to another project's."""
+    folder = paths.sidecar_dir(root)
+    try:
+        statefile.guard(root, folder)
+    except StateError:
+        return None
+    return folder if folder.is_dir() else None
+
+
 def put(root: Path, path: Path, data: bytes) -> None:
     """Write a file of ours (0600), and beside it what keeps the folder out of git; the same bytes are not rewritten.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from holdfast.workflow.wording import one_line
+from holdfast.workflow.wording import fenced, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,12 +74,13 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
     `ids` are the known Task-tool ids by subject.
     """
     todos = wanted(workflow)
-    lines = [f'The {workflow.unit}s of the workflow "{one_line(workflow.title, 80)}" as a to-do list:']
+    lines = [f"Workflow: {one_line(workflow.title, 80)}"]
     lines += [_line(todo, ids) for todo in todos[:_MOST]]
     if len(todos) > _MOST:
         lines.append(f"+{len(todos) - _MOST} more: `holdfast show` has all of them")
     known = [todo for todo in todos if todo["content"] in ids]
-    lines.append(
+    given = fenced(f"The {workflow.unit}s of a workflow as a to-do list.", lines)
+    asked = (
         "Where there is a TodoWrite tool, it takes this list as it stands beside the other items, with the activeForm "
         '"Working on " and the title. '
         + (
@@ -90,7 +91,7 @@ def request(workflow: Workflow, ids: Mapping[str, str]) -> str:
         )
         + " Without such tools it serves as a checklist."
     )
-    return "\n".join(lines)
+    return f"{given}\n{asked}"
 
 
 def _content(item: Any) -> Any:

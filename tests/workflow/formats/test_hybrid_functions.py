@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import paths, trust
 from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
+from holdfast.project import Project
 from holdfast.survival import generations
 from holdfast.workflow.formats.hybrid import (
     create_workflow_state,
@@ -20,7 +22,8 @@ from holdfast.workflow.formats.hybrid import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from pathlib import Path
+
     from tests.workflow.conftest import Put, Seed
 
 TASK = "Create calculator.py with tests and verify they pass"
@@ -264,3 +267,16 @@ def test_the_view_is_regenerated_only_when_it_differs(project: Project) -> None:
     (project.root / VIEW).write_text("# Workflow Status: edited by hand\n")
     update_phase_status(id_, "phase_0", "pending", root=project.root)
     assert view_of(project) == generate_markdown(state_of(project))
+
+
+def test_a_trusted_id_counts_for_programs_too(tmp_path: Path) -> None:
+    """Their changes reach the ledger that the project's sessions and commands use."""
+    (tmp_path / ".claude").mkdir()
+    config = paths.project_config(tmp_path)
+    config.write_text('project.id = "shop"\n')
+    trust.grant(tmp_path, {".claude/holdfast.toml": trust.digest(config.read_bytes())})
+
+    create_workflow_state("Build", ["One"], root=tmp_path)
+
+    assert Project.open(tmp_path, trusted=True).ledger_file.exists()
+    assert not Project.open(tmp_path).ledger_file.exists()

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths
+from holdfast import paths, trust
 from holdfast.project import Project
 from holdfast.workflow.formats import hybrid_file as files
 from holdfast.workflow.formats import hybrid_moves as moves
@@ -73,4 +73,5 @@ def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None 
 
 
 def _project(root: str | os.PathLike[str] | None) -> Project:
-    return Project.open(paths.find_root(os.fspath(root) if root is not None else None, os.environ, Path.cwd()))
+    found = paths.find_root(os.fspath(root) if root is not None else None, os.environ, Path.cwd())
+    return Project.open(found, trusted=trust.config_trusted(found))

@@ -104,6 +104,8 @@ def _files(folder: Path) -> tuple[dict[str, Stamp], list[Problem]]:
     """Return the task files in a folder by name, with what tells whether they have changed, and those that are none."""
     found: dict[str, Stamp] = {}
     problems: list[Problem] = []
+    if folder.is_symlink():
+        return found, [Problem(folder, "is a symbolic link, which is not followed")]
     for entry in _inside(folder):
         if not _NAME.fullmatch(entry.name):
             continue

@@ -1,0 +1,47 @@
+"""Required reading that leads out of the project: it is listed, and nobody is asked to read it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.patterns import regex
+from holdfast.project import contains
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OUTSIDE = "outside the project"
+# What could be taken for a path in an entry. Not what follows a bracket, as in `app/(admin)/page.tsx`.
+_WORD = regex(r"(?<![)\]}>\w])[\w.~$/{][\w.~$/{}\\+-]*")
+
+
+def outside(root: Path, entry: str) -> bool:
+    """Tell whether an entry of the required reading names something outside the project, links resolved.
+
+    Anybody can plant a workflow's file, so it makes no difference who wrote the entry. What a reader could take for a
+    path counts as well: a path in quotes or after other words, one with a variable in it, a URL.
+
+    Args:
+        root: the project's root, a real path.
+        entry: with or without `@`.
+    """
+    plain = entry.removeprefix("@")
+    return _leaves(root, plain) or any(_leaves(root, word) for word in _words(clean(entry)) if word != plain)
+
+
+def _words(text: str) -> Iterable[str]:
+    if not text.isascii():
+        import unicodedata
+
+        text = unicodedata.normalize("NFKC", text)
+    return _WORD.findall(text)
+
+
+def _leaves(root: Path, text: str) -> bool:
+    try:
+        return not contains(root, root / Path(os.path.expandvars(text)).expanduser())
+    except (OSError, ValueError, RuntimeError):  # no path at all
+        return False
