@@ -279,7 +279,7 @@ def _sidecar_line(path: Path, whole: str) -> str:
 
 
 def _notes(workflow: Workflow) -> list[str]:
-    broken = ["the state file is broken; this is its last good content"] if workflow.recovered else []
+    broken = ["the state file could not be read; this is its last good content"] if workflow.recovered else []
     files = [f"state file: {place}" for place in (workflow.place, workflow.beside) if place]
     return [*files, *broken, *workflow.warnings]
 
