@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_LARGE_BYTES = 256 * 1024
+_large: dict[Path, Document] = {}
+"""The last large file that this process has read."""
+
 TRIES = 20  # of a change over a file that somebody else keeps saving
 _PAUSE = 0.01  # seconds between two looks at a file
 _RECENT = 2.0  # seconds since its last change in which a broken file may be one that is being saved
@@ -84,7 +88,7 @@ def read(project: Project, path: Path) -> StateFile:
     raw: bytes | None = None
     try:
         raw, mtime = document.read(path)
-        return StateFile(document.parse(path, raw, mtime), present=raw)
+        return StateFile(_parsed(path, raw, mtime), present=raw)
     except MissingError:
         raise
     except StateError as error:
@@ -323,6 +327,18 @@ def _is_json(path: Path, raw: bytes) -> bool:
     except StateError:
         return False
     return True
+
+
+def _parsed(path: Path, raw: bytes, mtime: float) -> Document:
+    """Return what a file's bytes say; those of a large file are not parsed again while they are the same."""
+    last = _large.get(path)
+    if last is not None and last.raw == raw:
+        return document.Document(path, last.data, raw, mtime)
+    found = document.parse(path, raw, mtime)
+    if len(raw) > _LARGE_BYTES:
+        _large.clear()  # one is enough: an event asks for the same file several times
+        _large[path] = found
+    return found
 
 
 def _recovered(project: Project, path: Path, error: StateError, present: bytes | None) -> StateFile:
