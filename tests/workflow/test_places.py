@@ -28,6 +28,7 @@ def test_they_are_what_the_formats_and_detection_say() -> None:
     ]
     assert all(pattern.startswith(f"{each.top}/") for each in places.LAYOUTS.values() for pattern in each.states)
     assert places.LAYOUTS["hybrid"].views == (hybrid_view.FILE,)
+    assert places.PLANS == plans.FOLDER
     assert set(places.SOURCES) == {memory.FILE, f"{plans.FOLDER}/*/{plans.FILE}"}
 
 
