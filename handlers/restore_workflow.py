@@ -277,13 +277,13 @@ def _left(found: Found) -> list[str]:
 
 def _plans_left(context: Context) -> list[str]:
     """Say how many plans the save before the compaction did not look at, and what to do about it."""
-    from holdfast.workflow import manyfiles, places
+    from holdfast.workflow import manyfiles
 
-    left = manyfiles.left(context.root / places.PLANS)
+    left = manyfiles.left(paths.plans_dir(context.root))
     if not left:
         return []
     return [
-        f"{left} older plans in {places.PLANS} were not looked at: move those that are finished into a folder of it,"
+        f"{left} older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it,"
         " or edit the one that is worked on."
     ]
 

@@ -12,7 +12,7 @@ from holdfast import paths
 from holdfast.config import Config
 from holdfast.project import Project
 from holdfast.state import cache
-from holdfast.workflow import extract, formats, idleplans, manyfiles, places, plans, prose, statefile
+from holdfast.workflow import extract, formats, idleplans, manyfiles, plans, prose, statefile
 from holdfast.workflow.formats import compaction_near, compaction_save, wfs
 from tests.commandline import holdfast
 
@@ -125,7 +125,7 @@ def test_of_many_plans_some_are_looked_at(project: Project, monkeypatch: pytest.
     assert found is not None
     assert found.name == f"{MANY}-new"
     assert sum(str(given[0]).endswith(plans.FILE) for given in looked) <= MOST
-    assert manyfiles.left(project.root / places.PLANS) == MANY + 1 - MOST
+    assert manyfiles.left(paths.plans_dir(project.root)) == MANY + 1 - MOST
 
 
 def test_a_plan_anywhere_is_found_once_it_had_its_turn(project: Project) -> None:
@@ -154,7 +154,7 @@ def test_the_text_that_is_read_of_plans_is_bounded(project: Project, monkeypatch
         before = len(read)
         found = plans.active(project.root)
         sizes.append(len(read) - before)
-        assert manyfiles.left(project.root / places.PLANS) == (0 if found else 21 - len(read))
+        assert manyfiles.left(paths.plans_dir(project.root)) == (0 if found else 21 - len(read))
     assert found is not None
     assert max(sizes) <= 5
     assert len(read) == 21
@@ -206,10 +206,10 @@ def test_what_was_left_out_is_said(holdfast_project: Callable[..., HoldfastProje
     """After the compaction whose save left it out, beside the guidance or without any."""
     project = holdfast_project({})
     project.fire("PreCompact", "PreCompact-auto")
-    manyfiles.leave(project.root / places.PLANS, 7)
+    manyfiles.leave(paths.plans_dir(project.root), 7)
     said = "7 older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it"
     assert said in json.dumps(project.fire("SessionStart", "SessionStart-compact").reply)
     holdfast("start", "Mine", "--phase", "One", root=project.root, session=project.session)
     assert said in str(project.fire("SessionStart", "SessionStart-compact").context)
-    manyfiles.leave(project.root / places.PLANS, 0)
+    manyfiles.leave(paths.plans_dir(project.root), 0)
     assert said not in str(project.fire("SessionStart", "SessionStart-compact").context)

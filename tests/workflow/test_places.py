@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import paths
 from holdfast.workflow import extras, formats, memory, places, plans
 from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view, wfs_places
 
@@ -28,7 +29,7 @@ def test_they_are_what_the_formats_and_detection_say() -> None:
     ]
     assert all(pattern.startswith(f"{each.top}/") for each in places.LAYOUTS.values() for pattern in each.states)
     assert places.LAYOUTS["hybrid"].views == (hybrid_view.FILE,)
-    assert places.PLANS == plans.FOLDER
+    assert paths.plans_dir(ROOT) == ROOT / plans.FOLDER
     assert set(places.SOURCES) == {memory.FILE, f"{plans.FOLDER}/*/{plans.FILE}"}
 
 

@@ -42,7 +42,6 @@ LAYOUTS = {
 """What each format keeps where. Whoever looks through a project for all of it goes by this, and names no path."""
 STATES = tuple(pattern for layout in LAYOUTS.values() for pattern in layout.states)
 ASIDE = ("*.corrupt-*", "*.kept-*")  # what is set aside, beside the file it was
-PLANS = "CLAUDE/Plan"
 SOURCES = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # what is detected (R001-21, R001-22)
 
 
