@@ -148,6 +148,7 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     if event.hook_event_name == "UserPromptSubmit":
         return []  # what the compaction took is finished by now, or another session's
     told = _say_refused(event, context, verdict.refused) + _mention(found, verdict.others, context)
+    told += [tell_user(f"Holdfast: {line}") for line in _plans_left(context)]
     return told + _trail(event, context, verdict.seal)
 
 
@@ -201,7 +202,7 @@ def _deliver(
     recap = summaries.take(project, session)
     notices.catch_up(project, session, event.transcript_path, TaskNotification.noted)
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
-    notes += _left(found)
+    notes += [*_left(found), *_plans_left(context)]
     if branch and branch != project.branch:
         notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
     back = givenback.compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
@@ -283,6 +284,19 @@ def _left(found: Found) -> list[str]:
     if not found.left:
         return []
     return [f"{found.left} state files that were changed earlier were not looked at; `holdfast list` shows them."]
+
+
+def _plans_left(context: Context) -> list[str]:
+    """Say how many plans the save before the compaction did not look at, and what to do about it."""
+    from holdfast.workflow import manyfiles
+
+    left = manyfiles.left(paths.plans_dir(context.root))
+    if not left:
+        return []
+    return [
+        f"{left} older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it,"
+        " or edit the one that is worked on."
+    ]
 
 
 def _say_refused(

@@ -30,7 +30,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
 
     process = sessions.client_process(context.environ)
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
-    saved = path if places.is_state(context.root, path) else _merged(context)
+    saved = path if places.is_state(context.root, path) else _merged(context, path)
     for workflow in formats.near(context.project, event.session_id, saved).workflows:
         now = _followed(context, workflow, saved, event.tool_name) if saved and not workflow.recovered else None
         if now is None:
@@ -58,13 +58,13 @@ def _path(event: PostToolUse) -> Path | None:
     return Path(os.path.normpath(Path(event.cwd, given))) if isinstance(given, str) and given else None
 
 
-def _merged(context: Context) -> Path | None:
+def _merged(context: Context, written: Path) -> Path | None:
     """Merge what the memory file or the active plan says into its state file, and return that file if there is one."""
     from holdfast.errors import HoldfastError
     from holdfast.workflow import detect
     from holdfast.workflow.formats import compaction
 
-    extract = detect.detect(context.project).extract
+    extract = detect.detect(context.project, written=written).extract
     if extract is None:
         return None
     try:

@@ -269,6 +269,19 @@ def test_a_broken_record_does_not_stop_an_install(target: Target) -> None:
     assert aside.read_text() == "{broken"
 
 
+def test_a_record_that_may_not_be_read_stops_an_install(target: Target) -> None:
+    """It may be whole, so it is not set aside; the settings stay as they were."""
+    given(target, FOREIGN)
+    record = installs.file()
+    paths.ensure_private(paths.state_dir())
+    record.mkdir()
+    with pytest.raises(StateError, match=r"installs\.json: is a folder"):
+        install.install(target)
+    assert target.settings.read_text() == FOREIGN
+    assert record.is_dir()
+    assert installs.set_aside() == []
+
+
 def test_uninstalling_twice_is_fine(target: Target) -> None:
     """The second time says that nothing is there and touches nothing."""
     given(target, FOREIGN)

@@ -62,6 +62,16 @@ def opening(place: Path, *, write: bool = True) -> str:
     return f"chmod u+{'rwx' if folder else 'rw'} {name}"
 
 
+def unlinking(path: Path) -> str:
+    """Return the command that puts what a symbolic link leads to in the link's place; empty for what is no link."""
+    if not is_link(path):
+        return ""
+    name = shlex.quote(str(path))
+    if is_folder(path):
+        return f"cp -R {name}/. {name}.real && rm {name} && mv {name}.real {name}"
+    return f"cp -p {name} {name}.real && mv {name}.real {name}"
+
+
 def can_open(place: Path) -> bool:
     """Tell whether the permissions of what is closed to us are ours to change, and the reason why it is closed."""
     return opening(place).startswith("chmod")

@@ -25,6 +25,13 @@ class MissingError(StateError):
     """A file that is not there, so that callers can tell absent from broken."""
 
 
+class BrokenError(StateError):
+    """A file that was read whole and cannot be parsed: only such a file is ever set aside.
+
+    A file that may not be read (permissions, a link, no regular file, too large, a failing disk) is not broken.
+    """
+
+
 class ChangedError(StateError):
     """A file that somebody else saved between our reading it and our writing it: what they saved stands."""
 

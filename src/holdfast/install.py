@@ -142,8 +142,9 @@ def preview(target: Target, *, allow_cli: bool = False) -> str:
 def carry_out(planned: Plan) -> tuple[Path | None, Install]:
     """Write a plan's settings, if they differ, and keep its record; return the backup, if any, and that record.
 
-    Raises StateError. Hold `installs.held()`.
+    Raises StateError, with nothing written where the record may not be read. Hold `installs.held()`.
     """
+    installs.check()
     file, record = planned.file, planned.install
     backup = None
     if planned.changes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
-from holdfast.errors import MissingError, StateError
+from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
 from holdfast.state import document
 from holdfast.state.lock import locked
 
@@ -130,6 +130,12 @@ def file() -> Path:
     return paths.state_dir() / "installs.json"
 
 
+def check() -> None:
+    """Raise StateError where the record is there and may not be read: it is not replaced then."""
+    with suppress(MissingError, BrokenError, NotOurs):
+        document.load(file())
+
+
 def _read() -> tuple[dict[str, Install], str]:
     """Return what the record tells, and why that may not be all."""
     try:
@@ -147,6 +153,7 @@ def _read() -> tuple[dict[str, Install], str]:
 
 
 def _save(installs: dict[str, Install]) -> None:
+    check()
     if lost():  # what it holds may yet be wanted
         document.set_aside(file())
     rows = {name: _row(install) for name, install in installs.items()}

@@ -108,6 +108,11 @@ def project_config(root: Path) -> Path:
     return root / ".claude" / "holdfast.toml"
 
 
+def plans_dir(root: Path) -> Path:
+    """Return the folder of a project's plans; it need not exist."""
+    return root / "CLAUDE" / "Plan"
+
+
 def sidecar_dir(root: Path) -> Path:
     """Return the project's folder for the guidance's overflow, where the model may read it."""
     return root / ".claude" / "holdfast"

@@ -314,6 +314,28 @@ def test_what_was_kept_for_want_of_a_ledger_is_told(root: Path, kept: Path) -> N
     assert left.exists()
 
 
+@pytest.mark.parametrize("format_", formats.NAMES)
+def test_leftovers_of_every_format_are_told(root: Path, format_: str) -> None:
+    """What was set aside, and temporary files of writers that were killed, in every folder that a format writes to."""
+    holdfast("start", "User auth", "--format", format_, "--phase", "Design", root=root)
+    written = [each for each in root.rglob("*") if each.is_file() and each.parent.name != "holdfast"]
+    folders = {each.parent for each in written}
+    assert folders
+    wanted = set()
+    for folder in folders:
+        for name in (".any.json.4194305.0123456789ab.tmp", "any.json.corrupt-20260101_000000"):
+            (folder / name).write_text("{}")
+            age(folder / name, days=1)
+            wanted.add(folder / name)
+        (folder / ".own.tmp").write_text("somebody's own")
+    told = [found for found in examine("states", root) if found.level != "ok"]
+    assert {found.level for found in told} == {"notice"}
+    assert {found.text.partition(" ")[0] for found in told} == {str(each) for each in wanted}
+    for found in told:
+        obey(found, root)
+    healthy("states", root)
+
+
 @pytest.mark.parametrize("name", [".claude", "untracked"])
 def test_what_the_folders_check_says_is_not_said_twice(root: Path, tmp_path: Path, kept: Path, name: str) -> None:
     """A link or a file in a folder's place is its matter."""

@@ -369,6 +369,28 @@ def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
         assert unknown == set(), name
 
 
+@pytest.mark.parametrize("format_", formats.NAMES)
+@pytest.mark.parametrize("everything", [True, False], ids=["everything", "workflow"])
+def test_all_files_of_a_format_are_named_as_the_users_own(
+    project: HoldfastProject, format_: str, everything: bool
+) -> None:
+    """State, what is kept beside it, views and lists: each has the same words, and stays."""
+    started = ["--format", format_, "--phase", "Design", "--phase", "Build", "--remind", "Mind the gap"]
+    holdfast("start", "Zeisig", *started, root=project.root)
+    holdfast("done", "--note", "Zeisig is done", root=project.root)
+    own = [
+        path
+        for path in project.root.rglob("*")
+        if path.is_file() and "holdfast" not in path.parts and b"Zeisig" in path.read_bytes()
+    ]
+    assert len(own) == {"hybrid": 2, "compaction": 1, "wfs": 3}[format_]
+    said = holdfast(
+        "forget", *(["--everything"] if everything else ["--workflow", "Zeisig"]), "--dry-run", root=project.root
+    )
+    named = said.out.partition("These are your own and stay:")[2]
+    assert [str(path) for path in own if str(path) not in named] == []
+
+
 def test_other_projects_stay(project: HoldfastProject, tmp_path: Path) -> None:
     """The log is shared; of another project no line goes."""
     plant(project, "one", ME)

@@ -12,13 +12,16 @@ from holdfast.profile import replay
 from holdfast.profile.firing import Called, Firing
 from holdfast.project import Project
 from holdfast.survival import recordings
+from holdfast.workflow import formats
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from holdfast.profile.double import Double
     from holdfast.testing import HoldfastProject
+    from holdfast.workflow.model import Workflow
 
 GUARD = "import time\nfrom holdfast import *\n@hookimpl(match='Bash')\ndef on_pre_tool_use(event): time.sleep(0.08)\n"
 
@@ -135,3 +138,21 @@ def test_the_page_is_as_wide_as_a_terminal(project: HoldfastProject, replayed: l
     said = holdfast("profile", root=project.root).out
     assert max(map(len, said.splitlines())) <= 80
     assert "user/guard.py takes 80 % of the time of PreToolUse; its p95 is 81.0 ms." in said
+
+
+@pytest.mark.parametrize("format_", formats.NAMES)
+def test_the_workflows_of_every_format_are_taken_along(
+    project: HoldfastProject, format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or what is measured is a project without its workflow."""
+    seen: list[Workflow] = []
+
+    def stand_in(place: Double, payloads: object, rounds: int, **_: object) -> list[Firing]:
+        seen.extend(formats.all_found(Project.open(place.root)).workflows)
+        return [Firing("Stop", 101.0, 10.0, (), (), False, True)]
+
+    monkeypatch.setattr(replay, "replay", stand_in)
+    holdfast("start", "Measured", "--format", format_, "--phase", "Design", root=project.root)
+    record(project, "PreToolUse-Bash")
+    holdfast("profile", "--rounds", "1", root=project.root)
+    assert [each.title for each in seen] == ["Measured"]

@@ -12,6 +12,7 @@ from holdfast.profile import double as doubles
 from holdfast.profile.moving import Move
 from holdfast.project import Project
 from holdfast.state.ledger import Ledger
+from holdfast.workflow import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +30,9 @@ FILES = {
     "CLAUDE.local.md": "memory",
     "CLAUDE/Plan/001/PLAN.md": "plan",
     "untracked/workflow-state/w/state-w-1.json": "{}",
+    ".workflow/.active-WFS-w": "",
+    ".workflow/WFS-w/workflow-session.json": "{}",
+    ".workflow/WFS-w/.task/IMPL-1.json": "{}",
     "src/main.py": "print()",
     "src/other.py": "print()",
     ".git/HEAD": "ref: refs/heads/topic\n",
@@ -51,7 +55,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> Iterator[Projec
 
 @pytest.fixture
 def double(project: Project) -> Iterator[Double]:
-    with doubles.opened(project) as place:
+    with doubles.opened(project, [layout.top for layout in places.LAYOUTS.values()]) as place:
         yield place
 
 

@@ -405,7 +405,7 @@ def test_without_a_writable_folder_the_guidance_comes_without_a_sidecar(workflow
 
 def test_a_recovered_workflow_says_so(workflow: Workflow) -> None:
     """The model should know that the file on disk is broken."""
-    assert "the state file is broken" in built(replace(workflow, recovered=True)).text
+    assert "the state file could not be read" in built(replace(workflow, recovered=True)).text
 
 
 def test_a_workflow_in_one_line(workflow: Workflow) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.workflow import extras, memory, places, plans
-from holdfast.workflow.formats import compaction_file, hybrid_file, wfs_places
+from holdfast import paths
+from holdfast.workflow import extras, formats, memory, places, plans
+from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view, wfs_places
 
 ROOT = Path("/home/user/project")
 
@@ -20,6 +21,15 @@ def test_they_are_what_the_formats_and_detection_say() -> None:
     tasks = Path(wfs_places.TOP, "WFS-*", wfs_places.TASKS, "IMPL-*.json")
     files = [hybrid, extras.beside(hybrid), session, extras.beside(session), tasks]
     assert set(places.STATES) == {compaction, *(each.as_posix() for each in files)}
+    assert tuple(places.LAYOUTS) == formats.NAMES
+    assert [each.top for each in places.LAYOUTS.values()] == [
+        hybrid.parent.as_posix(),
+        compaction_file.FOLDER,
+        wfs_places.TOP,
+    ]
+    assert all(pattern.startswith(f"{each.top}/") for each in places.LAYOUTS.values() for pattern in each.states)
+    assert places.LAYOUTS["hybrid"].views == (hybrid_view.FILE,)
+    assert paths.plans_dir(ROOT) == ROOT / plans.FOLDER
     assert set(places.SOURCES) == {memory.FILE, f"{plans.FOLDER}/*/{plans.FILE}"}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import access, paths
 from holdfast.checks import notice, ok, problem
-from holdfast.workflow.formats import compaction_file, hybrid_file
+from holdfast.workflow import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,26 +54,21 @@ def linked(root: Path, path: Path) -> bool:
 
 
 def _of(project: Project) -> list[Path]:
-    state = hybrid_file.path(project).parent
-    kept = compaction_file.folder(project)
-    return [state.parent, state, paths.sidecar_dir(project.root), kept.parent, kept, *_below(kept)]
-
-
-def _below(folder: Path) -> list[Path]:
-    """Return the folders in a folder, none where it cannot be read."""
-    try:
-        return sorted(each for each in folder.iterdir() if each.is_dir())
-    except OSError:
-        return []
+    """Return the folders of a project that are written to: those of the formats, whether there or not, and our own."""
+    root = project.root
+    tops = [root / layout.top for layout in places.LAYOUTS.values()]
+    above = [
+        folder for top in tops for folder in reversed(top.parents) if folder != root and folder.is_relative_to(root)
+    ]
+    return list(dict.fromkeys([*above, *tops, paths.sidecar_dir(root), *places.folders(root)]))
 
 
 def _linked(project: Project) -> Iterator[Finding]:
     """Say which folders of the project are symbolic links: none is followed there."""
     for folder in _of(project):
         if access.is_link(folder):
-            name = shlex.quote(str(folder))
             text = f"{folder} is a symbolic link, which is not followed, so nothing is read or kept behind it"
-            yield problem(text, f"cp -R {name}/. {name}.real && rm {name} && mv {name}.real {name}")
+            yield problem(text, access.unlinking(folder))
 
 
 def _unwritable(folders: list[Path]) -> Iterator[Finding]:

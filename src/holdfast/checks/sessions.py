@@ -6,8 +6,8 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast.checks import notice, ok, problem
-from holdfast.workflow.formats import wfs_check, wfs_repair, wfs_store
+from holdfast.checks import folders, notice, ok, problem
+from holdfast.workflow.formats import wfs_check, wfs_places, wfs_repair, wfs_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,19 +22,21 @@ _MENDED = (wfs_check.MEND, wfs_check.ANEW)
 
 def look(project: Project) -> Iterator[Finding]:
     """Look for what `holdfast wfs repair` would set right, and for what a person has to."""
-    folders = wfs_store.folders(project)
+    if folders.linked(project.root, wfs_places.top(project) / "any"):
+        return  # the folders check says it; behind a link nothing is looked for
+    kept = wfs_store.folders(project)
     repairs = list(wfs_repair.found(project))
     told = [_repair(project, each) for each in repairs]
     told += [
-        notice(each.text, each.remedy)
-        for each in wfs_check.look(project, folders)
+        (problem if each.unread else notice)(each.text, each.remedy)
+        for each in wfs_check.look(project, kept)
         if not each.rule and each.remedy not in (*_MENDED, wfs_check.AS_IT_IS) and "/.task/" not in each.file
     ]
-    for folder in folders:
+    for folder in kept:
         told += _tasks(project, folder, [each.what for each in repairs])
     yield from told
     if not told:
-        yield ok(f"{len(folders)} session(s), and their files agree")
+        yield ok(f"{len(kept)} session(s), and their files agree")
 
 
 def _repair(project: Project, repair: wfs_repair.Repair) -> Finding:

@@ -8,13 +8,13 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import access
+from holdfast import access, paths
 from holdfast.checks import folders, notice, ok, problem
-from holdfast.errors import MissingError, NotOurs, StateError
-from holdfast.state import document
+from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
+from holdfast.state import atomic, document
 from holdfast.state.lock import locked
 from holdfast.survival import owners, sessions
-from holdfast.workflow import extras, foreign, formats, memory, statefile
+from holdfast.workflow import extras, foreign, formats, memory, places, statefile
 from holdfast.workflow.detect import detect
 from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view, wfs_places
 from holdfast.workflow.wording import quoted
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from holdfast.project import Project
     from holdfast.workflow.model import Found, Problem, Workflow
 
-_ASIDE = ("*.corrupt-*", "*.kept-*")
 _FIELD = re.compile(r'"([^"]+)"')  # as warnings name it, before what is wrong with it
 _RECOVERED = "; its last generation is used"
 _NEEDED = {"id": "a text", "task": "a text", "phases": "a list"}  # without which a file is no hybrid workflow
@@ -36,8 +35,8 @@ _A = {dict: "an object", list: "a list", str: "a text", bool: "true or false", t
 
 def look(project: Project) -> Iterator[Finding]:
     """Read every state file of the project; nothing is written."""
-    places = (hybrid_file.path(project).parent, compaction_file.folder(project))
-    if any(access.closed(each) not in (None, each) for each in places):
+    tops = [project.root / layout.top for layout in places.LAYOUTS.values()]
+    if any(access.closed(each) not in (None, each) for each in tops):
         return  # in a folder that cannot be entered nothing can even be looked for; the folders check says so
     found = formats.all_found(project)
     theirs = {path: (why, in_the_way) for path, why, in_the_way in foreign.files(project)}
@@ -68,19 +67,21 @@ def look(project: Project) -> Iterator[Finding]:
 
 
 def _unread(project: Project, trouble: Problem) -> Finding:
-    """Say what is wrong with a file that is broken, and mend it by what the ledger kept, or set it aside."""
+    """Say what is wrong with a file; a broken one is mended by what the ledger kept, or set aside."""
     path = trouble.path
+    if unlinking := access.unlinking(path):
+        return problem(f"{path}: {trouble.reason}", unlinking)
     if closed := access.remedy(path):
         fix = partial(access.open_up, path) if access.can_open(path) else None
         return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", closed, fix)
     try:
-        recovered = bool(statefile.read(project, path).broken)
+        broken = statefile.read(project, path).repairable
     except NotOurs:
         return notice(f"{path}: {trouble.reason}", _aside(path))
-    except StateError:
-        recovered = False
-    if not recovered and not path.is_file():
-        return problem(f"{path}: {trouble.reason}", _aside(path))
+    except StateError as error:
+        broken = isinstance(error, BrokenError)
+    if not broken:  # what may not be read is a person's to look at
+        return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", _aside(path))
     return problem(f"{path}: {trouble.reason}", "holdfast doctor --fix", partial(_mend, project, path))
 
 
@@ -230,11 +231,14 @@ def _extra(project: Project, found: Found) -> Iterator[Finding]:
 
 
 def _left_over(project: Project) -> Iterator[Finding]:
-    kept = compaction_file.folder(project)
-    folders = [hybrid_file.path(project).parent, *(each for each in sorted(kept.glob("*")) if each.is_dir())]
-    for folder in folders:
-        for path in sorted(each for pattern in _ASIDE for each in folder.glob(pattern)):
+    """Say what nothing reads any more, in all folders that the formats or we ourselves write to."""
+    for folder in (*places.folders(project.root), paths.sidecar_dir(project.root)):
+        if access.is_link(folder):
+            continue
+        for path in sorted(each for pattern in places.ASIDE for each in folder.glob(pattern)):
             yield notice(f"{path} was set aside earlier; nothing reads it", f"rm {shlex.quote(str(path))}")
+        for path in atomic.abandoned(folder):
+            yield notice(f"{path} is of a writer that was killed; nothing reads it", f"rm {shlex.quote(str(path))}")
 
 
 def _aside(path: Path) -> str:

@@ -20,6 +20,7 @@ from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.profile import choosing, double, findings, replay, wording
 from holdfast.survival import recordings
+from holdfast.workflow import places
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
 
     Each goes through the registered command, a process of its own, in a
     throw-away copy of your configuration, your handlers, the project's .claude,
-    plans and memory files, and the ledger. Your own files are only read. Where
+    workflows, plans and memory files, and the ledger. Your own files are only read. Where
     none were recorded, payloads of the package stand in.
 
     Your handlers really run: one that has an effect outside the project, such as
@@ -82,7 +83,7 @@ def _replayed(project: Project, chosen: Chosen, rounds: int, *, cold: bool) -> t
     console = Console(stderr=True)
     with (
         _orderly_end(),
-        double.opened(project) as place,
+        double.opened(project, [layout.top for layout in places.LAYOUTS.values()]) as place,
         Progress(
             BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             console=console, transient=True, disable=not console.is_terminal,

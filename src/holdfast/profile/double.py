@@ -1,9 +1,9 @@
 """A throw-away double of a user's home and project, in which handlers do what they would do, without effect on either.
 
 What it has: the user's configuration, handlers, templates and settings; what the user trusts; of the project `.claude`,
-the plans under `CLAUDE`, the compaction format's states, `CLAUDE.md`, `CLAUDE.local.md`, the name of the branch, and
-the files that the events name; a copy of the ledger. What it has not: any other file of the project, its git
-repository, and whatever else lies in the user's home.
+`CLAUDE`, `CLAUDE.md`, `CLAUDE.local.md`, where workflows are kept, the name of the branch, and the files that the
+events name; a copy of the ledger. What it has not: any other file of the project, its git repository, and whatever else
+lies in the user's home.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from holdfast.simulate import belongings
 from holdfast.throwaway import Throwaway
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-WHOLE = (".claude", "CLAUDE", "untracked/workflow-state", "CLAUDE.md", "CLAUDE.local.md")
-"""What is copied of a project, folders with all that is in them."""
+WHOLE = (".claude", "CLAUDE", "CLAUDE.md", "CLAUDE.local.md")
+"""What is copied of every project, folders with all that is in them."""
 LARGEST = 4 << 20
 """Bytes of a file that is copied; a larger one is left out."""
 MOST = 5_000
 """Files that are copied of a project; the others are left out."""
 LIMITS = (
-    "All ran in a copy of .claude, the plans and memory files, the files that the events name and the ledger: a "
-    "handler that looks for other files of the project, its git repository or your home finds nothing."
+    "All ran in a copy of .claude, the workflows, plans and memory files, the files that the events name and the "
+    "ledger: a handler that looks for other files of the project, its git repository or your home finds nothing."
 )
 """What one has to know to judge the figures."""
 
@@ -48,10 +48,12 @@ class Double(Throwaway):
 
     Attributes:
         of: the project that it is the double of; only read.
+        kept: where its workflows are kept, relative to its root.
         left_out: files that were not copied: too large, too many, or not readable.
     """
 
     of: Project
+    kept: Sequence[str]
     left_out: list[Path] = field(default_factory=list)
     _copied: int = 0
 
@@ -88,7 +90,8 @@ class Double(Throwaway):
             program.parent.mkdir(parents=True, exist_ok=True)
             program.write_text(text, "utf-8")
             program.chmod(0o755)
-        for name in WHOLE:
+        apart = [name for name in self.kept if name.partition("/")[0] not in WHOLE]
+        for name in (*apart, *WHOLE):  # workflows first, in case there are too many files
             for path in _files(self.of.root / name):
                 self._copy(path)
         if self.of.branch:
@@ -152,15 +155,19 @@ class Double(Throwaway):
 
 
 @contextmanager
-def opened(project: Project) -> Iterator[Double]:
+def opened(project: Project, kept: Sequence[str] = ()) -> Iterator[Double]:
     """Yield the double of a project, in a folder for its owner alone that is removed afterwards.
+
+    Args:
+        project: which.
+        kept: where its workflows are kept, folders relative to its root.
 
     Raises:
         OSError: something that has to be copied cannot be.
         HoldfastError: no launcher can be written for this interpreter.
     """
     with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
-        double = Double(Path(folder).resolve(), project)
+        double = Double(Path(folder).resolve(), project, kept)
         double.make()
         yield double
 

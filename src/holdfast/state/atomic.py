@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _ORPHAN_AGE = 60.0  # seconds; a process id of another container or host looks dead here, so its age must speak too
 _ABANDONED_AGE = 3600.0  # seconds; no write takes an hour, whatever process has that id by now
+_UNIQUE_BYTES = 6  # of the random part of a temporary file's name
 _MOST = 64 * 1024 * 1024  # bytes of a file that are compared
 _CHANGED = "was saved by somebody else meanwhile; their content stands, try again"
 
@@ -169,7 +170,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _temporary_name(target: Path) -> Path:
-    return target.with_name(f"{_prefix(target)}{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    return target.with_name(f"{_prefix(target)}{os.getpid()}.{os.urandom(_UNIQUE_BYTES).hex()}.tmp")
 
 
 @contextmanager
@@ -216,22 +217,32 @@ def _prefix(target: Path) -> str:
     return f".{os.fsdecode(os.fsencode(target.name)[:180])}."
 
 
+def abandoned(folder: Path, prefix: str = ".") -> list[Path]:
+    """Return the temporary files in a folder that killed writers left behind; `prefix` is how their names begin."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        named = [each for each in entries if each.name.startswith(prefix) and each.name.endswith(".tmp")]
+        return sorted(Path(each.path) for each in named if _is_abandoned(each))
+    return []
+
+
 def _sweep(target: Path) -> None:
     """Delete temporary files that killed writers of this target left behind."""
     prefix = _prefix(target)
-    with suppress(OSError), os.scandir(target.parent) as entries:
-        for entry in entries:
-            if entry.name.startswith(prefix) and entry.name.endswith(".tmp"):
-                _sweep_one(entry, entry.name[len(prefix) :].split("."))
+    for path in abandoned(target.parent, prefix):
+        if path.name[len(prefix) :].count(".") == 2:  # else of a target with a longer name
+            with suppress(OSError):
+                path.unlink()
 
 
-def _sweep_one(entry: os.DirEntry[str], rest: list[str]) -> None:
-    if len(rest) != 3 or not rest[0].isdecimal():
-        return
+def _is_abandoned(entry: os.DirEntry[str]) -> bool:
+    """Tell whether a file is named as `_temporary_name` has it, and whoever wrote it does not any more."""
+    _, process, unique, _ = ["", "", "", *entry.name.rsplit(".", 3)][-4:]
+    if not process.isdecimal() or len(unique) != _UNIQUE_BYTES * 2:
+        return False
     with suppress(OSError):
         age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-        if age > _ABANDONED_AGE or (age > _ORPHAN_AGE and not _alive(int(rest[0]))):
-            Path(entry.path).unlink()
+        return age > _ABANDONED_AGE or (age > _ORPHAN_AGE and not _alive(int(process)))
+    return False
 
 
 def _alive(process: int) -> bool:

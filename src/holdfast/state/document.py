@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import ChangedError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, MissingError, NotOurs, StateError
 from holdfast.patterns import regex
 from holdfast.state import atomic, jsonkeep
 
@@ -45,14 +45,15 @@ def load(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> Docum
     """Read a JSON object; a byte order mark and CRLF are accepted.
 
     `limit` is the largest size in bytes. With `within`, a path whose links lead out of that folder is refused.
-    Raises MissingError when there is no file, NotOurs when it is JSON but no object, else StateError saying what is
-    wrong and where: a folder or device, too large, empty, not UTF-8, not JSON, a key given twice.
+    Raises MissingError when there is no file, NotOurs when it is JSON but no object, BrokenError when it was read
+    whole and is empty, not UTF-8, not JSON or gives a key twice, else StateError: a folder or device, too large, closed
+    to us. Each says what is wrong and where.
     """
     return parse(path, *read(path, limit, within=within))
 
 
 def parse(path: Path, raw: bytes, mtime: float) -> Document:
-    """Return what a file's bytes say. Raises StateError as `load` does."""
+    """Return what a file's bytes say. Raises NotOurs or BrokenError as `load` does."""
     return Document(path, _parse(path, raw), raw, mtime)
 
 
@@ -262,11 +263,11 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     try:
         data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
     except json.JSONDecodeError as error:
-        raise StateError(path, f"is not JSON: {error.msg}, line {error.lineno} column {error.colno}") from error
+        raise BrokenError(path, f"is not JSON: {error.msg}, line {error.lineno} column {error.colno}") from error
     except RecursionError as error:
-        raise StateError(path, "is nested too deeply to be read") from error
+        raise BrokenError(path, "is nested too deeply to be read") from error
     except ValueError as error:
-        raise StateError(path, f"is not JSON: {error}") from error
+        raise BrokenError(path, f"is not JSON: {error}") from error
     if not isinstance(data, dict):
         raise NotOurs(path, f"holds a JSON {_kind(data)} where an object is expected")
     return data
@@ -275,12 +276,12 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
 def _decode(path: Path, raw: bytes) -> str:
     body = raw.removeprefix(_BOM)
     if not body.strip():
-        raise StateError(path, "is empty")
+        raise BrokenError(path, "is empty")
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
         offset = error.start + len(raw) - len(body)
-        raise StateError(path, f"is not UTF-8: byte 0x{body[error.start]:02x} at offset {offset}") from error
+        raise BrokenError(path, f"is not UTF-8: byte 0x{body[error.start]:02x} at offset {offset}") from error
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

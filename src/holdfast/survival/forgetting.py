@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 SHORTEST = 4  # characters of a workflow's name whose being in a line says anything
-_ASIDE = ("*.corrupt-*", "*.kept-*")
-_VIEW = ".claude/workflow_state_system.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +178,17 @@ def _names(workflow: Workflow) -> list[str]:
 def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the user's own files with the same words."""
     if scope.workflow:
-        own = Path(scope.worktree) / scope.workflow.place
+        root = Path(scope.worktree)
+        own = root / scope.workflow.place
         if scope.workflow.spread:
             yield from (file for file in sorted(own.parent.rglob("*")) if file.is_file())
         else:
-            yield from filter(Path.is_file, [own, *(file for each in _ASIDE for file in own.parent.glob(each))])
+            views = (root / place for place in (scope.workflow.beside, *places.LAYOUTS[scope.workflow.format].views))
+            asides = (file for each in places.ASIDE for file in own.parent.glob(each))
+            yield from filter(Path.is_file, [own, *views, *asides])
     if not scope.everything:
         return
     for root in roots:
-        for place in (*places.STATES, _VIEW):
-            yield from (file for file in sorted(root.glob(place)) if file.is_file())
-            yield from (file for each in _ASIDE for file in sorted(root.glob(f"{Path(place).parent}/{each}")))
+        patterns = [each for layout in places.LAYOUTS.values() for each in (*layout.states, *layout.views)]
+        patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
+        yield from {file: None for each in patterns for file in sorted(root.glob(each)) if file.is_file()}

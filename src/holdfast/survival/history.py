@@ -100,7 +100,7 @@ def observe(project: Project, workflow: Workflow, *, error: str = "", at: str | 
     try:
         project.ledger.ensure(SEEN)
         project.ledger.ensure(ATTEMPTS)
-        if error or not _is_same(_seen(project, workflow), workflow):
+        if error or not _is_same(project, workflow):
             with project.ledger.transaction():
                 _note(project, workflow, error.strip()[:_LONGEST], at)
     except LedgerError as refused:
@@ -270,10 +270,11 @@ def _seen(project: Project, workflow: Workflow) -> _Seen | None:
     )
 
 
-def _is_same(before: _Seen | None, workflow: Workflow) -> bool:
-    if before is None or before.finished != workflow.finished:
-        return False
-    return [[phase, *state] for phase, state in before.phases.items()] == _listed(workflow)
+def _is_same(project: Project, workflow: Workflow) -> bool:
+    """Tell whether a workflow is as it was when it was last looked at; the texts are compared, there may be a lot."""
+    row = project.ledger.one(f"SELECT finished, phases FROM phases_seen {_OF_WORKFLOW}", *_key(project, workflow))
+    said = json.dumps(_listed(workflow))
+    return row is not None and bool(row["finished"]) == workflow.finished and row["phases"] == said
 
 
 def _listed(workflow: Workflow) -> list[list[Any]]:

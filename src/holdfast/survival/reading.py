@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from holdfast import capture
 from holdfast.errors import LedgerError
 from holdfast.survival import owners, readfiles, reads, readtexts
+from holdfast.workflow import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -73,7 +74,7 @@ def states(project: Project, session: str, workflow: Workflow) -> dict[str, Stat
     The session's transcript is asked too. With `reading = "off"`, or without a usable ledger, everything that is there
     counts as never read. Never raises.
     """
-    looks = dict(readfiles.looks(project, workflow.reading))
+    looks = dict(readfiles.looks(project, workflow.reading[: facts.ENTRIES]))
     rows: Mapping[str, Mapping[str, Any]] = {}
     now = 0
     if project.config.reading != "off" and looks:

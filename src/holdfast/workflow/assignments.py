@@ -145,6 +145,8 @@ def _named(phase: Phase, folded: str, lines: list[str]) -> int | None:
 
 
 def _whole(words: str, text: str) -> int:
+    if words not in text:  # a pattern for each of very many phases would take long
+        return -1
     match = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text)
     return match.start() if match else -1
 

@@ -105,6 +105,7 @@ def _kept(workflow: Workflow, root: Path, budget: int) -> list[str]:
                 counts[index], left = number, left - cost
     shown = [line for listed, count in zip(lines, counts, strict=True) if count for line in listed[: count + 1]]
     more = sum(len(listed) - 1 - count for listed, count in zip(lines, counts, strict=True))
+    more += sum(each.left for each in sections)
     return [*shown, *([f"+{more} more: `holdfast show`"] if more else [])]
 
 

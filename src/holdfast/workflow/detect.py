@@ -10,22 +10,25 @@ from holdfast.workflow.extract import Candidate, Detection, Extract
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.project import Project
 
 __all__ = ["Candidate", "Detection", "Extract", "detect"]
 
 
-def detect(project: Project, *, everything: bool = False) -> Detection:
+def detect(project: Project, *, everything: bool = False, written: Path | None = None) -> Detection:
     """Return the extract of the project's memory file and active plan.
 
     The memory file names workflow and phase; the newest active plan adds readings and context (I001-16), or stands
     alone where the memory file names none. With `everything` each file is examined and is among the candidates with
     its reasons, and the extracts are those of all plans in progress; without, looking ends at the first of them, since
-    a compaction waits. Never raises for what the files hold.
+    a compaction waits; of very many plans some are looked at, the one that was just `written` among them. Never raises
+    for what the files hold.
     """
     candidate, remembered = _inside(project, *memory.look(project.root / memory.FILE))
     if not everything:
-        planned = plans.active(project.root)
+        planned = plans.active(project.root, written)
         planned = planned if planned and project.contains(planned.source) else None
         single = tuple(extract for extract in (remembered, planned) if extract)
         return Detection(_combined(remembered, planned), (candidate,), single)

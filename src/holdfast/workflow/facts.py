@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from holdfast.workflow import wording
 from holdfast.workflow.required import OUTSIDE, outside
@@ -15,9 +16,14 @@ if TYPE_CHECKING:
 
     from holdfast.workflow.model import Phase, Workflow
 
+T = TypeVar("T")
+
 _WORDS = {"active": "in_progress"}
 REPEATED = 80  # units of a value that the compaction's summary has whole
 _DEEPEST = 4  # levels of a context value that are taken apart
+FACTS = 2_000  # of a section that are rendered; the state file has the others
+ENTRIES = 1_000  # of the required reading: each is a file to look at
+VALUE_CHARS = 100_000  # of a value that are rendered where it is given whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +43,18 @@ class Fact:
     @property
     def whole(self) -> str:
         """The fact with its whole value, line breaks and all."""
-        label = f"{wording.clean(self.label)} " if self.label else ""
-        return f"- {label}{wording.clean(self.value)}{self.mark}"
+        label = f"{wording.clean(self.label[:VALUE_CHARS])} " if self.label else ""
+        more = len(self.value) - VALUE_CHARS
+        rest = f"… (+{more} characters in the state file)" if more > 0 else ""
+        return f"- {label}{wording.clean(self.value[:VALUE_CHARS])}{rest}{self.mark}"
 
 
 class Section(NamedTuple):
-    """Facts under a heading."""
+    """Facts under a heading; `left` is how many more there are, which nobody looked at."""
 
     heading: str
     facts: tuple[Fact, ...]
+    left: int = 0
 
 
 def status_word(status: str) -> str:
@@ -55,41 +64,47 @@ def status_word(status: str) -> str:
 
 def reading(workflow: Workflow, files: Callable[[str], str | None]) -> tuple[Section, Section]:
     """Return the required reading, each entry with what `files` says of it, and what of it is outside the project."""
-    marked = [(entry, files(entry)) for entry in workflow.reading]
+    entries = workflow.reading[:ENTRIES]
+    marked = [(entry, files(entry)) for entry in entries]
     inside = [Fact(entry, mark=f" ({state})" if state else "") for entry, state in marked if state != OUTSIDE]
     left = [Fact(entry) for entry, state in marked if state == OUTSIDE]
-    return Section("REQUIRED READING", tuple(inside)), Section("Outside the project, not to be read:", tuple(left))
+    required = Section("REQUIRED READING", tuple(inside), len(workflow.reading) - len(entries))
+    return required, Section("Outside the project, not to be read:", tuple(left))
 
 
 def reminders(workflow: Workflow) -> Section:
     """Return the key reminders."""
-    return Section("Key reminders:", tuple(Fact(text) for text in workflow.reminders))
+    return _section("Key reminders:", workflow.reminders, Fact)
 
 
 def open_phases(workflow: Workflow) -> Section:
     """Return the phases still to be done, as a checklist; nothing where only the current one is known."""
     unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
     known = unfinished if len(unfinished) > 1 else []
-    return Section(
-        "Open to-dos:", tuple(Fact(phase.title, f"[ ] {_place(phase, workflow)}", _mark(phase)) for phase in known)
+    return _section(
+        "Open to-dos:", known, lambda phase: Fact(phase.title, f"[ ] {_place(phase, workflow)}", _mark(phase))
     )
 
 
 def finished_phases(workflow: Workflow) -> Section:
     """Return what the finished phases delivered and handed over, the last first."""
     found: list[Fact] = []
-    for phase in reversed(workflow.phases):
+    said = [
+        each for each in reversed(workflow.phases) if each.status == "completed" or each.deliverables or each.handover
+    ]
+    for phase in said[:FACTS]:
         place = _place(phase, workflow)
         if phase.status == "completed":
             found.append(Fact(phase.title, f"[x] {place}", _mark(phase)))
         found += [Fact(item, f"{place} delivered:") for item in phase.deliverables]
         found += [Fact(phase.handover, f"{place} handed over:")] if phase.handover else []
-    return Section("Finished so far:", tuple(found))
+    return Section("Finished so far:", tuple(found[:FACTS]), max(len(found) - FACTS, 0) + max(len(said) - FACTS, 0))
 
 
 def context(workflow: Workflow) -> Section:
     """Return the context variables; a large list or object gives a line for each of its values."""
-    return Section("Context:", tuple(_flat(workflow.context)))
+    found = list(islice(_flat(workflow.context), FACTS + 1))
+    return Section("Context:", tuple(found[:FACTS]), max(len(workflow.context) - FACTS, len(found) - FACTS, 0))
 
 
 def shorter(section: Section, recap: str) -> Section:
@@ -99,7 +114,9 @@ def shorter(section: Section, recap: str) -> Section:
         return section
     return section._replace(
         facts=tuple(
-            replace(fact, limit=min(fact.limit, REPEATED)) if " ".join(fact.value.split()) in said else fact
+            replace(fact, limit=min(fact.limit, REPEATED))
+            if len(fact.value) <= wording.LOOKED_AT_CHARS and " ".join(fact.value.split()) in said
+            else fact
             for fact in section.facts
         ),
     )
@@ -107,7 +124,12 @@ def shorter(section: Section, recap: str) -> Section:
 
 def lines(heading: str, given: Iterable[str]) -> Section:
     """Return lines of our own as a section."""
-    return Section(heading, tuple(Fact(text, limit=2 * wording.LONGEST) for text in given))
+    return _section(heading, tuple(given), lambda text: Fact(text, limit=2 * wording.LONGEST))
+
+
+def _section(heading: str, given: Sequence[T], fact: Callable[[T], Fact]) -> Section:
+    """Return a section with a fact for each of what is given, as far as that is rendered."""
+    return Section(heading, tuple(map(fact, given[:FACTS])), max(len(given) - FACTS, 0))
 
 
 def presence(root: Path) -> Callable[[str], str | None]:

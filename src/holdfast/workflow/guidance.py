@@ -34,6 +34,7 @@ SUMMARY = 400  # characters of PreCompact's text
 _HEADING = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️"
 _CONTENTS = "Contents of required reading this session has read:"
 _FENCE = (wording.OPEN, wording.CLOSE)
+SIDECAR = 1_000_000  # characters of the sidecar, about
 _MORE = 80  # units kept free for the line that counts what was left out
 
 
@@ -127,9 +128,11 @@ def build(
     tail = [_acknowledgement(workflow), _FENCE[1], *_action(workflow, reads=bool(required.facts))]
     page = _Page([*first, *(facts.shorter(section, recap) for section in rest)], pointer)
     head = page.fill((1, 0, 2), by=(0, 1, 2), budget=HEAD - _size(lead))
-    budget = CAP - _size(lead) - _size(head) - _size(tail) - _MORE
+    left = _left_out(workflow, [*first, *rest])
+    budget = CAP - _size(lead) - _size(head) - _size(tail) - _size(left) - _MORE
     body = page.fill((1, 0, 2, 3, 4, 5, 6, 7, 8), by=range(9), budget=budget, fair=True)
     more = [f"+{page.left} more in {'the sidecar' if sidecar else 'the state file'}"] if page.left else []
+    more += left
     room = CAP + 1 - sum(map(_size, (lead, head, body, tail)))  # behind the last line there is no line break
     given, inlined = _contents(contents, room) if not page.left else ([], ())
     text, mark = wording.marked([*lead, *head, *body, *more, *given, *tail])
@@ -274,16 +277,34 @@ def _sidecar_line(path: Path, whole: str) -> str:
 
 
 def _notes(workflow: Workflow) -> list[str]:
-    broken = ["the state file is broken; this is its last good content"] if workflow.recovered else []
+    broken = ["the state file could not be read; this is its last good content"] if workflow.recovered else []
     files = [f"state file: {place}" for place in (workflow.place, workflow.beside) if place]
     return [*files, *broken, *workflow.warnings]
 
 
-def _whole(workflow: Workflow, sections: Iterable[Section]) -> str:
+def _left_out(workflow: Workflow, sections: Iterable[Section]) -> list[str]:
+    """Say how much of a workflow nobody looked at, where it is too large for that."""
+    left = sum(section.left for section in sections)
+    if not left:
+        return []
+    name = wording.one_line(workflow.id, 80)
+    return [f"{left} more lines were not looked at, this workflow being too large: `holdfast show {name}`"]
+
+
+def _whole(workflow: Workflow, sections: Sequence[Section]) -> str:
     """Return the sidecar's text."""
-    title, phase = wording.clean(workflow.title), wording.clean(workflow.phase)
+    title, phase = wording.clean(workflow.title[:SIDECAR]), wording.clean(workflow.phase[:SIDECAR])
     parts = ["\n".join([*_lead(workflow, "…")[3:], f"Full title: {title}", f"Full phase title: {phase}"])]
-    parts += ["\n".join([each.heading, *(fact.whole for fact in each.facts)]) for each in sections if each.facts]
+    room, cut = SIDECAR, 0
+    for section in sections:
+        lines = []
+        for fact in section.facts:
+            line = fact.whole if room > 0 else ""
+            room -= len(line)
+            lines += [line] if line else []
+        cut += len(section.facts) - len(lines)
+        parts += ["\n".join([section.heading, *lines])] if lines else []
+    parts += _left_out(workflow, [*sections, facts.Section("", (), cut)])
     return "\n\n".join(parts) + "\n"
 
 

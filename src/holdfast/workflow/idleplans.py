@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FEW = 32  # plans that are read again each time rather than all be written down
+KEPT = 20_000  # plans that are written down at most, those that were seen last
 _FORMAT = 1
 
 
@@ -39,11 +40,12 @@ def keep(top: Path, before: Mapping[str, Stamp], found: Mapping[str, Stamp]) -> 
 
     Args:
         top: the folder of all plans.
-        before: those that were known and did not change since.
+        before: those that were known and did not change since, or were not looked at.
         found: those that were read just now and are old enough for their stamps to be believed.
     """
     if len(found) > FEW:
-        cache.write(_file(top), marshal.dumps((os.fsencode(top), _rules(), {**before, **found})))
+        kept = dict([*before.items(), *found.items()][-KEPT:])
+        cache.write(_file(top), marshal.dumps((os.fsencode(top), _rules(), kept)))
 
 
 def _rules() -> tuple[int | Stamp, ...]:

@@ -8,27 +8,34 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.state.unchanged import settled, stamp
-from holdfast.workflow import idleplans, plantext, prose
+from holdfast.workflow import idleplans, manyfiles, plantext, prose
 from holdfast.workflow.extract import Candidate, Extract
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
+READ_BYTES = 16 * 1024 * 1024  # of plans that an event reads
 
 
-def active(root: Path) -> Extract | None:
+def active(root: Path, written: Path | None = None) -> Extract | None:
     """Return what the most recently changed plan in progress says, or None (I001-13).
 
-    Plans that changed before it are not read; of the others no more than 256 KB each, however many there are, and none
-    again that was not in progress and did not change since (`idleplans`).
+    Plans that changed before it are not read; of the others no more than 256 KB each, and none again that was not in
+    progress and did not change since (`idleplans`). Of very many some are looked at (`manyfiles.newest`) and some of
+    those read, the last changed first; how many were not is left for `manyfiles.left`.
+
+    Args:
+        root: the project's root.
+        written: a plan that is looked at in any case, for somebody has just written it.
     """
     now = time.time_ns()
+    wanted = [written.parent.name] if written is not None and written.parent.parent == root / FOLDER else []
     try:
-        listed = _listed(root)
+        listed, left = _listed(root, wanted)
     except OSError:
         return None
     known = idleplans.known(root / FOLDER) if len(listed) > idleplans.FEW else {}
@@ -39,8 +46,12 @@ def active(root: Path) -> Extract | None:
             idle[name] = known[name]
         else:
             maybe.append((name, info))
-    extract = None
-    for path, info in _ordered(root, maybe):
+    extract, room = None, READ_BYTES
+    for number, (path, info) in enumerate(_ordered(root, maybe)):
+        if room <= 0:
+            left += len(maybe) - number
+            break
+        room -= min(info.st_size if info else 0, prose.LIMIT)
         try:
             extract = _in_progress(path, root, info)
         except OSError:
@@ -49,7 +60,9 @@ def active(root: Path) -> Extract | None:
             break
         if info and settled(stamp(info), now):
             found[path.parent.name] = stamp(info)
-    idleplans.keep(root / FOLDER, idle, found)
+    gone = {name for name, _ in maybe}
+    idleplans.keep(root / FOLDER, {name: seen for name, seen in known.items() if name not in gone} | idle, found)
+    manyfiles.leave(root / FOLDER, left)
     return extract
 
 
@@ -61,7 +74,7 @@ def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
     looked: list[tuple[Candidate, Extract | None]] = []
     chosen = ""
     try:
-        files = _ordered(root, _listed(root))
+        files = _ordered(root, _listed(root, None)[0])
     except OSError as error:
         return [(_unreadable(root / FOLDER, error, 0.0), None)]
     for path, info in files:
@@ -76,26 +89,40 @@ def look(root: Path) -> list[tuple[Candidate, Extract | None]]:
     return looked
 
 
-def _listed(root: Path) -> list[tuple[str, os.stat_result | None]]:
-    """Return the folders that hold a plan, each with the plan's status; None where that is refused. Raises OSError."""
-    found: list[tuple[str, os.stat_result | None]] = []
+def _listed(root: Path, wanted: Collection[str] | None) -> tuple[list[tuple[str, os.stat_result | None]], int]:
+    """Return the folders that hold a plan, each with the plan's status; None where that is refused. Raises OSError.
+
+    Of very many not all are looked at, but those that are `wanted`; how many were not is returned too. With None all
+    are.
+    """
+    found: dict[str, os.stat_result | None] = {}
     try:
         top = os.open(root / FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        return [], 0
+
+    def changed(name: str) -> int:
+        try:
+            found[name] = os.stat(f"{name}/{FILE}", dir_fd=top)
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+        except OSError:
+            found[name] = None
+        info = found[name]
+        return info.st_mtime_ns if info else 0
+
+    left = 0
     try:
         with os.scandir(top) as folders:
-            names = [folder.name for folder in folders]
-        for name in names:
-            try:
-                found.append((name, os.stat(f"{name}/{FILE}", dir_fd=top)))
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except OSError:
-                found.append((name, None))
+            entries = {folder.name: folder.inode() for folder in folders}
+        if wanted is None:
+            for name in entries:
+                changed(name)
+        else:
+            _, left = manyfiles.newest(root / FOLDER, entries, changed, wanted)
     finally:
         os.close(top)
-    return found
+    return list(found.items()), left
 
 
 def _ordered(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import log
-from holdfast.errors import ChangedError, LedgerError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, LedgerError, MissingError, NotOurs, StateError
 from holdfast.state import atomic, document
 from holdfast.survival import generations
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from holdfast.state.document import Document
 
 T = TypeVar("T")
+
+_LARGE_BYTES = 256 * 1024
+_large: dict[Path, Document] = {}
+"""The last large file that this process has read."""
 
 TRIES = 20  # of a change over a file that somebody else keeps saving
 _PAUSE = 0.01  # seconds between two looks at a file
@@ -43,6 +48,11 @@ class StateFile:
     def path(self) -> Path:
         """Where the file lies."""
         return self.document.path
+
+    @property
+    def repairable(self) -> bool:
+        """Whether the file was read whole and is broken, so that its last generation may take its place."""
+        return bool(self.broken) and self.present is not None
 
     @property
     def data(self) -> dict[str, Any]:
@@ -78,7 +88,7 @@ def read(project: Project, path: Path) -> StateFile:
     raw: bytes | None = None
     try:
         raw, mtime = document.read(path)
-        return StateFile(document.parse(path, raw, mtime), present=raw)
+        return StateFile(_parsed(path, raw, mtime), present=raw)
     except MissingError:
         raise
     except StateError as error:
@@ -187,14 +197,14 @@ def discard(project: Project, path: Path, *, why: str) -> Path | None:
     """Remove a state file and keep as a generation what it held when it went; a broken one is set aside.
 
     JSON of another kind is another tool's, and stays. Where the ledger keeps nothing, a copy stays, which is
-    returned (`keep_aside`). Raises StateError.
+    returned (`keep_aside`). Raises StateError, also when the file may not be read: then it stays.
     """
     guard(project.root, path)
     try:
         found = document.load(path)
     except (MissingError, NotOurs):
         return None
-    except StateError:
+    except BrokenError:
         return document.set_aside(path)
     generations.keep(project, path, found.raw, why=why)
     aside = keep_aside(project, path, found.raw)
@@ -223,18 +233,18 @@ def keep_aside(project: Project, path: Path, raw: bytes) -> Path | None:
 
 
 def set_aside(project: Project, path: Path) -> Path:
-    """Rename a file that is broken beyond its generations, and return its new path. Hold the folder's lock.
+    """Rename a file that was read whole and is broken, and return its new path. Hold the folder's lock.
 
     Raises ChangedError when it is whole after all, for somebody was in the middle of saving it, NotOurs when it is JSON
-    of another kind, and StateError when it is a folder, too large or closed to us: that is left alone.
+    of another kind, and StateError when it may not be read (outside the project, behind a link, a folder, too large,
+    closed to us): that is left alone.
     """
-    document.read(path)
-    try:
+    guard(project.root, path)
+    with suppress(BrokenError):
         _watched(project, path)
+    try:
         document.load(path)
-    except (MissingError, NotOurs):
-        raise
-    except StateError:
+    except BrokenError:
         return document.set_aside(path)
     raise ChangedError(path, "was saved by somebody else meanwhile; try again")
 
@@ -317,6 +327,18 @@ def _is_json(path: Path, raw: bytes) -> bool:
     except StateError:
         return False
     return True
+
+
+def _parsed(path: Path, raw: bytes, mtime: float) -> Document:
+    """Return what a file's bytes say; those of a large file are not parsed again while they are the same."""
+    last = _large.get(path)
+    if last is not None and last.raw == raw:
+        return document.Document(path, last.data, raw, mtime)
+    found = document.parse(path, raw, mtime)
+    if len(raw) > _LARGE_BYTES:
+        _large.clear()  # one is enough: an event asks for the same file several times
+        _large[path] = found
+    return found
 
 
 def _recovered(project: Project, path: Path, error: StateError, present: bytes | None) -> StateFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from holdfast.workflow.wording import fenced, one_line
@@ -63,9 +63,12 @@ def correct(todos: Sequence[Any], workflow: Workflow) -> tuple[list[Any], list[s
 
 def covers(todos: Sequence[Any], workflow: Workflow) -> bool:
     """Tell whether a list has every phase of the workflow with its status, among whatever else."""
-    given = [(item.get("content"), item.get("status")) for item in todos if isinstance(item, dict)]
-    needed = [(todo["content"], todo["status"]) for todo in wanted(workflow)]
-    return all(given.count(pair) >= needed.count(pair) for pair in set(needed))
+    given = Counter(
+        (item.get("content"), item.get("status"))
+        for item in todos
+        if isinstance(item, dict) and isinstance(item.get("content"), str) and isinstance(item.get("status"), str)
+    )
+    return Counter((todo["content"], todo["status"]) for todo in wanted(workflow)) <= given
 
 
 def request(workflow: Workflow, ids: Mapping[str, str]) -> str:

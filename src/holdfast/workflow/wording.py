@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 LONGEST = 200  # characters of a value
 UNMARKED = "0" * 12  # where a text's mark goes: it is the digest of all the rest
 OPEN, CLOSE = f"<workflow-data-{UNMARKED}>", f"</workflow-data-{UNMARKED}>"
+LOOKED_AT_CHARS = 20_000  # of a text that is shortened to a line; what follows cannot be in it
 
 # Controls, and the marks that change the direction of text that is not theirs; joiners of letters and emoji stay.
 _DROPPED = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -34,8 +35,10 @@ def clean(text: str) -> str:
 
 def one_line(text: str, limit: int = LONGEST, pointer: str = "…") -> str:
     """Return text cleaned, on a single line, and cut to `limit` characters with `pointer` after them."""
-    line = clean(" ".join(clean(text).split()))
-    return line if len(line) <= limit else f"{line[:limit].rstrip()}{pointer}"
+    beginning = text[:LOOKED_AT_CHARS]
+    line = clean(" ".join(clean(beginning).split()))
+    whole = len(line) <= limit and len(beginning) == len(text)
+    return line if whole else f"{line[:limit].rstrip()}{pointer}"
 
 
 def marked(lines: Sequence[str]) -> tuple[str, str]:

@@ -142,3 +142,28 @@ def test_many_tasks_are_read_again_only_where_they_changed(project: Project, mon
     assert (read, changed.find("IMPL-2").title) == (["IMPL-2"], "Implement II")
     path.unlink()
     assert wfs_index.board(project, session.folder).get("IMPL-2") is None
+
+
+def test_an_event_that_runs_out_of_time_leaves_the_next_one_less_to_read(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has read of very many tasks is kept, in portions."""
+    session = wfs_store.get(project, NAME)
+    wfs_moves.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
+    monkeypatch.setattr(wfs_index, "settled", lambda seen: True)
+    monkeypatch.setattr(wfs_index, "_PORTION", 20)
+    read: list[str] = []
+    load = document.load
+
+    def interrupted(path: Path) -> object:
+        read.append(path.stem)
+        if len(read) == 50:
+            raise KeyboardInterrupt
+        return load(path)
+
+    monkeypatch.setattr(document, "load", interrupted)
+    wfs_index._last.clear()
+    with pytest.raises(KeyboardInterrupt):
+        wfs_index.board(project, session.folder)
+    assert len(wfs_index.board(project, session.folder).tasks) == 62
+    assert len(read) == 50 + 62 - 40

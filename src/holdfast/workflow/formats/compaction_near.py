@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.state import cache
 from holdfast.state.unchanged import Stamp, settled, stamp
+from holdfast.workflow import manyfiles
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection
 
 MOST = 16  # files an event reads, the last changed; what nobody touched before so many others waits for a person
+SEARCHED = 512  # files among which the one of a given workflow is looked for, where it is not among those
 HOT = 64  # folders an event always looks into, those with the last changed files
 PATIENCE = 600.0  # seconds after which it looks into all again, for what was changed there by hand meanwhile
 _FORMAT = 1
@@ -30,7 +32,9 @@ class _Listed(NamedTuple):
     path: str
 
 
-def places(top: Path, wanted: Collection[Path] = (), folder: str = "") -> tuple[list[Path] | None, int]:
+def places(
+    top: Path, wanted: Collection[Path] = (), folder: str = "", *, most: int = 0, anew: bool = False
+) -> tuple[list[Path] | None, int]:
     """Return the last changed state files, and those that are wanted, with how many others there are.
 
     Among more folders than `HOT` a change in one that is not hot is noticed at once where a folder came or went or
@@ -39,17 +43,19 @@ def places(top: Path, wanted: Collection[Path] = (), folder: str = "") -> tuple[
     Args:
         top: the folder of all state files; it need not exist.
         wanted: files that count whenever they were changed.
-        folder: the name of a folder whose files count whenever they were changed.
+        folder: the name of a folder whose files count whenever they were changed, the last changed of them.
+        most: how many files are returned for being changed last, instead of `MOST`.
+        anew: look into other folders than the hot ones, too.
 
     Returns:
         The files, in no order; None stands for all of them, where there are few.
     """
-    found, total = _look(top)
+    found, total = _look(top, anew=anew)
     if total <= MOST:
         return None, 0
-    near = {each.path for each in heapq.nlargest(MOST, found)}
+    near = {each.path for each in heapq.nlargest(most or MOST, found)}
     near |= {str(path) for path in wanted if path.parent.parent == top and path.exists()}
-    near |= {each.path for each in _listed(top, [folder])} if folder else set()
+    near |= {each.path for each in heapq.nlargest(SEARCHED, _listed(top, folder))} if folder else set()
     return [Path(path) for path in near], max(total - len(near), 0)
 
 
@@ -62,22 +68,32 @@ def changed(path: Path) -> None:
             _file(top).unlink(missing_ok=True)
 
 
-def _look(top: Path) -> tuple[list[_Listed], int]:
-    """Return the state files in a folder's folders, or in the hot ones of many, with how many there are in all."""
+def _look(top: Path, *, anew: bool = False) -> tuple[list[_Listed], int]:
+    """Return the state files in a folder's folders, or in the hot ones of many, with how many there are in all.
+
+    Of very many folders some are looked into (`manyfiles.newest`), and the others count as a file each.
+    """
     try:
         seen, now = stamp(top.stat()), time.time()
     except OSError:
         return [], 0
     kept = _kept(top)
-    if kept and kept[0] == seen and 0 <= now - kept[1] < PATIENCE:
-        return list(_listed(top, kept[2])), kept[3]
-    folders = [entry.name for entry in _inside(str(top))]
-    found = list(_listed(top, folders))
+    if not anew and kept and kept[0] == seen and 0 <= now - kept[1] < PATIENCE:
+        return [each for folder in kept[2] for each in _listed(top, folder)], kept[3]
+    folders = {entry.name: entry.inode() for entry in _inside(str(top))}
+    found: list[_Listed] = []
+
+    def changed(folder: str) -> int:
+        inner = _listed(top, folder) if len(found) < 2 * manyfiles.MOST else []
+        found.extend(inner)
+        return max((each.changed for each in inner), default=0)
+
+    _, left = manyfiles.newest(top, folders, changed)
     if len(folders) > HOT and settled(seen):
         newest = heapq.nlargest(HOT, found)
         names = tuple({each.path.split("/")[-2] for each in newest})
-        cache.write(_file(top), marshal.dumps((_FORMAT, str(top), seen, now, names, len(found))))
-    return found, len(found)
+        cache.write(_file(top), marshal.dumps((_FORMAT, str(top), seen, now, names, len(found) + left)))
+    return found, len(found) + left
 
 
 def _kept(top: Path) -> tuple[Stamp, float, tuple[str, ...], int] | None:
@@ -92,15 +108,19 @@ def _kept(top: Path) -> tuple[Stamp, float, tuple[str, ...], int] | None:
     return (before, at, names, total) if (form, name) == (_FORMAT, str(top)) else None
 
 
-def _listed(top: Path, folders: Iterable[str]) -> Iterator[_Listed]:
-    """Yield each state file in some folders; what cannot be looked at counts as changed first."""
-    for folder in folders:
-        for entry in _inside(f"{top}/{folder}"):
-            if entry.name.startswith("state-") and entry.name.endswith(".json"):
-                moment = 0
-                with suppress(OSError):
-                    moment = entry.stat().st_mtime_ns
-                yield _Listed(moment, entry.name, entry.path)
+def _listed(top: Path, folder: str) -> list[_Listed]:
+    """Return the state files in a folder, of very many some; what cannot be looked at counts as changed first."""
+    inner = (each for each in _inside(f"{top}/{folder}") if each.name.startswith("state-"))
+    entries = {each.name: each for each in inner if each.name.endswith(".json")}
+
+    def changed(name: str) -> int:
+        with suppress(OSError):
+            return entries[name].stat().st_mtime_ns
+        return 0
+
+    inodes = {name: each.inode() for name, each in entries.items()}
+    found, _ = manyfiles.newest(top / folder, inodes, changed)
+    return [_Listed(moment, name, entries[name].path) for name, moment in found.items()]
 
 
 def _inside(folder: str) -> list[os.DirEntry[str]]:

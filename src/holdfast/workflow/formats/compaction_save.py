@@ -81,14 +81,20 @@ def intend(project: Project, extract: Extract | None) -> Intent:
 def existing(project: Project, extract: Extract) -> Entry | None:
     """Return the newest readable state file of the extract's workflow (I001-4, I001-7).
 
-    By the `workflow` field first, by the folder's name second, by what the ledger remembers third.
+    By the `workflow` field first, by the folder's name second, by what the ledger remembers third. Of very many files
+    those that changed last are searched.
     """
     key, short = names.key(extract.name), names.slug(extract.name)
     place = _saved_to(project, extract)
-    near, left = compaction_near.places(files.folder(project), [place] if place else [], short)
+    top, wanted = files.folder(project), [place] if place else []
+    near, left = compaction_near.places(top, wanted, short)
     found = _among(files.scan(project, near)[0], extract, key, short, place)
-    sure = not left or (found is not None and names.key(found.workflow.title) == key)
-    return found if sure else _among(files.scan(project)[0], extract, key, short, place)
+    if not left or (found is not None and names.key(found.workflow.title) == key):
+        return found
+    wider, left = compaction_near.places(top, wanted, short, most=compaction_near.SEARCHED, anew=True)
+    if left:
+        log.write("info", f"{left} older state files were not searched for {quoted(extract.name)}")
+    return _among(files.scan(project, wider)[0], extract, key, short, place)
 
 
 def _among(entries: list[Entry], extract: Extract, key: str, short: str, place: Path | None) -> Entry | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.clock import from_mtime, stamp
 from holdfast.errors import NotOurs
@@ -22,6 +22,9 @@ NAME = "hybrid"
 FILE = ".claude/state/workflow.json"
 STATUSES: tuple[Status, ...] = ("pending", "active", "completed", "failed")
 # Never written here, for the file has exactly the keys of R000-02; read where a person put them (R000-38).
+
+_viewed: list[tuple[StateFile, Workflow]] = []
+"""The state file that this process has looked at last: an event asks for it several times."""
 
 _PHASE_KEYS = ("id", "title", "agent", "status", "deliverables", "context_for_next")  # R000-07
 _TELLING = ("title", "deliverables", "context_for_next")  # which other tools' phases do not have
@@ -74,8 +77,16 @@ def complete(phase: Any, number: int) -> dict[str, Any]:
     return whole if values.text(whole["id"]).strip() else {**whole, "id": keys["id"]}
 
 
+def _id(phase: Any, number: int) -> str:
+    """Return a phase's id as `complete` gives it."""
+    given = values.text(phase.get("id", "")) if isinstance(phase, dict) else ""
+    return given if given.strip() else f"phase_{number}"
+
+
 def status(value: Any) -> Status | None:
     """Return the status a hand-kept value means, signs around it left out, or None."""
+    if value in STATUSES:  # as all are that nobody keeps by hand
+        return cast("Status", value)
     word = re.sub(r"[\s_-]+", "_", re.sub(r"^\W+|\W+$", "", values.text(value).lower()))
     return next((known for known in STATUSES if known == word), _SPELLINGS.get(word))
 
@@ -85,16 +96,26 @@ def position(data: Mapping[str, Any], phase: Any) -> int | None:
 
     Of several phases with one id the first that is not completed is meant: phases run in their order.
     """
-    phases = [complete(each, number) for number, each in enumerate(data["phases"])]
-    same = [number for number, each in enumerate(phases) if values.text(each["id"]) == values.text(phase)]
+    phases, wanted = data["phases"], values.text(phase)
+    same = [number for number, each in enumerate(phases) if _id(each, number) == wanted]
     if same:
-        return next((number for number in same if status(phases[number]["status"]) != "completed"), same[0])
+        left = (number for number in same if status(complete(phases[number], number)["status"]) != "completed")
+        return next(left, same[0])
     index = values.number(phase)
     return index if index is not None and 0 <= index < len(phases) else None
 
 
 def view(project: Project, file: StateFile) -> Workflow:
     """Return what the state file says as a workflow, with a warning for everything that is not as the schema has it."""
+    last = _viewed[-1] if _viewed else None
+    if last is not None and last[0].data is file.data and last[0] == file and last[1].root == project.root:
+        return last[1]
+    found = _view(project, file)
+    _viewed[:] = [(file, found)]
+    return found
+
+
+def _view(project: Project, file: StateFile) -> Workflow:
     data, warnings = file.data, list[str]()
     phases = tuple(_phase(each, number, warnings) for number, each in enumerate(data["phases"]))
     _warn_of_same_ids(phases, warnings)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.errors import StateError, TransitionError
 from holdfast.survival import history
-from holdfast.workflow import extras
+from holdfast.workflow import extras, manyfiles
 from holdfast.workflow import views as outlines
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_index as index
@@ -76,8 +76,10 @@ def near(project: Project, keys: Collection[str]) -> Found:
         return _read(project, folders, 0)
     paths = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
     wanted = {parts[1] for path in paths if len(parts := path.split("/")) > 2} | set(markers.active(project))
-    last = heapq.nlargest(MOST, folders, key=_changed)
-    chosen = [each for each in folders if each in last or each.name in wanted]
+    at = {each.name: each for each in folders}
+    found, _ = manyfiles.newest(places.top(project), dict.fromkeys(at, 0), lambda name: _changed(at[name]), wanted)
+    last = {*heapq.nlargest(MOST, found, key=found.__getitem__), *wanted}
+    chosen = [each for each in folders if each.name in last]
     return _read(project, chosen, len(folders) - len(chosen))
 
 

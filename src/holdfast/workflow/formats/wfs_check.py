@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from holdfast.errors import NotOurs, StateError
+from holdfast import access
+from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
+from holdfast.state import document
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_change as changes
 from holdfast.workflow.formats import wfs_choice as choice
@@ -55,7 +57,7 @@ def tasks(project: Project, folder: Path) -> Iterator[Finding]:
     """Yield what is wrong with a session's task files; files are named relative to its folder."""
     board = index.board(project, folder)
     for problem in board.problems:
-        remedy = MEND if problem.path.stem in board.names else "write it anew as JSON"
+        remedy = _remedy(project, problem.path, known=problem.path.stem in board.names)
         yield Finding(5, f"{places.TASKS}/{problem.path.name}", "", None, problem.reason, remedy)
     files = {}
     for task in board.tasks:
@@ -73,12 +75,12 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
         yield Finding(0, places.SESSION, "", None, error.reason, "it is left alone; move it away if it is not meant so")
         return
     except StateError as error:
-        yield Finding(0, places.SESSION, "", None, error.reason, MEND)
+        yield Finding(0, places.SESSION, "", None, error.reason, _remedy(project, error.path), unread=True)
         return
     board = index.board(project, folder)
     if session.file.broken:
         problem = f"{session.file.broken}; its last generation is used"
-        yield Finding(0, places.SESSION, "", None, problem, MEND)
+        yield Finding(0, places.SESSION, "", None, problem, _remedy(project, session.file.path), unread=True)
     yield from _fields(session)
     over = session.standing == "completed"
     if session.drift:
@@ -90,6 +92,20 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
         yield Finding(0, places.SESSION, "", None, said, MEND)
     for line in lists.drift(session, board):
         yield Finding(0, places.LIST, "", None, line, AS_IT_IS if over else ANEW)
+
+
+def _remedy(project: Project, path: Path, *, known: bool = True) -> str:
+    """Return what to do about a file that cannot be used; a repair mends one that is missing, or broken and `known`."""
+    try:
+        statefile.guard(project.root, path)
+        document.load(path)
+    except (MissingError, BrokenError, NotOurs):
+        return MEND if known else "write it anew as JSON"
+    except StateError:
+        above = (path, *(each for each in path.parents if each.is_relative_to(project.root)))
+        link = next((each for each in above if access.is_link(each)), path)
+        return access.unlinking(link) or access.remedy(path) or f"look at {path}"
+    return MEND
 
 
 def _fields(session: Session) -> Iterator[Finding]:

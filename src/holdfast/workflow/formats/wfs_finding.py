@@ -30,6 +30,7 @@ class Finding(NamedTuple):
         value: what stands there; None where nothing does.
         problem: what is wrong with that.
         remedy: what to do about it.
+        unread: whether the file cannot be used at all.
     """
 
     rule: int
@@ -38,6 +39,7 @@ class Finding(NamedTuple):
     value: Any
     problem: str
     remedy: str
+    unread: bool = False
 
     @property
     def text(self) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MANY = 32
 """Task files from which on what they say is kept, so that an event does not read a thousand of them."""
 _FEW = 8  # files that are read each time before what is kept is written again: that takes as long as reading so many
+_PORTION = 2_000  # files after which what was read is written down in any case
 _FORMAT = 1
 _NAME = regex(r"[A-Za-z]+-[0-9][^/]*\.json")  # whatever is numbered counts: a wrong name is told, and not left out
 
@@ -53,6 +54,7 @@ def board(project: Project, folder: Path) -> Board:
     kept = last.kept if last else _kept(folder) if len(found) > MANY else {}
     fresh: Kept = {}
     tasks = list[Brief]()
+    read = 0
     for name, seen in found.items():
         known = kept.get(name)
         if known and known[0] == seen:
@@ -74,6 +76,9 @@ def board(project: Project, folder: Path) -> Board:
             problems.append(Problem(path, f"{broken}; its last generation is used"))
         elif fit:
             fresh[name] = (seen, brief)
+            read += 1
+            if read % _PORTION == 0:  # so that an event that runs out of time leaves the next one less to read
+                _keep(folder, {**kept, **fresh})
     changed = max((seen[2] for seen in found.values()), default=0) / 1e9
     board = Board(tuple(_in_order(tasks)), tuple(sorted(problems)), changed)
     if last and last.board == board:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
+from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_places as places
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def put(project: Project, name: str) -> None:
     Raises StateError.
     """
     path = places.marker(project, name)
+    statefile.guard(project.root, path)
     try:
         path.touch()
         os.utime(path)
@@ -69,6 +71,7 @@ def put(project: Project, name: str) -> None:
 def take(project: Project, name: str) -> None:
     """Mark a session no longer. Raises StateError."""
     path = places.marker(project, name)
+    statefile.guard(project.root, path.parent)
     try:
         path.unlink(missing_ok=True)
     except OSError as error:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import ChangedError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, MissingError, NotOurs, StateError
 from holdfast.patterns import regex
 from holdfast.state import document
 from holdfast.state.lock import locked
@@ -52,8 +53,10 @@ class Repair(NamedTuple):
 def found(project: Project) -> Iterator[Repair]:
     """Yield what is to be set right, in the order in which it is to be done; each is looked for after the one before.
 
-    Who only wants to know does not call `do`, and gets what can be seen so far.
+    Who only wants to know does not call `do`, and gets what can be seen so far. What may not be read is left alone:
+    `wfs_check` names it. Raises StateError where a link leads to the folder of all sessions.
     """
+    statefile.guard(project.root, places.top(project))
     yield from _orphans(project)
     yield from _too_many(project)
     for folder in store.folders(project):
@@ -97,6 +100,8 @@ def _state(project: Project, folder: Path) -> Iterator[Repair]:
     except StateError as error:
         if isinstance(error, NotOurs) and not (folder / places.TASKS).is_dir():
             return  # another tool's folder
+        if not isinstance(error, MissingError | BrokenError | NotOurs):
+            return  # it may not be read, so nobody knows that it is broken
         gone = isinstance(error, MissingError)
         if (data := _earlier(project, path)) is not None:
             aside = "" if gone else ", and this one kept beside it"
@@ -107,7 +112,7 @@ def _state(project: Project, folder: Path) -> Iterator[Repair]:
         kept = "" if gone else f", and what it held is kept beside it as {path.name}.corrupt-…"
         yield Repair(f"{what}{kept}", partial(_remake, project, folder, keep=not gone), unread=True)
         return
-    if file.broken:
+    if file.repairable:
         what = (
             f"{places.inner(project, path)}: {file.broken}: its last content is put back, and this one kept beside it"
         )
@@ -118,7 +123,7 @@ def _put_back(project: Project, path: Path) -> None:
     """Write a broken file's last content; JSON of another kind is set aside first, for it is nowhere overwritten."""
     with locked(path.parent):
         file = statefile.read(project, path)
-        if file.broken:
+        if file.repairable:
             _set_aside(project, path)
             statefile.write(project, path, dict(file.data), None, why="wfs repair")
 
@@ -138,7 +143,7 @@ def _earlier(project: Project, path: Path) -> dict[str, Any] | None:
 
 def _bring_back(project: Project, path: Path, data: dict[str, Any]) -> None:
     with locked(path.parent):
-        if path.exists():
+        if os.path.lexists(path):
             _set_aside(project, path)
         statefile.write(project, path, data, None, why="wfs repair")
 
@@ -187,7 +192,7 @@ def _broken(project: Project, folder: Path) -> Iterator[Repair]:
             file = statefile.read(project, problem.path)
         except StateError:
             continue  # nobody knows what it was: `check` names it
-        if file.broken:
+        if file.repairable:
             what = f"{places.inner(project, problem.path)}: {file.broken}: its last content is put back, and this one"
             yield Repair(f"{what} kept beside it", partial(_put_back, project, problem.path), unread=True)
 

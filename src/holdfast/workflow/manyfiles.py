@@ -1,0 +1,102 @@
+"""Which entries of a folder an event looks at where there are more than it can."""
+
+from __future__ import annotations
+
+import heapq
+import marshal
+import os
+from bisect import bisect_right
+from contextlib import suppress
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from holdfast.state import cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
+
+MOST = 8_192  # entries that one event looks at
+HOT = 512  # of them those that were changed last, as far as that is known
+_FORMAT = 1
+
+
+def newest(
+    top: Path, entries: Mapping[str, int], changed: Callable[[str], int], wanted: Collection[str] = ()
+) -> tuple[dict[str, int], int]:
+    """Look at the entries of a folder, of very many at some of them.
+
+    First come those that are wanted, those found to be changed last at earlier events, those with the highest number at
+    the beginning of their names and those that were probably made last (by their inodes). The rest takes turns, so that
+    some events later every entry was looked at.
+
+    Args:
+        top: the folder.
+        entries: the name of each entry with its inode, as listing the folder tells it.
+        changed: looks at an entry and returns when it was changed, in nanoseconds; 0 where that is not known.
+        wanted: names that are looked at in any case.
+
+    Returns:
+        What `changed` said of those that were looked at, and how many were not.
+    """
+    if len(entries) <= MOST:
+        return {name: changed(name) for name in entries}, 0
+    cursor, hot = _kept(top)
+    first = [
+        *(name for name in (*wanted, *hot) if name in entries),
+        *heapq.nlargest(MOST // 4, entries, key=_number),
+        *heapq.nlargest(MOST // 4, entries, key=entries.__getitem__),
+    ]
+    chosen = dict.fromkeys(first)
+    names = sorted(entries)
+    begin, room = bisect_right(names, cursor), MOST - len(chosen)
+    others = (name for name in chain(names[begin:], names[:begin]) if name not in chosen)
+    turn = list(islice(others, max(room, MOST // 8)))
+    found = {name: changed(name) for name in (*chosen, *turn)}
+    _keep(top, turn[-1] if turn else cursor, heapq.nlargest(HOT, found, key=found.__getitem__))
+    return found, len(entries) - len(found)
+
+
+def leave(top: Path, left: int) -> None:
+    """Remember how many entries of a folder the last event that looked for one has left out."""
+    if left:
+        cache.write(_file(top, "left"), marshal.dumps((_FORMAT, os.fsencode(top), left)))
+    else:
+        with suppress(OSError):
+            _file(top, "left").unlink()
+
+
+def left(top: Path) -> int:
+    """Return how many entries of a folder were left out, as `leave` has it."""
+    body = cache.read(_file(top, "left"))
+    try:
+        form, place, count = marshal.loads(body) if body else (_FORMAT, os.fsencode(top), 0)
+    except (ValueError, EOFError, TypeError):
+        return 0
+    return int(count) if (form, place) == (_FORMAT, os.fsencode(top)) else 0
+
+
+def _number(name: str) -> tuple[int, str]:
+    """Return the number that a name begins with, -1 without one, and the name."""
+    digits = name[: len(name) - len(name.lstrip("0123456789"))][:18]
+    return int(digits) if digits.isascii() and digits.isdecimal() else -1, name
+
+
+def _kept(top: Path) -> tuple[str, list[str]]:
+    """Return whose turn came last, and which entries were changed last."""
+    body = cache.read(_file(top, "turn"))
+    try:
+        form, place, cursor, hot = marshal.loads(body) if body else (None, b"", "", [])
+    except (ValueError, EOFError, TypeError):
+        return "", []
+    return (cursor, hot) if (form, place) == (_FORMAT, os.fsencode(top)) else ("", [])
+
+
+def _keep(top: Path, cursor: str, hot: list[str]) -> None:
+    cache.write(_file(top, "turn"), marshal.dumps((_FORMAT, os.fsencode(top), cursor, hot)))
+
+
+def _file(top: Path, ending: str) -> Path:
+    import hashlib
+
+    return cache.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.{ending}"

@@ -1,0 +1,156 @@
+"""A workflow of any size gets its guidance: what is rendered is bounded, and a sentence says what was left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.config import Config
+from holdfast.project import Project
+from holdfast.survival import readfiles, reading
+from holdfast.workflow import assignments, facts, formats, guidance, wording
+from holdfast.workflow.formats import hybrid_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+MANY = 30_000
+ME = "11111111-1111-4111-8111-111111111111"
+
+
+def counted(made: list[Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does the same and notes what it was given."""
+
+    def counting(*given: Any, **more: Any) -> Any:
+        made.append(given)
+        return function(*given, **more)
+
+    return counting
+
+
+def write(root: Path, place: str, data: dict[str, Any]) -> None:
+    path = root / place
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(data))
+
+
+def hybrid(root: Path) -> None:
+    half = MANY // 2
+    statuses = ["completed"] * half + ["active"] + ["pending"] * (half - 1)
+    phases = [
+        {
+            "id": f"p{n}",
+            "title": f"Title {n}",
+            "agent": "",
+            "status": status,
+            "deliverables": [],
+            "context_for_next": "",
+        }
+        for n, status in enumerate(statuses)
+    ]
+    data = {"id": "wf_1", "task": "Big", "status": "active", "current_phase": f"p{half}", "phases": phases}
+    write(root, ".claude/state/workflow.json", data)
+
+
+def compaction(root: Path, **changes: Any) -> None:
+    data = {
+        "workflow": "Big",
+        "workflow_type": "custom",
+        "phase": {"current": 2, "total": 4, "name": "Build", "status": "in_progress"},
+        "required_reading": [],
+        "context": {},
+        "key_reminders": [],
+        "created_at": "2026-01-01T00:00:00Z",
+    }
+    write(root, "untracked/workflow-state/big/state-big-20260101_000000.json", data | changes)
+
+
+def listed_phases(root: Path) -> None:
+    where = {"current": MANY // 2, "total": MANY, "name": "Build", "status": "in_progress"}
+    compaction(root, phase=where, context={"phases": [f"Title {n}" for n in range(MANY)]})
+
+
+LARGE: dict[str, Callable[[Path], None]] = {
+    "hybrid phases": hybrid,
+    "compaction phases": listed_phases,
+    "reading": lambda root: compaction(root, required_reading=[f"@docs/{n}.md" for n in range(MANY)]),
+    "reminders": lambda root: compaction(root, key_reminders=[f"Mind {n}" for n in range(MANY)]),
+    "context": lambda root: compaction(root, context={f"k{n}": "v" for n in range(MANY)}),
+    "nested context": lambda root: compaction(root, context={"k": [["v"] * 100] * (MANY // 100)}),
+}
+
+
+def load(root: Path) -> Workflow:
+    (workflow,) = formats.all_found(Project(root, Config())).workflows
+    return workflow
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_rendered_is_bounded(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are made for so many facts of each section, whatever there is, and the next step is always told."""
+    LARGE[name](tmp_path)
+    workflow, made = load(tmp_path), list[Any]()
+    monkeypatch.setattr(facts.Fact, "line", counted(made, facts.Fact.line))
+    given = guidance.build(workflow, root=tmp_path, sidecar=tmp_path / "sidecar.md")
+    assert len(made) <= 3 * facts.FACTS
+    assert "Next step: " in given.text
+    assert "Workflow: Big" in given.text
+    assert f"more lines were not looked at, this workflow being too large: `holdfast show {workflow.id}`" in given.text
+    assert "more lines were not looked at" in given.sidecar_text
+    assert wording.units(given.text) <= guidance.CAP
+    assert len(given.sidecar_text) <= 2 * guidance.SIDECAR
+
+
+def test_files_to_read_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each entry of the required reading is a file to look at."""
+    LARGE["reading"](tmp_path)
+    looked = list[Any]()
+    monkeypatch.setattr(readfiles, "look", counted(looked, readfiles.look))
+    project = Project(tmp_path, Config())
+    assert len(reading.states(project, ME, load(tmp_path))) == facts.ENTRIES
+    project.close()
+    assert len(looked) <= facts.ENTRIES
+
+
+def test_long_texts_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more of a value is cleaned than can be shown, and the guidance points to the rest."""
+    blob = "word " * 2_000_000
+    compaction(tmp_path, context={"blob": blob}, key_reminders=[blob], workflow="Big")
+    workflow, made = load(tmp_path), list[Any]()
+    monkeypatch.setattr(wording, "clean", counted(made, wording.clean))
+    given = guidance.build(workflow, root=tmp_path, sidecar=tmp_path / "sidecar.md")
+    cleaned = [len(text) for (text,) in made]
+    assert max(cleaned) <= guidance.SIDECAR
+    assert sum(cleaned) < len(blob) / 5
+    assert "… (whole in the sidecar)" in given.text
+    assert f"(+{len(blob) - facts.VALUE_CHARS} characters in the state file)" in given.sidecar_text
+
+
+def test_a_large_state_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often one event asks for it; after a change it is looked at again."""
+    hybrid(tmp_path)
+    looked = list[Any]()
+    monkeypatch.setattr(hybrid_file, "_view", counted(looked, hybrid_file._view))
+    for _ in range(3):
+        assert load(tmp_path).title == "Big"
+    assert len(looked) == 1
+    path = tmp_path / ".claude/state/workflow.json"
+    path.write_text(path.read_text().replace('"task": "Big"', '"task": "New"'))
+    assert load(tmp_path).title == "New"
+
+
+def test_a_pattern_is_made_for_phases_that_are_named_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent is launched for one of very many."""
+    hybrid(tmp_path)
+    workflow, made = load(tmp_path), list[Any]()
+    monkeypatch.setattr(re, "escape", counted(made, re.escape))
+    phase = assignments.match_phase(workflow, "Do it\n\nTitle 20000 is to be done", "")
+    assert phase is not None
+    assert phase.id == "p20000"
+    assert len(made) < 20
