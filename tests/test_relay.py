@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import _socket
 import os
 import socket
 import sys
-from typing import TYPE_CHECKING
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import relay
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 HOME = {b"HOME": b"/home/me"}
 ENTRY = "/opt/holdfast/run"
@@ -153,3 +158,96 @@ def test_whose_the_other_end_is(monkeypatch: pytest.MonkeyPatch) -> None:
         assert relay.ours(one)
         monkeypatch.setattr(posix, "getuid", lambda: 4711)
         assert not relay.ours(one)
+
+
+# --- what is asked, and how long for ------------------------------------------------------------------------------
+
+LONG = 60.0  # seconds; nothing here takes that long on any machine
+
+
+class Asking(_socket.socket):
+    """The relay's own socket: from `GO` on, every wait that has a limit runs into it, as if an answer took for ever."""
+
+    made: list[Asking]
+    went: bool
+
+    def __init__(self, *arguments: int) -> None:
+        super().__init__(*arguments)
+        self.made.append(self)
+        self.went = False
+
+    def sendmsg(self, *arguments: Any) -> int:
+        self.went = True
+        return super().sendmsg(*arguments)
+
+    def recv(self, *arguments: int) -> bytes:
+        if self.went and self.gettimeout() is not None:
+            raise TimeoutError("timed out")
+        return super().recv(*arguments)
+
+
+@contextmanager
+def server(monkeypatch: pytest.MonkeyPatch, folder: Path, code: bytes = b"\7") -> Iterator[list[bytes]]:
+    """Have a server listen where this process asks, and yield what it hears; without a code it hangs up after `GO`."""
+    heard: list[bytes] = []
+    folder.chmod(0o700)
+    monkeypatch.setattr(relay, "LIFE", LONG)
+    monkeypatch.setattr(relay, "READY", LONG)
+    monkeypatch.setattr(relay, "address", lambda *_: bytes(folder / "socket"))
+    monkeypatch.setattr(posix, "environ", HOME)
+    its_own = ModuleType("_socket")
+    its_own.__dict__.update(_socket.__dict__ | {"socket": Asking})
+    monkeypatch.setitem(sys.modules, "_socket", its_own)
+    monkeypatch.setattr(Asking, "made", [], raising=False)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.settimeout(LONG)
+        listener.bind(str(folder / "socket"))
+        listener.listen()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.settimeout(LONG)
+                if part := connection.recv(65_536):
+                    heard.append(part)
+                    connection.sendall(relay.ALIVE + relay.WAIT + relay.READY_NOW)
+                    word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+                    for descriptor in descriptors:
+                        os.close(descriptor)
+                    heard.append(word)
+                    connection.sendall(code)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield heard
+        finally:
+            for each in Asking.made:  # a process that asks ends soon after; this one does not
+                each.close()
+            with socket.socket(socket.AF_UNIX) as unasked:
+                unasked.connect(str(folder / "socket"))
+            thread.join()
+
+
+def test_an_answer_may_take_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
+    """Once the event is handed over, no limit of the handshake's ends the wait: the event would be lost."""
+    with server(monkeypatch, short_folder) as heard:
+        assert relay.ask(ENTRY, "Stop") == 7
+
+    mask = os.umask(0)
+    os.umask(mask)
+    assert heard[0][8:].split(b"\0") == [b"event", b"Stop", bytes(Path.cwd()), b"%d" % mask, b"HOME=/home/me"]
+    assert heard[1:] == [relay.GO]
+
+
+@pytest.mark.parametrize("check", ["ours", "private"])
+def test_a_server_that_is_not_ours_hears_nothing(
+    monkeypatch: pytest.MonkeyPatch, short_folder: Path, check: str
+) -> None:
+    """Neither the environment, which may hold secrets, nor the client's descriptors."""
+    monkeypatch.setattr(relay, check, lambda _: False)
+
+    with server(monkeypatch, short_folder) as heard:
+        assert relay.ask(ENTRY, "Stop") is None
+
+    assert heard == []
