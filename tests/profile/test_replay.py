@@ -128,7 +128,7 @@ def test_a_signal_leaves_nothing_behind(short_folder: Path, number: signal.Signa
     temporary.mkdir()
     environ = place.environ(HOLDFAST_SERVER=None, PYTHONPATH=str(processes.SOURCE), TMPDIR=str(temporary))
     place.user_handler("slow", SLOW)
-    command = [sys.executable, "-m", "holdfast", "profile", "--rounds", "1000"]
+    command = [*processes.FOREGROUND, sys.executable, "-m", "holdfast", "profile", "--rounds", "1000"]
     process = subprocess.Popen(
         command, env=environ, cwd=place.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
