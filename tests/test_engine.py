@@ -231,15 +231,30 @@ def test_session_end_is_over_before_the_client_gives_up(place: Place, body: str)
     assert "took longer than it" in line or "no time was left" in line
 
 
-def test_the_time_to_read_is_no_limit_on_the_answer(place: Place) -> None:
-    """Once stdin is read, the time that the client has for writing it is of no concern."""
-    place.user_handler("a", handler("time.sleep(3)\nreturn advise('answered')"))
-    script = "import sys; from holdfast import engine; engine.READ_LIMIT = 2.0; sys.exit(engine.main('PreToolUse'))"
+LEFT = """
+import signal, sys, time
+from holdfast import engine, isolation
+run = isolation.Isolated.run
+def watched(self, plan):
+    alarm, deadline = signal.getitimer(signal.ITIMER_REAL)[0], self.deadline - time.monotonic()
+    open("left", "w").write(f"{alarm} {deadline}")
+    return run(self, plan)
+isolation.Isolated.run = watched
+sys.exit(engine.main("PreToolUse"))
+"""
+
+
+def test_the_time_to_prepare_is_no_limit_on_handlers(place: Place) -> None:
+    """While they run, the alarm that ends the event is later than their deadline, however late that is."""
+    place.configure("deadline = 100.0\n")
+    place.user_handler("a", handler("return advise('answered')"))
     environ = place.environ(PYTHONPATH=str(processes.SOURCE))
 
-    ended = processes.run([sys.executable, "-c", script], json.dumps(bash(place)).encode(), environ, place.root)
+    ended = processes.run([sys.executable, "-c", LEFT], json.dumps(bash(place)).encode(), environ, place.root)
 
     assert ended.advice == "answered"
+    alarm, deadline = map(float, (place.root / "left").read_text().split())
+    assert not alarm or alarm > deadline > engine.PREPARE_LIMIT_S
 
 
 def test_a_stdin_that_is_never_closed_is_given_up(place: Place) -> None:

@@ -580,7 +580,7 @@ def handed_over(connection: socket.socket, payload: dict[str, Any]) -> bytes:
     for each in (reading, into):
         os.close(each)
     with os.fdopen(out, "rb") as said:
-        assert connection.recv(1) == b"\0"
+        assert connection.recv(1) + connection.recv(1) == relay.WRITTEN + b"\0"
         return said.read()
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -214,6 +215,26 @@ def test_too_few_descriptors_are_not_taken(warm: Warm, passed: int) -> None:
     assert not (warm.root / "ran").exists()
     warm.fire(warm.call(), "PreToolUse")
     assert (warm.root / "ran").exists()
+
+
+FOR_OTHERS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from holdfast import relay, server
+relay.ours = lambda peer: False
+sys.exit(server.main("--serve", sys.argv[2]))
+"""
+
+
+def test_somebody_else_is_not_answered(fresh: Warm) -> None:
+    """Whoever else gets at the socket: not a word, and nothing that they say is read."""
+    command = [sys.executable, "-c", FOR_OTHERS, str(fresh.entry.parent / "patient"), str(fresh.entry)]
+    with subprocess.Popen(command, env=fresh.environ(CLAUDECODE=None)) as server:
+        fresh.until(lambda: bool(fresh.sockets) and fresh.socket.is_socket())
+        said = asked(fresh, request(b"status", b"", b"/", b"0"))
+        server.terminate()
+
+    assert said == b""
 
 
 def silent(warm: Warm) -> None:
