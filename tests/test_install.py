@@ -427,6 +427,21 @@ def test_a_project_is_not_forgotten_by_an_install_from_another(root: Path, tmp_p
     assert "Setup" not in events(target)
 
 
+def test_only_the_users_settings_serve_several_projects(root: Path, target: Target) -> None:
+    """What a project's handlers want is recorded there; local settings are read in their own project alone."""
+    path = handler(root / ".claude" / "handlers", "known", "setup")
+    trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
+    for each in (target, scopes.target("local", root)):
+        install.install(each)
+    assert [bool(record.projects) for record in installs.load().values()] == [True, False]
+
+
+def test_the_record_is_private(target: Target) -> None:
+    """It names the user's projects and what their handlers are called for."""
+    install.install(target)
+    assert stat.S_IMODE(installs.file().stat().st_mode) == 0o600
+
+
 def test_a_project_that_is_gone_wants_nothing_any_more(root: Path, tmp_path: Path, target: Target) -> None:
     """What only its handlers needed leaves the user's settings with the next install anywhere."""
     path = handler(root / ".claude" / "handlers", "known", "setup")

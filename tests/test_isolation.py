@@ -188,6 +188,15 @@ def test_the_deadline_ends_the_event_and_names_who_did_not_run() -> None:
     assert answers[3].fault == "did not run: no time was left"
 
 
+def test_the_grace_to_obey_ends_with_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler that does not obey its interrupt is ended at the event's deadline, should it have more time or not."""
+    monkeypatch.setattr(isolation, "GRACE", 600.0)
+
+    (bad,) = run(handler("a", "os.system('sleep 600')"), seconds=0.5)
+
+    assert "its process was ended" in bad.fault
+
+
 def test_a_handler_gets_no_more_than_its_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a handler may take by itself, its interrupt comes before the event's own end."""
     ward = isolated(timeout=5.0)
