@@ -86,7 +86,7 @@ def run_python() -> RunPython:
 
     def run(script: str, *arguments: object) -> str:
         command = [sys.executable, "-c", script, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from holdfast import checks, trust
 from holdfast.project import Project
+from holdfast.state import lock
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+    from types import ModuleType
+
+    import pytest
 
     from holdfast.checks import Finding
 
@@ -62,3 +68,33 @@ def mend(name: str, root: Path) -> list[str]:
         project.close()
     assert all(succeeded for _, _, succeeded in done), done
     return [said for _, said, _ in done]
+
+
+def mended_under_lock(monkeypatch: pytest.MonkeyPatch, check: ModuleType, file: Path) -> list[tuple[Path, bool, bool]]:
+    """Watch the locks a check takes.
+
+    Args:
+        monkeypatch: undoes it.
+        check: the check's module.
+        file: what it mends.
+
+    Returns:
+        For each lock that was let go: its folder, and whether the file was mended before it was taken and by its end.
+    """
+    broken = content(file)
+    seen: list[tuple[Path, bool, bool]] = []
+
+    @contextmanager
+    def hold(folder: Path) -> Iterator[None]:
+        before = content(file)
+        with lock.locked(folder):
+            yield
+            seen.append((folder, before != broken, content(file) != broken))
+
+    monkeypatch.setattr(check, "locked", hold)
+    return seen
+
+
+def content(file: Path) -> bytes | None:
+    """Return what a file holds; None where there is none."""
+    return file.read_bytes() if file.exists() else None

@@ -123,6 +123,14 @@ class Place:
 
 
 INTERPRETER = (sys.executable, "-IS")
+FOREGROUND = (
+    sys.executable,
+    "-c",
+    "import os, signal, sys; [signal.signal(number, signal.SIG_DFL) for number in (1, 2, 3, 15)]; "
+    "os.execv(sys.argv[1], sys.argv[1:])",
+)
+"""A command that goes on as the one behind it, with signals as a terminal's have them: where a shell runs the tests in
+the background, they ignore what Ctrl-C sends, and so does all they start."""
 
 
 def make(folder: Path) -> Place:

@@ -261,10 +261,7 @@ def test_begin_is_told_before_each_file_and_each_call() -> None:
 )
 def test_a_handler_that_takes_too_long_is_interrupted(text: str) -> None:
     """The limit interrupts Python code and waiting calls, past `except Exception`; the others answer."""
-    began = time.monotonic()
-
     assert fault(text, seconds=0.1) == "took longer than its 0.1 s and was interrupted"
-    assert time.monotonic() - began < 20
 
 
 def test_a_file_that_loads_too_long_is_interrupted() -> None:

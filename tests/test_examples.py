@@ -32,7 +32,7 @@ def run(script: Path, cwd: Path, **variables: str) -> subprocess.CompletedProces
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=110,
+        timeout=500,
         check=False,
     )
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -337,6 +338,23 @@ def test_a_write_protected_file_is_refused(target: Target) -> None:
     assert installs.load() == {}
 
 
+@pytest.mark.parametrize("content", [None, FOREIGN])
+def test_a_file_protected_since_is_neither_removed_nor_restored(target: Target, content: str | None) -> None:
+    """Also where nobody else has changed it since the install, which made it or has a copy of what it was."""
+    if content is not None:
+        given(target, content)
+    install.install(target)
+    installed = target.settings.read_text()
+    target.settings.chmod(0o444)
+    with pytest.raises(StateError, match="write-protected"):
+        uninstall.uninstall(target)
+    assert target.settings.read_text() == installed
+    assert all(path.exists() for path in launcher.programs())
+    target.settings.chmod(0o644)
+    uninstall.uninstall(target)
+    assert (target.settings.read_text() if target.settings.exists() else None) == content
+
+
 @pytest.mark.parametrize("kind", ["folder", "pipe", "folder is a file"])
 def test_a_place_that_holds_no_file_is_refused(target: Target, kind: str) -> None:
     """A folder or pipe in the file's place, or a file in its folder's, is named."""
@@ -475,6 +493,36 @@ def test_a_project_is_not_forgotten_by_an_install_from_another(root: Path, tmp_p
     assert "Setup" not in events(target)
 
 
+def test_only_the_users_settings_serve_several_projects(root: Path, target: Target) -> None:
+    """What a project's handlers want is recorded there; local settings are read in their own project alone."""
+    path = handler(root / ".claude" / "handlers", "known", "setup")
+    trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
+    for each in (target, scopes.target("local", root)):
+        install.install(each)
+    assert [bool(record.projects) for record in installs.load().values()] == [True, False]
+
+
+def test_the_record_is_private(target: Target) -> None:
+    """It names the user's projects and what their handlers are called for."""
+    install.install(target)
+    assert stat.S_IMODE(installs.file().stat().st_mode) == 0o600
+
+
+def test_a_project_that_is_gone_wants_nothing_any_more(root: Path, tmp_path: Path, target: Target) -> None:
+    """What only its handlers needed leaves the user's settings with the next install anywhere."""
+    path = handler(root / ".claude" / "handlers", "known", "setup")
+    trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
+    install.install(target)
+    assert "Setup" in events(target)
+    shutil.rmtree(root)
+    (tmp_path / "other").mkdir()
+    install.install(scopes.target("user", tmp_path / "other"))
+    assert "Setup" not in events(target)
+    record = installs.get(target.real)
+    assert record is not None
+    assert record.projects == {}
+
+
 def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> None:
     """--allow-cli lets the model call the command and gives it the skill; uninstalling takes both back."""
     given(target, '{"permissions": {"allow": ["Bash(ls:*)"]}}')
@@ -511,6 +559,18 @@ def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> Non
     given(target, target.settings.read_text() + "\n")
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
+
+
+def test_a_rule_that_the_user_took_out_is_ours_no_more(target: Target) -> None:
+    """Should the user allow it later after all, that is the user's rule: no uninstall takes it."""
+    install.install(target, allow_cli=True)
+    allowed = target.settings.read_text()
+    given(target, allowed.replace(f'"{RULE}",', ""))
+    install.install(target)
+    assert RULE not in target.settings.read_text()
+    given(target, allowed + "\n")
+    uninstall.uninstall(target)
+    assert json.loads(target.settings.read_text())["permissions"] == {"allow": [RULE]}
 
 
 def test_our_own_copy_of_the_skill_is_brought_up_to_date(target: Target, shipped: Path) -> None:

@@ -378,12 +378,15 @@ def test_a_permissions_decision() -> None:
         "updatedInput": {"a": 1},
         "updatedPermissions": [{"type": "setMode"}],
     }
+    later = outcomes.change_input({"a": 1, "b": 2})
+    assert specific(merge("PermissionRequest", [change, allow, later]))["decision"]["updatedInput"] == {"a": 1, "b": 2}
     assert specific(merge("PermissionRequest", [allow, deny]))["decision"] == {"behavior": "deny", "message": "no"}
-    assert specific(merge("PermissionRequest", [deny, hard, change]))["decision"] == {
-        "behavior": "deny",
-        "message": "no\n\nnever",
-        "interrupt": True,
-    }
+    for denials, message in (([deny, hard], "no\n\nnever"), ([hard, deny], "never\n\nno"), ([hard], "never")):
+        assert specific(merge("PermissionRequest", [*denials, change]))["decision"] == {
+            "behavior": "deny",
+            "message": message,
+            "interrupt": True,
+        }
     assert merge("PermissionRequest", [change]).stdout == ""
 
 

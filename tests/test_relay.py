@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import _socket
 import os
 import socket
 import sys
-from typing import TYPE_CHECKING
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import relay
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 HOME = {b"HOME": b"/home/me"}
 ENTRY = "/opt/holdfast/run"
@@ -153,3 +158,146 @@ def test_whose_the_other_end_is(monkeypatch: pytest.MonkeyPatch) -> None:
         assert relay.ours(one)
         monkeypatch.setattr(posix, "getuid", lambda: 4711)
         assert not relay.ours(one)
+
+
+# --- what is asked, and how long for ------------------------------------------------------------------------------
+
+LONG = 60.0  # seconds; nothing here takes that long on any machine
+
+
+class Asking(_socket.socket):
+    """The relay's own socket: from `GO` on, every wait that has a limit runs into it, as if an answer took for ever."""
+
+    made: list[Asking]
+    went: bool
+    limits: list[float | None]
+    broken: OSError | None = None  # what comes instead of an answer
+
+    def __init__(self, *arguments: int) -> None:
+        super().__init__(*arguments)
+        self.made.append(self)
+        self.went = False
+        self.limits = []
+
+    def sendmsg(self, *arguments: Any) -> int:
+        self.went = True
+        return super().sendmsg(*arguments)
+
+    def recv(self, *arguments: int) -> bytes:
+        self.limits.append(self.gettimeout())
+        if self.went and self.gettimeout() is not None:
+            raise TimeoutError("timed out")
+        if self.went and self.broken:
+            raise self.broken
+        return super().recv(*arguments)
+
+
+@contextmanager
+def server(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, *, turns: int = 1, code: bytes = b"\7"
+) -> Iterator[list[bytes]]:
+    """Have a server listen where this process asks.
+
+    Args:
+        monkeypatch: undoes it.
+        folder: where; with a short path.
+        turns: how often it says that it is not this event's turn yet.
+        code: the exit code it answers with; with none it hangs up after `GO`.
+
+    Yields:
+        What it hears: the request, then the next word.
+    """
+    heard: list[bytes] = []
+    folder.chmod(0o700)
+    monkeypatch.setattr(relay, "LIFE", LONG)
+    monkeypatch.setattr(relay, "READY", LONG)
+    monkeypatch.setattr(relay, "address", lambda *_: bytes(folder / "socket"))
+    monkeypatch.setattr(posix, "environ", HOME)
+    its_own = ModuleType("_socket")
+    its_own.__dict__.update(_socket.__dict__ | {"socket": Asking})
+    monkeypatch.setitem(sys.modules, "_socket", its_own)
+    monkeypatch.setattr(Asking, "made", [], raising=False)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.settimeout(LONG)
+        listener.bind(str(folder / "socket"))
+        listener.listen()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(ConnectionError):  # who asks may go
+                connection.settimeout(LONG)
+                if part := connection.recv(65_536):
+                    heard.append(part)
+                    connection.sendall(relay.ALIVE + relay.WAIT * turns + relay.READY_NOW)
+                    word, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+                    for descriptor in descriptors:
+                        os.close(descriptor)
+                    if word:
+                        heard.append(word)
+                        connection.sendall(code)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield heard
+        finally:
+            for each in Asking.made:  # a process that asks ends soon after; this one does not
+                each.close()
+            with socket.socket(socket.AF_UNIX) as unasked:
+                unasked.connect(str(folder / "socket"))
+            thread.join()
+
+
+def test_an_answer_may_take_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
+    """Once the event is handed over, no limit of the handshake's ends the wait: the event would be lost."""
+    with server(monkeypatch, short_folder) as heard:
+        assert relay.ask(ENTRY, "Stop") == 7
+
+    mask = os.umask(0)
+    os.umask(mask)
+    assert heard[0][8:].split(b"\0") == [b"event", b"Stop", bytes(Path.cwd()), b"%d" % mask, b"HOME=/home/me"]
+    assert heard[1:] == [relay.GO]
+
+
+@pytest.mark.parametrize(("turns", "answered"), [(0, True), (relay.TURNS - 1, True), (relay.TURNS, False)])
+def test_a_turn_that_is_still_to_come_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, short_folder: Path, turns: int, answered: bool
+) -> None:
+    """As often as the server says so, up to a limit: then the event goes cold while there is time for it."""
+    with server(monkeypatch, short_folder, turns=turns) as heard:
+        assert relay.ask(ENTRY, "Stop") == (7 if answered else None)
+
+    assert heard[1:] == [relay.GO] * answered
+
+
+def test_the_server_may_take_longer_to_get_ready_than_to_give_a_sign_of_life(
+    monkeypatch: pytest.MonkeyPatch, short_folder: Path
+) -> None:
+    """Each wait before `GO` has a limit of its own."""
+    with server(monkeypatch, short_folder):
+        monkeypatch.setattr(relay, "LIFE", LONG - 1)
+        assert relay.ask(ENTRY, "Stop") == 7
+        assert [each.limits for each in Asking.made] == [[LONG - 1, LONG, LONG, None]]
+
+
+@pytest.mark.parametrize("broken", [None, ConnectionResetError()])
+def test_an_event_that_was_handed_over_is_answered_by_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, short_folder: Path, broken: OSError | None
+) -> None:
+    """The server's child died with it: its handlers have run, or may have."""
+    monkeypatch.setattr(Asking, "broken", broken)
+    with server(monkeypatch, short_folder, code=b""), pytest.raises(relay.Died):
+        relay.ask(ENTRY, "Stop")
+
+
+@pytest.mark.parametrize("check", ["ours", "private"])
+def test_a_server_that_is_not_ours_hears_nothing(
+    monkeypatch: pytest.MonkeyPatch, short_folder: Path, check: str
+) -> None:
+    """Neither the environment, which may hold secrets, nor the client's descriptors."""
+    monkeypatch.setattr(relay, check, lambda _: False)
+
+    with server(monkeypatch, short_folder) as heard:
+        assert relay.ask(ENTRY, "Stop") is None
+
+    assert heard == []

@@ -9,15 +9,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths, servers
+from holdfast import paths, relay, servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +41,6 @@ def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a server would listen, in a home of its own; its folder is there."""
     monkeypatch.setenv("XDG_STATE_HOME", str(short_folder))
     monkeypatch.setattr(servers, "OBEYS", 0.3)
-    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
     folder = paths.ensure_private(servers.folder())
     assert folder == short_folder / "holdfast" / "server"
     return folder / "0123456789abcdef"
@@ -172,10 +169,26 @@ def test_whoever_talks_nonsense_has_not_answered(place: Path, said: bytes) -> No
 
 def test_whoever_says_nothing_is_left_in_time(place: Path) -> None:
     """Nobody waits for it for ever."""
-    began = time.monotonic()
-    with listening(place, lambda connection: time.sleep(1)):
+    left = threading.Event()
+
+    def wait(connection: socket.socket) -> None:
+        left.wait()
+
+    with listening(place, wait):
+        assert servers.ask(place, 0.1) is None
+        left.set()
+
+
+def test_somebody_elses_server_is_not_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says of itself would be shown, and its process ended."""
+    monkeypatch.setattr(relay, "ours", lambda _: False)
+
+    def answer(connection: socket.socket) -> None:
+        with suppress(BrokenPipeError):
+            connection.sendall(b'!{"pid": 1}')
+
+    with listening(place, answer):
         assert servers.ask(place) is None
-        assert time.monotonic() - began < 0.9
 
 
 def test_what_it_says_is_taken_without_its_signs_of_life(place: Path) -> None:

@@ -126,6 +126,17 @@ def test_an_entry_beside_others_with_the_right_matcher_stays() -> None:
     assert registered(text, {"PreToolUse": "Task"}).text == text
 
 
+@pytest.mark.parametrize("first", ["fitting", "other"])
+def test_of_several_the_one_that_fits_is_kept(first: str) -> None:
+    """One with another matcher goes, although it could be moved: what stands right is not touched."""
+    fitting = {"matcher": "Task", "hooks": [OTHER, entry("PreToolUse")]}
+    other = group("PreToolUse", "Bash")
+    groups = [fitting, other] if first == "fitting" else [other, fitting]
+    edited = registered(json.dumps({"hooks": {"PreToolUse": groups}}), {"PreToolUse": "Task"})
+    assert json.loads(edited.text)["hooks"]["PreToolUse"] == [fitting]
+    assert edited.changes == ["PreToolUse: registered once instead of 2 times"]
+
+
 def test_doubled_entries_become_one() -> None:
     """However often we are registered for an event, once is left."""
     groups = [group("Stop", None), {"hooks": [OTHER, entry("Stop"), entry("Stop")]}, group("Stop", None)]

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from holdfast import launcher, paths, startup
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy this machine is, the measurement is not given up."""
+    monkeypatch.setattr(startup, "LIMIT", 60.0)
 
 
 def test_it_is_measured_with_the_launcher_of_this_machine(home: Path) -> None:
@@ -18,7 +26,7 @@ def test_it_is_measured_with_the_launcher_of_this_machine(home: Path) -> None:
     seconds = startup.measured()
 
     assert seconds is not None
-    assert 0.01 < seconds < startup.LIMIT
+    assert seconds > 0.01
     assert sorted(home.rglob("*")) == before
 
 

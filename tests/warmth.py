@@ -31,7 +31,7 @@ SAYS = """
         return advise("warm" if sys.argv[1:] == ["--serve"] else "cold")
     """
 """A handler that says how its event is answered: in the server's child the command line is the server's."""
-LONG = 20.0  # seconds that something which takes moments may take on a busy machine
+LONG = 60.0  # seconds that something which takes moments may take on a busy machine
 
 
 @dataclass(frozen=True)
@@ -196,6 +196,7 @@ def make(folder: Path, entry: Path | None = None) -> Warm:
     """
     made = processes.make(folder)
     place = Warm(made.home, made.root, entry or _patient(folder))
+    place.configure("timeout = 60.0\ndeadline = 300.0\n")
     place.user_handler("says", SAYS)
     return place
 

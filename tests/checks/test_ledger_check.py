@@ -14,7 +14,7 @@ import pytest
 from holdfast.checks import ledger as check
 from holdfast.project import Project
 from holdfast.survival import seals, sessions
-from tests.doctoring import examine, healthy, mend, obey, only
+from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +102,16 @@ def test_a_damaged_one_is_set_aside(root: Path, file: Path, damage: object) -> N
     obey(found, root)
     healthy("ledger", root)
     assert [path.name for path in file.parent.glob("*corrupt*")] == []
+
+
+def test_setting_one_aside_holds_the_lock(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else two doctors could set aside what the other one has just begun anew."""
+    scribble(file)
+    held = mended_under_lock(monkeypatch, check, file)
+
+    assert len(mend("ledger", root)) == 1
+
+    assert held == [(file.parent, False, True)]
 
 
 def test_what_is_mended_meanwhile_is_not_set_aside(root: Path, file: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from holdfast.project import Project
 from holdfast.survival import owners, sessions
 from holdfast.workflow import formats
 from tests.commandline import holdfast
-from tests.doctoring import examine, healthy, mend, obey, only
+from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 from tests.handmade import ME
 
 if TYPE_CHECKING:
@@ -176,17 +175,11 @@ def test_mending_holds_the_lock_that_every_writer_holds(
     """The compaction format has one for all its folders."""
     file: Path = request.getfixturevalue(which)
     corrupt(file)
-    held: list[Path] = []
-
-    def hold(folder: Path) -> AbstractContextManager[None]:
-        held.append(folder)
-        return nullcontext()
-
-    monkeypatch.setattr(states, "locked", hold)
+    held = mended_under_lock(monkeypatch, states, file)
 
     assert len(mend("states", root)) == 1
 
-    assert held == [root / "untracked" / "workflow-state" if which == "kept" else file.parent]
+    assert held == [(root / "untracked" / "workflow-state" if which == "kept" else file.parent, False, True)]
 
 
 def change(file: Path, **values: Any) -> None:
@@ -280,6 +273,19 @@ def test_a_view_out_of_step_is_drawn_again(root: Path, hybrid: Path, damage: Any
     obey(found, root)
     assert view.read_text() == good
     healthy("states", root)
+
+
+def test_drawing_a_view_holds_the_lock_of_what_it_shows(
+    root: Path, hybrid: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a change that comes between reading and drawing would not be in it."""
+    view = root / ".claude" / "workflow_state_system.md"
+    spoil(view)
+    held = mended_under_lock(monkeypatch, states, view)
+
+    assert len(mend("states", root)) == 1
+
+    assert held == [(hybrid.parent, False, True)]
 
 
 def test_somebody_elses_view_stays(root: Path, hybrid: Path) -> None:

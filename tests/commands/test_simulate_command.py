@@ -79,7 +79,6 @@ def test_a_wrong_call_is_refused() -> None:
         holdfast("simulate", *words, code=2)
 
 
-@pytest.mark.timeout(300)
 def test_a_row_is_really_played(home: Path) -> None:
     """From the command to the table, with the shipped handlers; nothing of the user's is touched."""
     before = sorted(home.rglob("*"))

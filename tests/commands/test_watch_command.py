@@ -31,6 +31,7 @@ from holdfast.workflow import todos
 from holdfast.workflow.model import Phase, Problem
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, workflow
+from tests.processes import FOREGROUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -589,12 +590,10 @@ def test_an_output_that_is_gone_is_a_good_end(tmp_path: Path, monkeypatch: pytes
     assert holdfast("watch", root=tmp_path).err == ""
 
 
-# A shell that runs the tests in the background has signals ignored, and all below it.
-BECOME = "import fcntl, os, signal, sys, termios; [signal.signal(number, signal.SIG_DFL) for number in (1, 2, 15)]"
-THEN = "os.execv(sys.argv[1], sys.argv[1:])"
-ON_PIPE = [sys.executable, "-c", f"{BECOME}; {THEN}", *WATCH]
+ON_PIPE = [*FOREGROUND, *WATCH]
 # Its stdin becomes the terminal whose Ctrl-C and Ctrl-Z reach it.
-ON_TERMINAL = [sys.executable, "-c", f"{BECOME}; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {THEN}", *WATCH]
+TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+ON_TERMINAL = [sys.executable, "-c", TAKE, *ON_PIPE]
 
 
 class Terminal:

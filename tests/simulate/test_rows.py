@@ -44,7 +44,6 @@ def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
     return playing.one(job, name, format_name or (own if own in ROWS[name].formats else ROWS[name].formats[0]))
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_holds(name: str) -> None:
     """Nothing lost, nothing false, once each, within the budget, in the same bytes."""

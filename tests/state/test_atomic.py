@@ -7,16 +7,16 @@ import stat
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.errors import ChangedError, StateError
-from holdfast.state import atomic, exchange
+from holdfast.state import atomic, document, exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.conftest import RunPython
 
@@ -49,7 +49,7 @@ def test_new_file_respects_the_umask(tmp_path: Path) -> None:
     assert _mode(tmp_path / "file") == 0o600
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755, 0o664, 0o400])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755, 0o664, 0o400, 0o2755])
 def test_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     """Rewriting a file changes its content only."""
     file = tmp_path / "file"
@@ -59,6 +59,20 @@ def test_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     atomic.write(file, b"new", mode=0o644)
 
     assert (file.read_bytes(), _mode(file)) == (b"new", mode)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_existing_file_keeps_its_owner_with_its_mode(tmp_path: Path) -> None:
+    """Root who rewrites somebody's file leaves it theirs; the system clears setgid when an owner changes."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    os.chown(file, 65_534, 65_534)
+    file.chmod(0o2755)
+
+    atomic.write(file, b"new")
+
+    info = file.stat()
+    assert (info.st_uid, info.st_gid, _mode(file)) == (65_534, 65_534, 0o2755)
 
 
 def test_large_content_is_written_whole_in_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +259,85 @@ def test_orphans_of_dead_writers_are_swept(tmp_path: Path) -> None:
     assert all(path.exists() for path in kept)
 
 
+def _of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every process be somebody else's."""
+
+    def refuse(process: int, number: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "kill", refuse)
+
+
+def test_what_another_users_writer_has_open_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that we may not signal lives."""
+    _of_nobody(monkeypatch)
+    kept = _orphan(tmp_path, "file", 4711, 120)
+
+    atomic.write(tmp_path / "file", b"x")
+
+    assert kept.exists()
+
+
+def _write(file: Path) -> None:
+    atomic.write(file, b"new")
+
+
+def _replace(file: Path) -> object:
+    return atomic.replace(file, b"new", b"old")
+
+
+def _create(file: Path) -> object:
+    return atomic.replace(file.with_name("other"), b"new", None)
+
+
+def _copy_aside(file: Path) -> object:
+    return document.copy_aside(file, b"new")
+
+
+@pytest.mark.parametrize(
+    "act", [_write, _replace, _create, atomic.take, atomic.remove, document.set_aside, _copy_aside]
+)
+def test_what_was_done_outlives_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[Path], object]
+) -> None:
+    """New content is synced before it gets its name, and the folder after everything else."""
+    real, synced, folders = os.fsync, list[str](), list[dict[str, bytes]]()
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+
+    def contents() -> dict[str, bytes]:
+        return {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()}
+
+    def sync(descriptor: int) -> None:
+        real(descriptor)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            folders.append(contents())
+        else:
+            synced.extend(name for name, content in contents().items() if content == b"new")
+
+    monkeypatch.setattr(os, "fsync", sync)
+    act(file)
+
+    assert folders
+    assert folders[-1] == contents() != {"file": b"old"}
+    assert [name[-4:] for name in synced] == [".tmp"] * (b"new" in contents().values())
+
+
+def test_a_folder_that_cannot_be_synced_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is written; more its system does not offer."""
+    real = os.open
+
+    def refuse(path: Path, *arguments: int) -> int:
+        if Path(path) == tmp_path:
+            raise PermissionError(13, "Permission denied")
+        return real(path, *arguments)
+
+    monkeypatch.setattr(os, "open", refuse)
+    atomic.write(tmp_path / "file", b"new")
+
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
 def test_remove(tmp_path: Path) -> None:
     """A file is removed; one that is missing is fine; a folder is refused."""
     (tmp_path / "file").write_text("x")
@@ -351,6 +444,21 @@ def test_a_new_file_without_hard_links(tmp_path: Path, monkeypatch: pytest.Monke
     assert _names(tmp_path) == ["file"]
 
 
+def test_without_hard_links_a_link_to_nothing_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody put it there while the new content was written: it has the name, though nothing is behind it."""
+
+    def refuse(*_: object) -> None:
+        (tmp_path / "file").symlink_to("nothing")
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(ChangedError):
+        atomic.replace(tmp_path / "file", b"new", None)
+
+    assert (tmp_path / "file").is_symlink()
+    assert _names(tmp_path) == ["file"]
+
+
 def test_a_file_that_went_is_not_made_again(tmp_path: Path) -> None:
     """Removal is somebody's will too."""
     with pytest.raises(ChangedError):
@@ -438,6 +546,25 @@ def test_a_link_put_there_in_the_very_moment_of_the_swap_stands(
 
     assert file.is_symlink()
     assert _names(tmp_path) == ["file", "target"]
+
+
+def test_a_pipe_put_there_in_the_very_moment_of_the_swap_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not read: nobody may ever write into it."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+
+    def pipe() -> None:
+        file.unlink()
+        os.mkfifo(file)
+
+    _at_the_swap(monkeypatch, pipe)
+    with pytest.raises(ChangedError):
+        atomic.replace(file, b"new", b"old")
+
+    assert file.is_fifo()
+    assert _names(tmp_path) == ["file"]
 
 
 def test_without_a_swap_the_comparison_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -375,6 +375,9 @@ def test_copies_aside_never_overwrite(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {copy.stat().st_mode & 0o777 for copy in copies} == {0o600}
     assert file.read_bytes() == b"broken"
 
+    file.unlink()
+    assert document.copy_aside(file, b"three").stat().st_mode & 0o777 == 0o600, "whose it was is not known any more"
+
 
 def test_a_small_change_of_a_large_file_is_made_all_the_same(tmp_path: Path) -> None:
     """What is too large to be kept to the letter is written afresh in the file's style."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -41,11 +42,15 @@ def test_an_unchanged_sidecar_is_not_rewritten(project: Project, workflow: Workf
     """The same text leaves the file as it is, another replaces it."""
     first = write_sidecar(project.root, workflow, "one")
     assert first is not None
-    before = first[0].stat()
+    path, _ = first
+    os.utime(path, (1, 1))
+    before = path.stat()
     write_sidecar(project.root, workflow, "one")
-    assert first[0].stat().st_ino == before.st_ino
-    write_sidecar(project.root, workflow, "two")
-    assert first[0].read_text() == "two"
+    assert (path.stat().st_ino, path.stat().st_mtime) == (before.st_ino, 1)
+    with path.open() as reader:
+        write_sidecar(project.root, workflow, "two")
+        assert reader.read() == "one", "whoever has it open reads on in what it was"
+    assert path.read_text() == "two"
 
 
 def test_what_cannot_be_read_is_replaced(project: Project, workflow: Workflow) -> None:

@@ -227,16 +227,26 @@ def entries(line: str) -> list[str]:
 
 def plain(text: str) -> str:
     """Return text without spaces and emphasis marks around it; marks inside stay."""
-    text = text.strip()
-    while mark := next((mark for mark in _MARKS if _wraps(mark, text)), ""):
-        text = text[len(mark) : -len(mark)].strip()
+    start, end = _trimmed(text, 0, len(text))  # a copy for each pair of marks would take time with their square
+    while size := next((len(mark) for mark in _MARKS if _wraps(mark, text, start, end)), 0):
+        start, end = _trimmed(text, start + size, end - size)
+    text = text[start:end]
     if text.endswith("**") and text.count("**") % 2:
         return text[:-2].rstrip()
     return text[:-1] if text.endswith("*") and text.count("*") == 1 and not text.endswith(" *") else text
 
 
-def _wraps(mark: str, text: str) -> bool:
-    return len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark)
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where a part of a text begins and ends without the white space around it."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _wraps(mark: str, text: str, start: int, end: int) -> bool:
+    return end - start > 2 * len(mark) and text.startswith(mark, start) and text.endswith(mark, start, end)
 
 
 def _wide(raw: bytes) -> str:
