@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 PATIENCE = 0.5  # seconds to wait for another process: a fault that is not remembered is in the log
 _KEPT = 200  # files remembered; the ones that failed longest ago go
 _LONGEST = 2_000  # characters of a fault
-_READ = 64 * 1024  # characters of a fault that are looked at
 
 
 def remember(event: str, file: HandlerFile, fault: str, project: Project | None = None) -> None:
@@ -38,9 +37,9 @@ def remember(event: str, file: HandlerFile, fault: str, project: Project | None 
         fault: what it did, as a sentence without a subject.
         project: where it happened; None where that is not known.
     """
-    from holdfast.state.redact import redact
+    from holdfast.state.redact import beginning
 
-    said = redact(fault[:_READ])[:_LONGEST]
+    said = beginning(fault, _LONGEST)
     where = {"project": project.key} if project else {}
     try:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
@@ -132,15 +131,14 @@ def note_printed(
     event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray], project: Project | None = None
 ) -> None:
     """Name the handlers that print: the client would read it as their answer, had it not been kept away."""
-    from holdfast.state.redact import redact
+    from holdfast.state.redact import beginning
 
     for call in plan:
         text = printed.get(call.label, bytearray()).decode(errors="replace").strip()
         if text:
             name = event.hook_event_name
             log.write("warning", f"{name}: {call.label} printed, which nobody reads: {text}", session=event.session_id)
-            # Redacted before it is cut, for half a secret looks like none.
-            remember(name, call.file, f"printed, which nobody reads: {redact(text[:_READ])[:80]!r}", project)
+            remember(name, call.file, f"printed, which nobody reads: {beginning(text, 80)!r}", project)
 
 
 def _load(file: Path) -> dict[str, dict[str, Any]]:
