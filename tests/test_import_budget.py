@@ -27,8 +27,8 @@ BUDGETS = {
     "PreToolUse-TodoWrite": 90,
     "PostToolUse-Agent": 96,
     "UserPromptSubmit": 96,
-    "PreCompact-auto": 120,
-    "SessionStart-compact": 131,
+    "PreCompact-auto": 121,
+    "SessionStart-compact": 132,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

@@ -15,6 +15,7 @@ from holdfast import outcomes
 from holdfast.budget import CAP
 from holdfast.events import EVENTS, model
 from holdfast.merging import PRECEDENCE, Reply, merge, render
+from holdfast.terminal import printable
 from tests import contract
 
 if TYPE_CHECKING:
@@ -285,8 +286,20 @@ def test_a_text_that_begins_like_json_is_never_taken_for_it(before: str) -> None
     """Whatever white space the client would trim, the text does not begin with a brace."""
     text = before + '{"decision": "block"}'
 
-    for event, say in (("PreCompact", outcomes.instruct_summary), ("PostCompact", outcomes.tell_user)):
-        assert merge(event, [say(text)]).stdout == f"Note: {text}"
+    assert merge("PreCompact", [outcomes.instruct_summary(text)]).stdout == f"Note: {text}"
+    shown = printable(text)
+    told = merge("PostCompact", [outcomes.tell_user(text)]).stdout
+    assert told == (f"Note: {text}" if shown == text else shown)
+
+
+def test_what_the_user_is_told_moves_no_cursor() -> None:
+    """The client prints it, so a hostile name in it stands there as an escape; the model's text stays as it is."""
+    name = "a\x1b[31m\u202eb\x9b\u2066"
+    told = merge("SessionStart", [outcomes.tell_user(name), outcomes.advise(name)])
+
+    body = json.loads(told.stdout)
+    assert body["systemMessage"] == r"a\u001b[31m\u202eb\u009b\u2066"
+    assert body["hookSpecificOutput"]["additionalContext"] == name
 
 
 def test_notes_to_the_classifier_have_their_own_smaller_limit() -> None:

@@ -90,6 +90,13 @@ def main(arguments: list[str] | None = None) -> Any:
         from holdfast.engine import main as answer
 
         sys.exit(answer(given[1] if len(given) > 1 else None))
+    from holdfast.terminal import guarded
+
+    with guarded():
+        return _run(given)
+
+
+def _run(given: list[str]) -> Any:
     try:
         holdfast(args=given)
     except HoldfastError as error:

@@ -29,7 +29,6 @@ _LONGEST = 2_000  # characters of a fault
 _TOLD_LIMIT_CHARS = 400  # of a fault, as the user is told of it
 _TOLD_AT_ONCE = 5  # faults in one message
 _TELL_PATIENCE_S = 0.2  # the reply waits for it
-_READ = 64 * 1024  # characters of a fault that are looked at
 
 
 def remember(event: str, file: HandlerFile, fault: str, project: Project | None = None) -> None:
@@ -41,9 +40,9 @@ def remember(event: str, file: HandlerFile, fault: str, project: Project | None 
         fault: what it did, as a sentence without a subject.
         project: where it happened; None where that is not known.
     """
-    from holdfast.state.redact import redact
+    from holdfast.state.redact import beginning
 
-    said = redact(fault[:_READ])[:_LONGEST]
+    said = beginning(fault, _LONGEST)
     where = {"project": project.key} if project else {}
     try:
         with lock.locked(paths.ensure_private(paths.state_dir()), timeout=PATIENCE):
@@ -237,15 +236,14 @@ def note_printed(
     event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray], project: Project | None = None
 ) -> None:
     """Name the handlers that print: the client would read it as their answer, had it not been kept away."""
-    from holdfast.state.redact import redact
+    from holdfast.state.redact import beginning
 
     for call in plan:
         text = printed.get(call.label, bytearray()).decode(errors="replace").strip()
         if text:
             name = event.hook_event_name
             log.write("warning", f"{name}: {call.label} printed, which nobody reads: {text}", session=event.session_id)
-            # Redacted before it is cut, for half a secret looks like none.
-            remember(name, call.file, f"printed, which nobody reads: {redact(text[:_READ])[:80]!r}", project)
+            remember(name, call.file, f"printed, which nobody reads: {beginning(text, 80)!r}", project)
 
 
 def _load(file: Path) -> dict[str, dict[str, Any]]:

@@ -123,4 +123,6 @@ def _skip(text: str, position: int, expected: str) -> int:
 
 
 def _excerpt(data: bytes | bytearray) -> str:
-    return repr(data[:80].decode("utf-8", errors="replace"))
+    from holdfast.state.redact import beginning  # here, for nearly every event can be read
+
+    return repr(beginning(bytes(data[:_CHUNK]).decode("utf-8", errors="replace"), 80))

@@ -19,7 +19,6 @@ Level = Literal["debug", "info", "warning", "error"]
 
 LIMIT = 1024 * 1024  # bytes; then the file is rotated to `.1`
 _LONGEST = 8 * 1024  # characters of one line
-_READ = 64 * 1024  # characters of a message that are looked at
 MAX_LINES_PER_EVENT = 50  # of each level, by each of its processes; a long line counts as several
 _LINE_CHARS = 1024  # by which a long line counts once more
 _RANKS: dict[str, int] = {"debug": 0, "info": 1, "warning": 2, "error": 3}
@@ -158,11 +157,11 @@ def _about(root: str) -> str:
 
 
 def _line(message: str, fields: dict[str, object]) -> str:
-    from holdfast.state.redact import MASK, redact, secret_name
+    from holdfast.state.redact import MASK, beginning, secret_name
 
-    parts = [redact(_text(message))]
+    parts = [beginning(_text(message), _LONGEST + 1)]
     for name, value in fields.items():
-        parts.append(_field(name, MASK if secret_name(name) else redact(_text(value))))
+        parts.append(_field(name, MASK if secret_name(name) else beginning(_text(value), _LONGEST + 1)))
     line = " ".join(parts)
     return _escape(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…")
 
@@ -173,7 +172,7 @@ def _field(name: str, text: str) -> str:
 
 def _text(value: object) -> str:
     with suppress(Exception):
-        return str(value)[:_READ]
+        return str(value)
     return f"<{type(value).__name__}>"
 
 

@@ -111,7 +111,12 @@ def _joined(outcomes: Sequence[Outcome], kind: str) -> str:
 
 
 def _texts(outcomes: Sequence[Outcome], kind: str) -> list[str]:
-    return list(dict.fromkeys(outcome.text for outcome in _of(outcomes, kind) if outcome.text.strip()))
+    texts = list(dict.fromkeys(outcome.text for outcome in _of(outcomes, kind) if outcome.text.strip()))
+    if kind != "tell_user" or all(text.isprintable() for text in texts):
+        return texts
+    from holdfast.terminal import printable  # the client prints these, and hardly any needs it
+
+    return [printable(text) for text in texts]
 
 
 def _joint_shares(outcomes: Sequence[Outcome], kind: str) -> dict[int, int]:

@@ -296,7 +296,7 @@ def test_a_change_is_shown_before_it_is_trusted(root: Path) -> None:
     said = holdfast("handlers", "trust", root=root, code=1).out
 
     assert "  --- as trusted\n  +++ as it is now\n" in said
-    assert "  -    return None\n  +    return None  # \\x1b[2J\\u202e\n" in said
+    assert "  -    return None\n  +    return None  # \\u001b[2J\\u202e\n" in said
     assert "\x1b" not in said
     assert trusted(root) == []
     assert "as trusted" in holdfast("handlers", "trust", "--yes", "mine.py", root=root).out

@@ -79,7 +79,7 @@ def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     chosen = _choose(project, files)
     for file in [] if files else _gone(project):
-        click.echo(f"{_safe(file.name)} was trusted and is gone. Put it back, or: {_letting_go(project, file)}")
+        click.echo(f"{file.name} was trusted and is gone. Put it back, or: {_letting_go(project, file)}")
     if not chosen:
         click.echo("Nothing to trust: every file of the project is trusted as it is.")
         return
@@ -89,7 +89,7 @@ def trust_(files: tuple[Path, ...], yes: bool, project_dir: str | None) -> None:
         raise HoldfastError("nothing was trusted")
     entries = {trust.relative_name(project.root, path): trust.digest(content) for path, content in chosen.items()}
     trust.grant(project.root, entries, chosen.values())
-    click.echo(f"Trusted: {_safe(', '.join(entries))}. A change of content ends the trust.")
+    click.echo(f"Trusted: {', '.join(entries)}. A change of content ends the trust.")
     _register(options.open_project(project_dir))
 
 
@@ -124,16 +124,14 @@ def off(name: str, project_dir: str | None) -> None:
     for file in files:
         strictness.remember(file.path, ())
     if not any(file.path.exists() for file in files):
-        click.echo(f"Forgotten: {_safe(str(files[0].path))} is gone, and refuses nothing any more.")
+        click.echo(f"Forgotten: {files[0].path} is gone, and refuses nothing any more.")
     elif switching.set_listed(name, off=True, on=False):
-        click.echo(f"{name} is off: {_safe(str(paths.user_config()))} says so. Undo: holdfast handlers on {name}")
+        click.echo(f"{name} is off: {paths.user_config()} says so. Undo: holdfast handlers on {name}")
     else:
         click.echo(f"{name} was off already.")
     project = options.open_project(project_dir)
     if any(file.active for file in loader.find(project) if file.name == name):
-        click.echo(
-            f"It still runs here: {_safe(str(paths.project_config(project.root)))} has a handlers.off of its own."
-        )
+        click.echo(f"It still runs here: {paths.project_config(project.root)} has a handlers.off of its own.")
     _register(project)
 
 
@@ -150,7 +148,7 @@ def on(name: str, project_dir: str | None) -> None:
     click.echo(f"{name} is on." if changed else f"{name} was on already.")
     for file in _named(name, project_dir):
         if not file.active:
-            click.echo(f"{_safe(str(file.path))} does not run: {_safe(inspection.idle(file))}")
+            click.echo(f"{file.path} does not run: {inspection.idle(file)}")
     _register(options.open_project(project_dir))
 
 
@@ -179,9 +177,9 @@ def check(files: tuple[Path, ...], as_json: bool, project_dir: str | None) -> No
         options.print_json([{"file": str(file.path), "place": file.place, "fault": said} for file, said in complaints])
     else:
         for file, said in complaints:
-            click.echo(f"{file.place}/{_safe(file.path.name)}: {_safe(said)}\n  {_safe(str(file.path))}")
+            click.echo(f"{file.place}/{file.path.name}: {said}\n  {file.path}")
         for file, said in inspection.remarks(project, chosen, asked=bool(files)):
-            click.echo(f"{file.place}/{_safe(file.path.name)}: note: {_safe(said)}")
+            click.echo(f"{file.place}/{file.path.name}: note: {said}")
         good = len(chosen) - len({file.path for file, _ in complaints})
         click.echo(f"{good} of {len(chosen)} handler files are sound.")
         if not inspection.registered_events(project):
@@ -273,12 +271,12 @@ def _inside(project: Project, path: Path) -> Path:
 
 def _describe(project: Project, path: Path, content: bytes) -> None:
     name = trust.relative_name(project.root, path)
-    click.echo(f"{_safe(name)}  sha256 {trust.digest(content)[:16]}…")
+    click.echo(f"{name}  sha256 {trust.digest(content)[:16]}…")
     for line in _changed(project, name, content):
-        click.echo(f"  {_safe(line)}")
+        click.echo(f"  {line}")
     if path.suffix != ".py":
         said = ", ".join(content.decode(errors="replace").split("\n"))[:300]
-        click.echo(f"  configuration: {_safe(said)}")
+        click.echo(f"  configuration: {said}")
         if project.untrusted_ledger:
             known = wording.quoted(project.untrusted_id)
             click.echo(f"  joins the ledger of project.id {known}: {project.untrusted_ledger}")
@@ -286,13 +284,13 @@ def _describe(project: Project, path: Path, content: bytes) -> None:
     read = scan.scan(content)
     for route in read.routes:
         marks = f" ({route.match})" * bool(route.match) + " strict" * route.strict
-        click.echo(f"  answers {route.event}{_safe(marks)}")
+        click.echo(f"  answers {route.event}{marks}")
     for other in loader.find(project):
         if other.name == path.stem and other.place != "project":
             guard = other.place == "user" and other.strict
             click.echo(f"  {'would not replace' if guard else 'replaces'} {other.path}{' (strict)' if guard else ''}")
     for fault in read.faults.values():
-        click.echo(f"  at fault: {_safe(fault)}")
+        click.echo(f"  at fault: {fault}")
 
 
 def _changed(project: Project, name: str, content: bytes) -> Iterator[str]:
@@ -309,11 +307,6 @@ def _changed(project: Project, name: str, content: bytes) -> Iterator[str]:
     yield from lines[:_DIFF_LIMIT_LINES]
     if len(lines) > _DIFF_LIMIT_LINES:
         yield f"… and {len(lines) - _DIFF_LIMIT_LINES} more lines; read the file"
-
-
-def _safe(text: str) -> str:
-    """Return a text with what would change a terminal's state, or the order of what it shows, written out."""
-    return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _confirmed(count: int) -> bool:

@@ -147,7 +147,7 @@ def _read(text: str) -> Any:
 
 
 def say(text: str) -> None:
-    """Print a page for people; what files hold reaches no terminal with its control characters."""
+    """Print a page for people, without control characters and tags of the client's in what files hold."""
     click.echo(wording.clean(text))
 
 

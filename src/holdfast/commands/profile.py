@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from holdfast import events, servers
-from holdfast.commands import options
+from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
 from holdfast.profile import choosing, double, findings, replay, wording
 from holdfast.survival import recordings
@@ -80,7 +79,7 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
 
 def _replayed(project: Project, chosen: Chosen, rounds: int, *, cold: bool) -> tuple[Findings, int]:
     """Replay with a bar on the terminal, if there is one; also return how many files could not be taken along."""
-    console = Console(stderr=True)
+    console = sheet.console(stderr=True)
     with (
         _orderly_end(),
         double.opened(project, [layout.top for layout in places.LAYOUTS.values()]) as place,
@@ -110,7 +109,7 @@ def _orderly_end() -> Iterator[None]:
 
 
 def _print(found: Findings, said: Sequence[str]) -> None:
-    console = Console(highlight=False)
+    console = sheet.console()
     for line in said[:1]:
         console.print(Text(clean(line)))
     for heading, (columns, rows) in wording.tables(found).items():

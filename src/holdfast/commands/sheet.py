@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.segment import Segment
 from rich.text import Text
+
+from holdfast.terminal import printable, unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import ConsoleOptions, RenderableType
 
 WIDEST = 100  # columns; longer lines are hard to follow
 _NARROWEST = 10  # columns that text gets, whatever stands before it
@@ -60,18 +65,25 @@ def _wrapped(text: Text, room: int) -> Iterator[Text]:
 
 
 class _Console(Console):
+    """A console of which the escape sequences are its own: what is printed on it has none."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
     def on_broken_pipe(self) -> None:
         raise  # for the caller to say what that means; rich itself would end the process with exit code 1
 
 
-def console() -> Console:
-    """Return a console for stdout, as wide as the terminal (80 or COLUMNS without one).
+def console(*, stderr: bool = False) -> Console:
+    """Return a console for stdout, or stderr, as wide as the terminal (80 or COLUMNS without one).
 
     What the output's encoding has no letter for becomes a question mark.
     """
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
-    return _Console()
+    stream = unguarded(sys.stderr if stderr else sys.stdout)
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="replace")
+    return _Console(file=stream, highlight=False)
 
 
 def put(console: Console, lines: Sequence[Text]) -> None:

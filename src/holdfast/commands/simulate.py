@@ -6,12 +6,11 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from holdfast.commands import options
+from holdfast.commands import options, sheet
 from holdfast.simulate import playing, report
 from holdfast.simulate.planting import FORMATS
 from holdfast.simulate.rows import ROWS
@@ -88,7 +87,7 @@ def command(
 
 def _played(job: Job) -> list[Result]:
     """Play with a bar on the terminal, if there is one."""
-    console = Console(stderr=True)
+    console = sheet.console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("playing", total=len(job.parts))
@@ -96,7 +95,7 @@ def _played(job: Job) -> list[Result]:
 
 
 def _print(results: Sequence[Result], with_kill: bool) -> None:
-    console = Console(highlight=False)
+    console = sheet.console()
     table = Table(*report.COLUMNS)
     for cells in report.rows(results):
         table.add_row(*map(Text, cells))

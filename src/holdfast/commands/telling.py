@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
+from holdfast.commands import sheet
 from holdfast.shown import NotShown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from rich.console import Console
 
     from holdfast.shown import Shown
     from holdfast.stage import Stage
@@ -24,7 +26,7 @@ def tell(stage: Stage, story: Iterable[Shown], moral: str) -> None:
 
     Ends the process with exit code 1, with what was not shown and Holdfast's log, when a promise was not kept.
     """
-    console = Console(highlight=False)
+    console = sheet.console()
     try:
         for number, shown in enumerate(story, 1):
             _print(console, number, shown)

@@ -1,75 +1,183 @@
-"""Keep secrets out of recordings, logs and reports."""
+"""Keep secrets out of recordings, logs and reports.
+
+Redact before you cut, quote or escape: half a token, or one behind an escape, is harder to recognise. `beginning` and
+`ending` cut in that order. What arrives escaped already (JSON text, the `repr` of an exception) is recognised too.
+"""
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.patterns import regex
+from holdfast.state.secretnames import masked_values, secret_name
+from holdfast.state.tokenshapes import MASK, edged, masked_tokens
 
-MASK = "[redacted]"
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Sequence
+
+__all__ = ["MASK", "beginning", "ending", "redact", "redact_value", "secret_name"]
+
 _DEEPEST = 200  # levels; what lies deeper is masked whole
+_WINDOW_CHARS = 5_000  # no secret but a key block is longer, with its name: 4,096 characters of a value
+_COMMAND_CHARS = 200  # of a command's first words
 
-# How the name of a secret ends: DB_PASSWORD, accessToken, client-secret; not max_tokens, PASSWORD_FILE, secretary.
-_NAME = (
-    r"(?:passw(?:or)?d|passphrase|secret(?:[_-]?(?:key|token)(?:[_-]?base)?)?|credentials?|(?:set-)?cookie"
-    r"|(?:api|access|private|signing|encryption|account|master|service|auth|ssh|license|client)[_-]?key"
-    r"|api[_-]?secret|token|[_-]pwd)"
+
+_Rule: TypeAlias = "tuple[tuple[str, ...], re.Pattern[str], str]"
+
+_BASE64_LINE = r"(?:(?:\s|\\+[nrt]|[\"'+,>])+[A-Za-z0-9+/=]{16,128}|\s*[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80}\s)"
+_KEY_BLOCK = regex(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?:[^-]|-(?!----)){0,20000}+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    rf"|{_BASE64_LINE}{{1,400}}+(?:(?:\s|\\+[nrt])+[A-Za-z0-9+/=]{{0,64}}\Z)?|\s[A-Za-z0-9+/=\s]{{0,64}}\Z)"
 )
-_SECRET_NAME = regex(rf"(?:authorization|{_NAME}(?:[_-]?\d{{1,3}})?)\Z", re.IGNORECASE)
-_PLAIN = (
-    r"(?:true|false|null|none|undefined|yes|no|required|optional|string|str|text|unknown|missing|invalid|expired|unset"
-    r"|changed|\d{1,6}|\[redacted\])(?![\w.+/=-])|[$<{*(]"
+_KEY_BLOCK_END = regex(  # of a text whose beginning was cut away
+    r"\A[A-Za-z0-9+/=]{0,128}(?:(?:\s|\\+[nr]){1,4}[A-Za-z0-9+/=]{4,128}){1,400}+(?:\s|\\+[nr]){1,4}"
+    r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+)
+_RUN = regex(r"[A-Za-z0-9_.:~-]{10,}")  # what the prefix of a token stands in; ordinary text has few of them
+_AWS_SECRET = regex(
+    r"(?<![A-Za-z0-9/+=_-])(?=[A-Za-z0-9/+]{0,39}[A-Z])(?=[A-Za-z0-9/+]{0,39}[a-z])(?=[A-Za-z0-9/+]{0,39}[0-9])"
+    r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])"
+)
+_QUOTE = r"[\"'`\\]{0,4}"
+_BLANK = r"(?:[ \t]|%20)"
+_SPACE = r"(?:\s|\\+[nrt])"
+_SCHEME = "(?:bearer|basic|token|digest|negotiate|bot|apikey|api-key|aws4-hmac-sha256)"
+_VALUE = r"[^\s\"'\\]+"
+
+
+def _option(command: str, option: str) -> _Rule:
+    """Return the rule for a short option of a command, whose value is a password."""
+    blank = "" if option == "-p" and command in _GLUED else r"(?:[ \t]+|=)?"
+    return (
+        (command,),
+        regex(rf"({command}[^\n|;&]{{0,400}}?[ \t]{option}{blank}[\"']?)(?![ \t\"'\[$-]){_VALUE}"),
+        rf"\1{MASK}",
+    )
+
+
+_GLUED = ("mysql", "mariadb", "7z")  # `-pPASSWORD`; with a blank between them the password is asked for
+# Secrets known by what stands around them: words, one of which stands in lower case in every text in which the pattern
+# finds something; the secret and its surroundings; what takes their place.
+_RULES: tuple[_Rule, ...] = (
+    (("://",), regex(r"(://[^\s/:@\"'?#]{0,256}:)(?!\[|[{<$*]|%s)[^\s/\"'?#]{1,512}@"), rf"\1{MASK}@"),
+    (("://",), regex(r"://[A-Za-z0-9_~.-]{20,256}(?=@[\w.-])"), f"://{MASK}"),  # https://TOKEN@host
+    (("1//0",), regex(r"1//0[\w-]{30,}"), MASK),  # Google's refresh tokens
+    (
+        ("sig=", "signature="),
+        regex(r"([?&; ,](?ai:sig|x-(?:amz|goog)-signature|signature)=)[\w%+/=-]{20,}"),
+        rf"\1{MASK}",
+    ),
+    (
+        ("authorization",),
+        regex(
+            rf"(?ai)(authorization{_QUOTE}{_BLANK}*(?:=>|:=|={{1,2}}|:){_BLANK}*{_QUOTE}(?:{_SCHEME}{_BLANK}+)?+)"
+            r"(?!\[|\$|[<{]|(?:true|false|null|none|required|optional|string|str)\b|[A-Za-z_]+[({\[})\]])[^\s\"'`\\,]{4,}"
+        ),
+        rf"\1{MASK}",
+    ),
+    (
+        ("bearer", "basic"),
+        regex(
+            rf"((?:{edged('[Bb]earer')}|{edged('BEARER')}|{edged('[Bb]asic')}){_BLANK}+)"
+            r"(?=[^\s\"']{0,200}\d)[\w.~+/-]{16,}=*"
+        ),
+        rf"\1{MASK}",
+    ),
+    (
+        ("cookie",),
+        regex(rf"((?ai:cookie){_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})(?=[\w.%-]{{1,100}}=)[^\"'\r\n\\]{{3,}}"),
+        rf"\1{MASK}",
+    ),
+    (
+        ("curl", "http ", "https ", "wget"),
+        regex(
+            r"((?:curl|https?(?=[ \t])|wget)[^\n|;&]{0,400}?[ \t](?:-[uUa]|--(?:proxy-)?user|--auth)[ \t=]{0,4}[\"']?"
+            r"[^\s:\"'/]{1,100}:)(?!\[)[^\s\"'\\]+"
+        ),
+        rf"\1{MASK}",
+    ),
+    *(_option(command, "-p") for command in (*_GLUED, "sshpass", " login", "mongo", "twine")),
+    *(_option(command, option) for command, option in (("redis-cli", "-a"), ("ldap", "-w"), ("zip", "-P"))),
+    (
+        ("machine", "default"),
+        regex(
+            rf"((?:machine{_SPACE}+[^\s\\]{{1,256}}|default(?={_SPACE}+login))"
+            rf"(?:{_SPACE}+(?:login|account){_SPACE}+[^\s\\]{{1,256}}){{0,2}}{_SPACE}+password{_SPACE}+)(?!\[){_VALUE}"
+        ),
+        rf"\1{MASK}",
+    ),
+    (  # of .npmrc and of Docker's config.json: base64 of a name and a password
+        ("_auth", '"auth', "'auth"),
+        regex(
+            r"((?:_auth\s{0,4}=|[\"']auth\\{0,8}[\"']\s{0,4}:)\s{0,4}\\{0,8}[\"']?)[A-Za-z0-9+/]{8,}={0,2}(?![\w.-])"
+        ),
+        rf"\1{MASK}",
+    ),
+    (
+        ("</",),
+        regex(r"(<([\w:.-]{0,60}(?ai:password|passwd|secret|token|api-?key))>)(?!\[)[^<>\s]{1,4096}(?=</\2>)"),
+        rf"\1{MASK}",
+    ),
+    (("pwd=",), regex(r"([;\"'?&][ \t]?(?ai:pwd)=)(?!\[)[^\s\"';&\\]+"), rf"\1{MASK}"),
+    (("mailgun",), regex(r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])"), MASK),
+    (("pass:",), regex(rf"([ \t]-pass(?:in|out)?[ \t=]pass:)(?!\[){_VALUE}"), rf"\1{MASK}"),  # openssl
 )
 
-_TOKENS = (
-    r"sk-ant-[\w-]{8,}",
-    r"sk-(?:proj|svcacct|admin|or)-[\w-]{16,}",
-    r"sk-[A-Za-z0-9]{32,}",
-    r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}",
-    r"gh[pousr]_[A-Za-z0-9]{20,}",
-    r"github_pat_\w{20,}",
-    r"glpat-[\w-]{16,}",
-    r"xox[abeoprs]-[\w-]{10,}",
-    r"xapp-[\w-]{10,}",
-    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
-    r"AIza[\w-]{35}",
-    r"GOCSPX-[\w-]{20,}",
-    r"ya29\.[\w-]{20,}",
-    r"npm_[A-Za-z0-9]{36}",
-    r"pypi-[\w-]{40,}",
-    r"hf_[A-Za-z0-9]{30,}",
-    r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",
-)
+
+# Looking for a word takes a hundredth of the time that a pattern takes, and most of what is said has none of them.
+_RULE_WORDS = tuple((word, number) for number, rule in enumerate(_RULES) for word in rule[0])
 
 
 def redact(text: str) -> str:
     """Return `text` with every secret in it replaced by `[redacted]`.
 
-    Known are the tokens of common services, bearer and basic headers, private key blocks, passwords in URLs, and
-    values given to secret-like names (`DB_PASSWORD=…`, `"api_key": "…"`, `--token …`). Prose, hashes, ids and counts
-    of tokens stay.
+    Known are the tokens and webhooks of common services, authorization headers, cookies, private key blocks, passwords
+    in URLs and in commands, and values given to secret-like names (`DB_PASSWORD=…`, `"api_key": "…"`, `--token …`).
+    Prose, code, hashes, ids and counts of tokens stay.
     """
-    folded = text.casefold()
-    odd = "ı" in text or "İ" in text  # a pattern that ignores case takes these for an i, and folding does not
-    there = {needed: any(word in folded for word in needed) for needed in set(_NEEDED)}
-    if not (there[_NAMED] or "key" not in folded):
-        there[_NAMED] = any(word in folded for word in _KEYS)
-    for needed, (pattern, replacement) in zip(_NEEDED, _rules(), strict=True):
-        if odd or there[needed]:
-            text = pattern.sub(replacement, text)
-    return text
+    if "PRIVATE KEY" in text:
+        text = _KEY_BLOCK.sub(MASK, text)
+        text = _KEY_BLOCK_END.sub(MASK, text)
+    if runs := " ".join(_RUN.findall(text)):
+        if "AKIA" in runs or "ASIA" in runs:
+            text = _AWS_SECRET.sub(MASK, text)  # recognised by the id in the same text, so before that is masked
+        text = masked_tokens(text, runs)
+    lower = text.lower()
+    for number in sorted({number for word, number in _RULE_WORDS if word in lower}):
+        _, pattern, replacement = _RULES[number]
+        text = pattern.sub(replacement, text)
+    return masked_values(text)
+
+
+def beginning(text: str, limit: int) -> str:
+    """Return the first `limit` characters of `text` once secrets are masked: never half a secret.
+
+    Of a long text only as much is looked at as is needed.
+    """
+    looked_at = limit + 2 * _WINDOW_CHARS
+    if len(text) <= looked_at:
+        return redact(text)[:limit]
+    return redact(text[:looked_at])[:-_WINDOW_CHARS][:limit]  # half a secret can only stand at the very end
+
+
+def ending(text: str, limit: int) -> str:
+    """Return the last `limit` characters of `text` once secrets are masked: never half a secret."""
+    looked_at = limit + 5 * _WINDOW_CHARS  # so that a key block at the end is seen whole
+    if len(text) <= looked_at:
+        return redact(text)[-limit:]
+    return redact(text[-looked_at:])[_WINDOW_CHARS:][-limit:]
 
 
 def redact_value(value: Any) -> Any:
-    """Return a copy of a JSON-like value with secrets replaced in its texts and under keys with secret-like names."""
+    """Return a copy of a JSON-like value with secrets replaced.
+
+    They are looked for in its texts, under keys with secret-like names, and in lists of a command's arguments behind
+    such an option.
+    """
     return _walk(value, secret=False, depth=0)
-
-
-def secret_name(name: str) -> bool:
-    """Tell whether a key or variable of this name holds a secret."""
-    return _SECRET_NAME.search(name) is not None
 
 
 def _walk(value: Any, *, secret: bool, depth: int) -> Any:
@@ -88,53 +196,25 @@ def _walk(value: Any, *, secret: bool, depth: int) -> Any:
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_walk(item, secret=secret, depth=depth + 1) for item in value]
+        hidden = frozenset() if secret else _hidden(value)
+        return [_walk(item, secret=secret or number in hidden, depth=depth + 1) for number, item in enumerate(value)]
     return MASK if secret and isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-_KEYED = ("api", "access", "private", "signing", "encryption", "account", "master", "service", "auth", "ssh", "license")
-_KEYS = tuple(f"{of}{sign}key" for of in (*_KEYED, "client") for sign in ("", "_", "-"))
-_NAMED = ("passwd", "password", "passphrase", "secret", "credential", "cookie", "token", "_pwd", "-pwd")  # or `_KEYS`
-# For each of the rules, words one of which stands, with case folded, in every text in which it finds something. Looking
-# for words takes a hundredth of the time, and most of what tools and agents say has none.
-_NEEDED: tuple[tuple[str, ...], ...] = (
-    ("-----begin ",),
-    (
-        *("sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-        *("github_pat_", "glpat-", "xox", "xapp-", "akia", "asia", "abia", "acca", "aiza", "gocspx-", "ya29."),
-        *("npm_", "pypi-", "hf_", "eyj"),
-    ),
-    ("https://hooks.slack.com/services/",),
-    ("://",),
-    ("authorization",),
-    ("bearer", "basic"),
-    _NAMED,
-    _NAMED,
-    _NAMED,
-    _NAMED,
-    ("curl",),
-)
+def _hidden(items: Sequence[Any]) -> frozenset[int]:
+    """Return the places in a list whose values are secret by what stands before them.
 
-
-@cache
-def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return the patterns with their replacements, in the order they are applied; compiled at first use only."""
-    name = rf"(?:{_NAME})(?:[_-]?\d{{1,3}})?"
-    sign = r"\s*(?:=>|:=|={1,2}|:)\s*"
-    quoted = r"(?P<quote>\\{0,8}[\"'])(?!(?:\$|\[redacted\]))(?:(?!(?P=quote))[^\n]){1,4096}(?P=quote)"
-    bare = rf"(?!{_PLAIN})[^\s\"'&;,|)\\]{{1,4096}}"
-    edge, scheme = r"[\"'\\]{0,4}", "(?:bearer|basic|token|digest)"
-    rules = (
-        (r"-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----.{0,20000}?(?:-----END \1-----|\Z)", MASK),
-        (rf"(?<![A-Za-z0-9_-])(?:{'|'.join(_TOKENS)})", MASK),
-        (r"(https://hooks\.slack\.com/services/)[\w/]{20,}", rf"\1{MASK}"),
-        (r"([a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@\"'?#]{0,256}:)[^\s/\"'?#]{1,512}@", rf"\1{MASK}@"),
-        (rf"(?i)(authorization{edge}{sign}{edge}(?:{scheme}[ \t]+)?+)(?!\[)[^\s\"'\\,]{{4,}}", rf"\1{MASK}"),
-        (r"(?i)(\b(?:bearer|basic)[ \t]+)(?=[^\s\"']*\d)[\w.~+/-]{16,}=*", rf"\1{MASK}"),
-        (rf"(?i)((?<![\w-])--[\w-]{{0,40}}{name}(?:[ \t]+|=))(?!-){bare}", rf"\1{MASK}"),
-        (rf"(?i)({name}\\{{0,8}}[\"']?{sign}){quoted}", rf"\1\g<quote>{MASK}\g<quote>"),
-        (rf"(?i)({name}=){bare}", rf"\1{MASK}"),
-        (rf"(?im)^([ \t]*(?:-[ \t]+)?[\w.-]{{0,64}}{name}[ \t]*[:=][ \t]+){bare}(?=[ \t]*(?:#.*)?$)", rf"\1{MASK}"),
-        (r"(\bcurl\b[^\n|;&]{0,400}?[ \t](?:-u|--user)[ \t=]{0,4}[\"']?[^\s:\"']{1,100}:)[^\s\"']+", rf"\1{MASK}"),
-    )
-    return tuple((re.compile(text, re.DOTALL if "BEGIN" in text else 0), replacement) for text, replacement in rules)
+    They follow an option (`["--password", "x"]`), are paired with a header's name, or the command line of all shows it.
+    """
+    found = set[int]()
+    for number, (option, item) in enumerate(pairwise(items), 1):
+        if not isinstance(option, str) or not isinstance(item, str) or not item:
+            continue
+        if (option.startswith("-") or len(items) == 2) and secret_name(option):
+            found.add(number)
+        elif option.startswith("-") or item.startswith("-"):
+            words = (*items[: min(2, number - 1)], option)  # `docker login`, and what stands before the item
+            line = " ".join(str(each)[:_COMMAND_CHARS] for each in words)
+            if redact(f"{line} {item}").endswith(MASK) and not redact(item).endswith(MASK):
+                found.add(number)
+    return frozenset(found)

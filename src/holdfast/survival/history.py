@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
+from holdfast.state.redact import beginning
 from holdfast.survival import archive, happenings
 from holdfast.survival.happenings import Happening
 
@@ -102,7 +103,7 @@ def observe(project: Project, workflow: Workflow, *, error: str = "", at: str | 
         project.ledger.ensure(ATTEMPTS)
         if error or not _is_same(project, workflow):
             with project.ledger.transaction():
-                _note(project, workflow, error.strip()[:_LONGEST], at)
+                _note(project, workflow, beginning(error.strip(), _LONGEST), at)
     except LedgerError as refused:
         log.write("warning", f"what moved in {workflow.place} is not remembered: {refused}")
 

@@ -11,6 +11,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock
+from holdfast.state.redact import beginning as redacted_beginning
 from holdfast.state.redact import redact
 from holdfast.survival import heirs
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 PROMPT = 4_000  # characters of a launch's prompt that are kept
-_WINDOW = 5_000  # characters more that are looked at; the longest secret that is known has some 4,200
+_WINDOW = 5_000  # characters more that are looked at for what the user excludes
 TABLE = """
 CREATE TABLE IF NOT EXISTS launches (
     project TEXT NOT NULL, session TEXT NOT NULL, tool_use_id TEXT NOT NULL, agent_id TEXT,
@@ -173,7 +174,7 @@ def of_row(row: Mapping[str, Any]) -> Launch:
 
 def beginning(project: Project, said: str) -> str:
     """Return the beginning of what `kept` keeps; it is masked before it is cut, for half a secret looks like none."""
-    return kept(project, said[: PROMPT + _WINDOW])[:PROMPT]
+    return kept(project, redacted_beginning(said, PROMPT + _WINDOW))[:PROMPT]
 
 
 def kept(project: Project, said: str) -> str:

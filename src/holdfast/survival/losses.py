@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock
 from holdfast.state.ledger import new_id
-from holdfast.state.redact import MASK, redact, secret_name
+from holdfast.state.redact import MASK, beginning, redact, secret_name
 from holdfast.survival import happenings, oldest
 from holdfast.survival.happenings import Happening
 from holdfast.workflow import facts
@@ -93,6 +93,7 @@ def lost(config: Config, workflow: Workflow, summary: str) -> dict[str, list[str
 def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tuple[Fact, bool]]]]:
     """Yield each kind that has facts with these, and whether the summary has each."""
     said = " ".join(summary.split())
+    masked = MASK in said  # one that was kept in the ledger first
     found = {
         "workflow": [Fact(workflow.title), Fact(workflow.phase)],
         "phases": [Fact(each.title) for each in workflow.phases if each.title != workflow.phase],
@@ -101,7 +102,7 @@ def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tupl
         "context": facts.context(workflow).facts,
     }
     for kind, all_of in found.items():
-        told = [(fact, " ".join(fact.value.split())) for fact in all_of]
+        told = [(fact, " ".join((redact(fact.value) if masked else fact.value).split())) for fact in all_of]
         told = [(fact, value) for fact, value in told if len(value) >= SHORTEST]
         if told:
             yield kind, [(fact, value in said) for fact, value in told]
@@ -111,7 +112,7 @@ def _kept(config: Config, kind: str, fact: Fact) -> str:
     """Return a fact as it may be kept; cut last, for half of what has to be masked looks harmless."""
     if kind == "reading" and not capture.allowed(config, fact.value):
         return capture.MASK
-    value = capture.text(config, fact.value[:_READ])  # here too, for a pattern may go over lines
+    value = capture.text(config, beginning(fact.value, _READ))  # here too, for a pattern may go over lines
     value = MASK if secret_name(fact.label.rstrip(":")) else one_line(value, _READ)
     whole = f"{one_line(fact.label)} {value}" if fact.label else value
     return one_line(redact(capture.text(config, whole)), LONGEST - 1)
@@ -131,7 +132,7 @@ def note(project: Project, session: str, workflow: Workflow, summary: str) -> No
             "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at, lost)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(new_id(), project.key, project.worktree, project.host, project.client, session),
-            *(workflow.key, clean(workflow.title), json.dumps(compare(workflow, summary)), clock.stamp()),
+            *(workflow.key, redact(clean(workflow.title)), json.dumps(compare(workflow, summary)), clock.stamp()),
             json.dumps(lost(project.config, workflow, summary)),
         )
         oldest.drop(project, "losses", "noted_at", KEPT)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.state.redact import redact
+from holdfast.state.redact import beginning
 from holdfast.survival import oldest
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def record(project: Project, workflow: str, task: str, step: str, outcome: Outco
         LedgerError: it cannot be kept.
     """
     project.ledger.ensure(TABLE)
-    kept = redact(output[: 2 * LONGEST])[:LONGEST].encode("utf-8", "replace").decode()
+    kept = beginning(output, LONGEST).encode("utf-8", "replace").decode()
     project.ledger.run(
         "INSERT INTO step_runs (project, worktree, workflow, task, step, host, client, outcome, output, failures, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow, task, step) DO UPDATE SET"

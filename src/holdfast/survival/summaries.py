@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.state.redact import beginning
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -18,12 +19,12 @@ CREATE TABLE IF NOT EXISTS summaries (
 
 
 def note(project: Project, session: str, text: str) -> None:
-    """Keep what a session's summary says, in place of an earlier one that nobody took."""
+    """Keep what a session's summary says, without secrets, in place of an earlier one that nobody took."""
     project.ledger.ensure(TABLE)
     project.ledger.run(
         "INSERT INTO summaries (project, session, said, said_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (project, session) DO UPDATE SET said = excluded.said, said_at = excluded.said_at",
-        *(project.key, session, text[:LONGEST], clock.stamp()),
+        *(project.key, session, beginning(text, LONGEST), clock.stamp()),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from holdfast.state.redact import redact
+from holdfast.state.redact import beginning, ending, redact
 from holdfast.workflow import trailwords, wording
 from holdfast.workflow.trailread import Trail, read
 
@@ -31,8 +31,7 @@ _LEAD = (
 _END = "</session-trail>"
 _RESERVE = 48  # units kept free for the line that counts what found no room at all
 _REQUEST, _EARLIER, _WORDS, _PATH = 500, 200, 160, 160  # characters of a value
-# A secret is recognised by its whole, the longest in some 4,200 characters (state/redact): so much more is looked at
-# than is shown. Of a command's output the end counts, where test runners sum up.
+# A rule may stand further down in a long request. Of a command's output the end counts, where test runners sum up.
 _WINDOW, _OUTPUT = 5_000, 8_000
 
 
@@ -150,7 +149,7 @@ def _request(request: str) -> str:
 def _earlier(request: str) -> str:
     """Return an earlier request; of a long one with a rule in it, the rule."""
     whole = _say(request, _WINDOW)
-    rule = trailwords.rule(redact(wording.clean(request[:_WINDOW]))) if len(whole) > _EARLIER else ""
+    rule = trailwords.rule(beginning(wording.clean(request), _WINDOW)) if len(whole) > _EARLIER else ""
     return f"… {wording.one_line(rule, _EARLIER)}" if rule else wording.one_line(whole, _EARLIER)
 
 
@@ -162,8 +161,8 @@ def _todo(todo: Todo | str) -> str:
 
 
 def _failure(failure: Failure) -> str:
-    output = trailwords.unescaped(failure.output[-_OUTPUT:])
-    lines = trailwords.telling(redact(wording.clean(output)))
+    output = trailwords.unescaped(ending(failure.output, 2 * _OUTPUT))
+    lines = trailwords.telling(redact(wording.clean(output))[-_OUTPUT:])
     more = f" (+{len(lines) - 1} such lines)" if len(lines) > 1 else ""
     return f"{_say(failure.command)}: {_say(lines[-1]) if lines else 'no output'}{more}"
 
@@ -199,7 +198,7 @@ def _path(path: str, root: str = "") -> str:
 
 def _say(value: str, limit: int = _WORDS) -> str:
     """Return a value on one line, cleaned, without secrets, and only then cut."""
-    return wording.one_line(redact(wording.clean(value[:_WINDOW])), limit)
+    return wording.one_line(beginning(wording.clean(value), _WINDOW), limit)
 
 
 def _size(lines: Iterable[str]) -> int:

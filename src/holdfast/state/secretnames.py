@@ -1,0 +1,234 @@
+"""Values given to names that say they are secret: `DB_PASSWORD=…`, `"api_key": "…"`, `--token …`, `X-Api-Key: …`.
+
+A name is found first, which is cheap, and only then what stands around it is judged: an assignment in a shell or an
+.env file, a line of YAML, a header and an option hold a secret; a type, a call and another variable's name are code.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.patterns import regex
+from holdfast.state.tokenshapes import ESCAPE, MASK
+
+# How the name of a secret ends: DB_PASSWORD, accessToken, client-secret; not max_tokens, PASSWORD_FILE, secretary.
+_KEYS = (
+    "api|app|application|access|private|signing|encryption|account|master|service|auth|ssh|license|client|consumer"
+    "|subscription|shared|storage|deploy|functions|secret|write"
+)
+_OTHERS = "passw(?:or)?d|passphrase|passcode|[_-]pwd|[_-]pass|secret|credentials?|cookie|token"
+_NUMBER = r"(?:[_-]?\d{1,3})?"
+_WHOLE = regex(rf"(?:authorization|{_OTHERS}|(?:{_KEYS})[_-]?key(?:[_-]base)?){_NUMBER}\Z", re.IGNORECASE)
+_KEY = "|".join(
+    f"(?<={of}key)|(?<={of}[ _-]key)" for of in _KEYS.split("|")
+)  # so that `key` is looked for, which is fast
+_FOUND = regex(rf"(?:{_OTHERS}|key(?:{_KEY})(?:[_-]base)?){_NUMBER}(?![a-z0-9])")  # in lower case
+_WORDS = ("pass", "pwd", "secret", "key", "credential", "cookie", "token")  # one is in every name
+
+_COLOUR = r"(?:(?:\x1b|\\+(?:x1b|u001b|e|033))\[[0-9;]{0,12}[mK])?"
+_AFTER = regex(
+    rf"(?P<shut>\\{{0,8}}[\"'`]|&quot;)?{_COLOUR}(?P<gap>[ \t]*)"
+    rf"(?P<sign>=>|:=|={{1,3}}|!={{1,2}}|:|%3[AaDd]|,|(?:is|was)(?=[ \t]))?{_COLOUR}(?P<space>\s{{0,64}}){_COLOUR}"
+)
+_QUOTED = regex(r"(?P<quote>\\{0,8}[\"'`]|&quot;)(?P<value>(?:(?!(?P=quote))[^\n]){1,4096}+)(?P=quote)")
+_WIDE = regex(
+    r"(?:[^\s\"'`\\]|\\(?![abefnrtvux0\"'\\])){1,4096}"
+)  # to the next space, as a shell or an .env file has it
+_NARROW = regex(r"[^\s\"'`&;,|)\\]{1,4096}")
+_REST = regex(r"[^\"'\r\n\\]{1,4096}")
+_LINE_BEFORE = regex(
+    rf"(?:\A|[\r\n]|{ESCAPE.pattern})[ \t]*(?:[-+>#*|][ \t]+)?(?:(?:export|set|setx|env|ENV|ARG)[ \t]+)?\Z"
+)
+_LINE_AFTER = regex(r"[ \t]*(?:#[^\r\n]*)?(?:\Z|[\r\n]|\\[nr]|[\"'`](?:\Z|[\s,}\])]))")
+_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
+_STEM_CHARS = 64  # before a name that are looked at
+_SHORTEST = 4  # characters of a secret in quotes that is no password
+_ESCAPED = 10  # characters of an escape at most
+_AWS_SECRET_CHARS = 40  # one may begin with a slash
+_CLOSERS = (",", ")", ";")
+
+# What stands for a value, or says which kind one has: a placeholder, a type, a setting, a count.
+_PLAIN = regex(
+    r"(?:true|false|null|none|nil|undefined|yes|no|on|off|required|optional|string|str|text|char|varchar|unknown"
+    r"|missing|invalid|expired|unset|empty|changed|any|object|include|omit|same-origin|inherit|prompt|read|write|\d{1,6}"
+    r"|(?:u?int|float|bytes|sha|md|utf|base|aes|hs|rs|es|ed|x|str)[-_]?\d{1,4}|[~^]?v?\d+(?:\.\d+){1,3}|…|[*.]{3,}|x{3,}|\[redacted\]?)(?![\w+/=-])"
+    r"|\$|[<{*(%]|\[(?!redacted)|&[a-z]",
+    re.IGNORECASE,
+)
+_CHAIN = regex(r"[A-Za-z_$][\w$]{0,40}(?:(?:\.|::|\?\.|->)[A-Za-z_$][\w$]{0,40})*+")  # a variable, an attribute, a type
+_CALL = regex(r"[&*!]?[A-Za-z_$][\w$.:]{0,80}[(\[<]")
+_DIGIT = regex(r"[0-9]")
+_DATE = regex(r"\d{4}-\d\d-\d\d")
+_PATH = regex(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@~/\\ -]*|https?://\S*|@\S*")
+
+
+def secret_name(name: str) -> bool:
+    """Tell whether a key or variable of this name holds a secret."""
+    return _WHOLE.search(name) is not None
+
+
+def masked_values(text: str) -> str:
+    """Return `text` with `[redacted]` in place of each value that a secret-like name is given."""
+    lower = text.lower()
+    if len(lower) != len(text):  # only this one letter becomes two
+        lower = text.replace("İ", "i").lower()
+    for word in _WORDS:
+        if word in lower:
+            break
+    else:
+        return text
+    parts: list[str] = []
+    done = 0
+    for name in _FOUND.finditer(lower):
+        if name.start() < done:
+            continue
+        if place := _value(_Given(text, name.start(), name.end(), name[0])):
+            parts += (text[done : place[0]], MASK)
+            done = place[1]
+    return "".join((*parts, text[done:])) if parts else text
+
+
+class _Given:
+    """A secret-like name in a text, and how something is given to it.
+
+    Attributes:
+        text: all of it.
+        begin: where the whole word begins that ends with the name.
+        at: where what is given begins.
+        word: the whole word: `--db-password`, `X-Api-Key`.
+        name: the secret-like end of it in lower case: `password`, `key`.
+        sign: what stands between them: `=`, `:`, …; empty if nothing does.
+        shut: whether a quotation ends behind the name.
+        blank: the white space around the sign.
+    """
+
+    __slots__ = ("at", "begin", "blank", "name", "shut", "sign", "text", "word")
+
+    def __init__(self, text: str, start: int, end: int, name: str) -> None:
+        """Look around the name between two places."""
+        after = _AFTER.match(text, end)
+        assert after is not None  # it matches the empty text
+        before = text[max(0, start - _STEM_CHARS) : start]
+        begin = start - len(before) + len(before.rstrip(_WORD))
+        for escape in ESCAPE.finditer(text, max(0, begin - _ESCAPED), start):
+            begin = max(begin, escape.end())  # its letters are not the word's
+        self.text, self.name = text, name
+        self.begin, self.at = begin, after.end()
+        self.word = text[begin:end]
+        self.sign = (after["sign"] or "").lower()
+        self.shut = bool(after["shut"])
+        self.blank = after["gap"] + after["space"]
+
+    @property
+    def password(self) -> bool:
+        """Whether the name leaves no doubt, so that also a plain word is a secret; a token can be a parser's."""
+        return self.name.startswith("pass") or self.name[1:5] in ("pwd", "pass")
+
+    @property
+    def sure(self) -> bool:
+        """Whether the name belongs to a setting: a password's, or written as variables and headers are."""
+        return self.password or self.word.isupper() or "-" in self.word.strip("-")
+
+
+def _value(given: _Given) -> tuple[int, int] | None:
+    """Return where the secret stands that is given to the name, if one is."""
+    text, at = given.text, given.at
+    if given.sign in ("", ","):
+        return _argument(given) if given.word.startswith("-") else None
+    if quoted := _QUOTED.match(text, at):
+        return quoted.span("value") if _is_secret(quoted, given) else None
+    if "\n" in given.blank or text[at : at + 1] in ("", '"', "'", "`"):
+        return None
+    if given.sign not in ("=", "%3d") or given.blank:
+        return _after_colon(given)
+    alone = given.begin == 0 or text[given.begin - 1].isspace() or given.word.isupper() or given.word.startswith("-")
+    bare = (_WIDE if alone else _NARROW).match(text, at)
+    if bare is None or _PLAIN.match(bare[0]) or _names_a_path(bare[0], given):
+        return None
+    return None if not given.word.isupper() and _code(given) else bare.span()
+
+
+def _argument(given: _Given) -> tuple[int, int] | None:
+    """Return where the value of an option stands that is an argument of its own: `--token x`, `"--token", "x"`."""
+    if given.shut != (given.sign == ",") or not (given.sign or given.blank):
+        return None
+    if quoted := _QUOTED.match(given.text, given.at):
+        place = quoted.span("value")
+    elif not given.sign and "\n" not in given.blank and (bare := _WIDE.match(given.text, given.at)):
+        place = bare.span()
+    else:
+        return None
+    said = given.text[slice(*place)]
+    if said.startswith(("-", "|", "&", ";", ">")) or _PLAIN.match(said) or _names_a_path(said, given):
+        return None
+    return place if given.word.startswith("--") or given.password or _random(said) else None
+
+
+def _is_secret(quoted: re.Match[str], given: _Given) -> bool:
+    """Tell whether what is given in quotes is a secret."""
+    said = quoted["value"]
+    plain = _PLAIN.match(said)
+    if plain and (not said[plain.end() :].strip() or said[0] in "$<{*(%["):
+        return False
+    if not given.password and (len(said) < _SHORTEST or _names_a_path(said, given)):
+        return False
+    if given.name in said.lower() and said.replace("-", "_").isidentifier() and not _has_digit(said):
+        return False  # another name, as in `token: "ACCESS_TOKEN"`
+    if quoted["quote"] == "`" or given.sign in ("is", "was"):
+        return _random(said)
+    if given.sign in ("==", "===", "!=", "!=="):
+        return _random(said) or (given.sure and " " not in said)
+    return True
+
+
+def _after_colon(given: _Given) -> tuple[int, int] | None:
+    """Return where a value without quotes stands behind `: ` or ` = `, in a line of its own, a header or a sentence."""
+    text, begin, at = given.text, given.begin, given.at
+    opened = text[begin - 1 : begin]
+    if given.sure and given.sign == ":" and not given.shut and opened and opened in "\"'":  # -H 'X-Api-Key: x'
+        whole = _REST.match(text, at)
+        if (
+            whole
+            and not _PLAIN.match(whole[0])
+            and text[whole.end() : whole.end() + _ESCAPED].lstrip("\\").startswith(opened)
+        ):
+            return whole.span()
+    bare = _NARROW.match(text, at)
+    if bare is None or _PLAIN.match(bare[0]) or _names_a_path(bare[0], given) or _code(given):
+        return None
+    line = _LINE_BEFORE.search(text, max(0, begin - _STEM_CHARS), begin) and _WIDE.match(text, at)
+    if line and _LINE_AFTER.match(text, line.end()):
+        variable = given.sign == "=" and bare[0].isidentifier() and not bare[0].islower()
+        return line.span() if _random(line[0]) or (given.sure and given.sign in (":", "=") and not variable) else None
+    return bare.span() if given.sign != "=" and _random(bare[0]) else None
+
+
+def _code(given: _Given) -> bool:
+    """Tell whether a value without quotes is code: a call, another variable, an attribute, a type."""
+    value = _NARROW.match(given.text, given.at)
+    if value is None:
+        return False
+    said = value[0]
+    if _CALL.match(said):
+        return True
+    if not _CHAIN.fullmatch(said):
+        return False
+    if "." in said or "::" in said or "->" in said or (given.name in said.lower() and not _has_digit(said)):
+        return True
+    return said.isidentifier() and given.text[value.end() : value.end() + 1] in _CLOSERS and not _random(said)
+
+
+def _random(said: str) -> bool:
+    """Tell whether a value looks like a secret by itself: letters and digits, and neither a date nor a type."""
+    if len(said) < 6 or said.isalpha() or _PLAIN.match(said) or _DATE.match(said):
+        return False
+    return _has_digit(said)
+
+
+def _has_digit(said: str) -> bool:
+    return _DIGIT.search(said) is not None
+
+
+def _names_a_path(said: str, given: _Given) -> bool:
+    """Tell whether a value says where a key, a cookie or credentials lie; a password may begin with a slash."""
+    return not given.password and len(said) != _AWS_SECRET_CHARS and _PATH.fullmatch(said) is not None

@@ -1,0 +1,84 @@
+"""What reaches a person's terminal: text in which nothing moves the cursor, hides or reorders what is shown."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from holdfast.patterns import regex
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator
+
+# Controls but for tab and line break, line and paragraph separators, lone surrogates, and what is not seen: marks of
+# direction, blanks without width, tags.
+_UNSEEN = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff"
+)
+_JOINED = f"[^\x00-\u024f\u200c\u200d{_UNSEEN}]"  # letters that joiners join: of other scripts than Latin, and emoji
+_ESCAPED = regex(f"[{_UNSEEN}]|\r(?!\n)|(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})")
+
+
+def printable(text: str) -> str:
+    r"""Return text with everything a terminal would act on, or not show, as an escape: `\u001b`, `\u202e`.
+
+    The escapes are JSON's, so a JSON document stays one and says the same. Line breaks and tabs stay.
+    """
+    return _ESCAPED.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+class Guarded:
+    """A text stream that lets only printable text through; all else is the stream's own.
+
+    Attributes:
+        stream: the stream.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+    @property
+    def encoding(self) -> str | None:
+        """The stream's encoding; UTF-8 where it is ASCII, or click would write past us."""
+        encoding = cast("str | None", self.stream.encoding)
+        return "utf-8" if encoding and "é".encode(encoding, "replace") == b"?" else encoding
+
+    def write(self, text: str) -> int:
+        """Write text, printable; return how many characters of it there were."""
+        self.stream.write(printable(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Guard stdout and stderr as long as a command runs, whoever writes to them."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast("TextIO", Guarded(stream)) if stream else stream for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """Return the stream itself, for those who write escape sequences of their own and guard the text between them."""
+    return stream.stream if isinstance(stream, Guarded) else stream
