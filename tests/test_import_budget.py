@@ -27,8 +27,8 @@ BUDGETS = {
     "PreToolUse-TodoWrite": 90,
     "PostToolUse-Agent": 96,
     "UserPromptSubmit": 96,
-    "PreCompact-auto": 118,
-    "SessionStart-compact": 129,
+    "PreCompact-auto": 120,
+    "SessionStart-compact": 131,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths
+from holdfast.state.patience import Patience
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,14 +21,18 @@ _BRANCH = "ref: refs/heads/"
 
 @dataclass(frozen=True)
 class Project:
-    """One project root (absolute, links resolved) with its loaded configuration."""
+    """One project root (absolute, links resolved) with its loaded configuration.
+
+    `patience` is the time there is to wait for processes that have locked the ledger: an event's, unless given.
+    """
 
     root: Path
     config: Config
     client: str = "claude-code"
+    patience: Patience = field(default_factory=Patience, compare=False)
 
     @classmethod
-    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True) -> Project:
+    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True, patience: Patience | None = None) -> Project:
         """Return the project at `root`; problems of its configuration go to the log, and the rest of it counts.
 
         With `tell` false they do not: another process that works on the same has said so.
@@ -36,7 +41,7 @@ class Project:
 
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
-        opened = cls(real, loaded.config)
+        opened = cls(real, loaded.config, patience=patience or Patience())
         opened.name_in_log()
         for problem in loaded.problems if tell else ():
             log.write("warning", problem)
@@ -90,13 +95,13 @@ class Project:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The project's ledger, opened at first use; in memory, and said so in the log, where it cannot be kept."""
+        """The project's ledger, opened at first use; in memory where it cannot be kept.
+
+        That is said once: in the log, or to the person who typed a command.
+        """
         from holdfast.state.ledger import Ledger
 
-        opened = Ledger.open(self.ledger_file)
-        if opened.problem:
-            log.write("warning", opened.problem)
-        return opened
+        return Ledger.open(self.ledger_file, self.patience, self._tell)
 
     @cached_property
     def host(self) -> str:
@@ -107,6 +112,14 @@ class Project:
         """Close the ledger if it was opened."""
         if "ledger" in self.__dict__:
             self.ledger.close()
+
+    def _tell(self, problem: str) -> None:
+        if self.patience.told != problem:
+            self.patience.told = problem
+            if self.patience.say:
+                self.patience.say(problem)
+            else:
+                log.write("warning", problem)
 
     @cached_property
     def _git(self) -> tuple[Path, Path] | None:
