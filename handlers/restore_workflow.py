@@ -122,6 +122,8 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     from holdfast.workflow import formats, guidance
 
     others = sessions.live_others(context.project, event.session_id)
+    problem = context.project.ledger.problem
+    said: list[Outcome] = [tell_user(f"Holdfast: {problem}.")] if problem else []
     found = formats.near(context.project, event.session_id)
     waiting = [
         each
@@ -129,9 +131,10 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
         if each.waits and owners.owner(context.project, each) not in others and owners.fresh(context.project, each)
     ]
     if not waiting:
-        return []
+        return said
     more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
-    return [tell_user(f"Holdfast: unfinished here is {guidance.line(waiting[0])}{more}. `holdfast show` shows it.")]
+    line = f"Holdfast: unfinished here is {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
+    return [*said, tell_user(line)]
 
 
 def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bool) -> list[Outcome]:

@@ -26,7 +26,7 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> list[Outcome]:
     sessions.heard(context.project, event.session_id)
     if event.in_subagent:
         return []
-    moved = progress.settle(context.project, event.session_id)
+    moved = _settle(event, context)
     if event.tool_name == "TodoWrite":
         return [*_corrected(event, context), *_report(event.session_id, context, moved)]
     started = _launch(event, context)
@@ -71,7 +71,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     """Judge what background agents reported since the last main-thread event."""
     if event.in_subagent:
         return []
-    moved = progress.settle(context.project, event.session_id)
+    moved = _settle(event, context)
     launches.abandon_open(context.project, event.session_id)
     return _report(event.session_id, context, moved)
 
@@ -80,14 +80,24 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
 def on_pre_compact(event: PreCompact, context: Context) -> None:
     """Bring the workflow up to date before it is saved."""
     if not event.in_subagent:
-        progress.settle(context.project, event.session_id)
+        _settle(event, context)
 
 
 @hookimpl(match="compact|resume", tryfirst=True)
 def on_session_start(event: SessionStart, context: Context) -> None:
     """Bring the workflow up to date before it is restored."""
     if not event.in_subagent:
-        progress.settle(context.project, event.session_id)
+        _settle(event, context)
+
+
+def _settle(event: PreToolUse | UserPromptSubmit | PreCompact | SessionStart, context: Context) -> list[progress.Moved]:
+    """Judge what agents reported, also where the event that told it found nothing to write on, as on a full disk."""
+    if launches.unanswered(context.project, event.session_id):
+        from holdfast.events.agents import Returned
+        from holdfast.survival import notices
+
+        notices.catch_up_calls(context.project, event.session_id, event.transcript_path, Returned.noted)
+    return progress.settle(context.project, event.session_id)
 
 
 def _launch(event: PreToolUse | PostToolUse | PostToolUseFailure, context: Context) -> progress.Moved | None:

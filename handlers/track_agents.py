@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     )
     from holdfast.workflow.model import Phase, Workflow
 
-TURN = 1 << 20  # bytes of a transcript's end that are looked at when a turn is over
-
 
 @hookimpl(tryfirst=True)
 def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
@@ -64,6 +62,10 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
 def on_session_start(event: SessionStart, context: Context) -> None:
     """Note that agents which ran in a client that is gone run no more: they ended with its process."""
     if not event.in_subagent and sessions.process_gone(context.project, event.session_id):
+        from holdfast.events.prompts import TaskNotification
+        from holdfast.survival import notices
+
+        notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted)
         runs.still_there(context.project, event.session_id, ())
 
 
@@ -74,10 +76,14 @@ def on_stop(event: Stop, context: Context) -> None:
     from holdfast.survival import fates, notices
 
     sessions.rest(context.project, event.session_id)
-    if any(each.unused for each in fates.waiting(context.project, event.session_id)):
-        notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted, most=TURN)
-    if "background_tasks" in event.model_fields_set:  # clients before 2.1.145 do not say
-        listed = {task.id for task in event.background_tasks if task.id}
+    told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 do not say
+    listed = {task.id for task in event.background_tasks if task.id}
+    waiting = fates.waiting(context.project, event.session_id)
+    # The end of one that is no longer listed may have been told when nothing could be written.
+    if any(each.unused or (told and each.agent_id not in listed) for each in waiting):
+        most = notices.TURN
+        notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted, most=most)
+    if told:
         runs.still_there(context.project, event.session_id, listed)
 
 
@@ -89,19 +95,16 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
         return
     from holdfast.events.agents import agent_result
 
-    result = agent_result(event.tool_response)
-    if result.status == "completed":
-        run = runs.run_id(result.agent_id, launches.call_id(event.tool_use_id, event.tool_input))
-        state: runs.State = "failed" if result.is_api_error else "completed"
-        runs.reported(context.project, event.session_id, run, result.agent_type, state, result.text, used=True)
+    call = launches.call_id(event.tool_use_id, event.tool_input)
+    runs.returned(context.project, event.session_id, call, agent_result(event.tool_response))
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> None:
     """Note that a launch failed; the client does not say which agent it was."""
     if not event.in_subagent:
-        run = runs.run_id("", launches.call_id(event.tool_use_id, event.tool_input))
-        runs.reported(context.project, event.session_id, run, "", "failed", event.error, used=True)
+        call = launches.call_id(event.tool_use_id, event.tool_input)
+        runs.failed(context.project, event.session_id, call, event.error)
 
 
 @hookimpl(tryfirst=True)

@@ -27,8 +27,8 @@ BUDGETS = {
     "PreToolUse-TodoWrite": 90,
     "PostToolUse-Agent": 96,
     "UserPromptSubmit": 96,
-    "PreCompact-auto": 121,
-    "SessionStart-compact": 132,
+    "PreCompact-auto": 122,
+    "SessionStart-compact": 133,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

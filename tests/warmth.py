@@ -201,7 +201,7 @@ def make(folder: Path, entry: Path | None = None) -> Warm:
     return place
 
 
-def move_in(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+def move_in(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process have the home of a place, and no project, as a person's terminal there has."""
     for name, value in place.environ().items():
         if name.startswith(("HOME", "XDG_")):

@@ -130,6 +130,7 @@ class Isolated:
             elif "answer" in message:
                 answer = from_wire(message)
                 answers[answer.label] = answer
+                self.context.project.patience.spent(message["patience"])  # so that the next child waits no longer
                 said = self._heard_from(answer.label)
                 said += message["printed"].encode()[: CAPTURE_LIMIT - len(said)]
                 self.event = with_changes(self.event, answer.outcomes)
@@ -178,7 +179,8 @@ def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, h
     for answer in caller.loads(plan) if isolated.only_load else caller.answers(plan):
         hopeful += [outcome for outcome in answer.outcomes if outcome.on_delivered]
         _flush()
-        write(report, to_wire(answer) | {"printed": (read_some(captured) or b"").decode("utf-8", "replace")})
+        printed = (read_some(captured) or b"").decode("utf-8", "replace")
+        write(report, to_wire(answer) | {"printed": printed, "patience": isolated.context.project.patience.rest()})
         if hopeful:
             break  # what it waits to hear shall not die with a later handler: those run in the next child
     write(report, {"done": True, "waits": bool(hopeful)})

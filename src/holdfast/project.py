@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast import log, paths
 from holdfast.errors import StateError
 from holdfast.state import document
+from holdfast.state.patience import Patience
 
 if TYPE_CHECKING:
     from holdfast.config import Config
@@ -25,16 +26,18 @@ class Project:
     """One project root (absolute, links resolved) with its loaded configuration.
 
     `untrusted_id` is the `project.id` of a file that is not trusted. It names nothing; it only tells which ledger
-    trusting the file would join.
+    trusting the file would join. `patience` is the time there is to wait for processes that have locked the ledger: an
+    event's, unless given.
     """
 
     root: Path
     config: Config
     client: str = "claude-code"
     untrusted_id: str = ""
+    patience: Patience = field(default_factory=Patience, compare=False)
 
     @classmethod
-    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True) -> Project:
+    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True, patience: Patience | None = None) -> Project:
         """Return the project at `root`; problems of its configuration go to the log, and the rest of it counts.
 
         With `tell` false they do not: another process that works on the same has said so.
@@ -43,7 +46,7 @@ class Project:
 
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
-        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id)
+        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id, patience=patience or Patience())
         opened.name_in_log()
         for problem in loaded.problems if tell else ():
             log.write("warning", problem)
@@ -117,13 +120,13 @@ class Project:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The project's ledger, opened at first use; in memory, and said so in the log, where it cannot be kept."""
+        """The project's ledger, opened at first use; in memory where it cannot be kept.
+
+        That is said once: in the log, or to the person who typed a command.
+        """
         from holdfast.state.ledger import Ledger
 
-        opened = Ledger.open(self.ledger_file)
-        if opened.problem:
-            log.write("warning", opened.problem)
-        return opened
+        return Ledger.open(self.ledger_file, self.patience, self._tell)
 
     @cached_property
     def host(self) -> str:
@@ -134,6 +137,14 @@ class Project:
         """Close the ledger if it was opened."""
         if "ledger" in self.__dict__:
             self.ledger.close()
+
+    def _tell(self, problem: str) -> None:
+        if self.patience.told != problem:
+            self.patience.told = problem
+            if self.patience.say:
+                self.patience.say(problem)
+            else:
+                log.write("warning", problem)
 
     @cached_property
     def _git(self) -> tuple[Path, Path] | None:

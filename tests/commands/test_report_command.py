@@ -126,7 +126,7 @@ def test_without_a_ledger_it_tells_of_the_files(project: HoldfastProject) -> Non
     file.mkdir()
     said = holdfast("report", root=project.root)
     assert said.code == 0, said.err
-    assert said.err.startswith("warning: ")
+    assert said.err.startswith("holdfast: ")
     assert holdfast("report", "-o", "-", root=project.root).err == said.err
     assert "Calculator" in (project.root / PLACE).read_text("utf-8")
 

@@ -14,12 +14,14 @@ import pytest
 from holdfast.errors import LedgerError
 from holdfast.state import connection
 from holdfast.state.ledger import Ledger, new_id
+from holdfast.state.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.conftest import RunPython
 
+LOCKED = "another process has locked the ledger, so nothing of this run is remembered"
 NOTES = "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, n INTEGER, data BLOB)"
 
 
@@ -141,14 +143,18 @@ def test_transactions_nest(ledger: Ledger) -> None:
     assert _ids(ledger) == ["inner", "outer"]
 
 
-def test_a_transaction_holds_the_write_lock_from_its_start(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one process reads and decides, no other one can write: a locked ledger is a LedgerError."""
-    monkeypatch.setattr(connection, "_PATIENCE", 0.05)
+def test_a_transaction_holds_the_write_lock_from_its_start(ledger: Ledger) -> None:
+    """While one process reads and decides, no other one can write; that one goes on in memory with what it knows."""
     assert ledger.file is not None
-    with Ledger.open(ledger.file) as other, ledger.transaction():
-        with pytest.raises(LedgerError, match=r"ledger\.db: database is locked"):
-            other.run("INSERT INTO notes VALUES ('b', 1, NULL)")
-        assert _ids(other) == []
+    ledger.run("INSERT INTO notes VALUES ('a', 1, NULL)")
+    told: list[str] = []
+    with Ledger.open(ledger.file, Patience(0.0), told.append) as other, ledger.transaction():
+        other.run("INSERT INTO notes VALUES ('b', 1, NULL)")
+        assert _ids(other) == ["a", "b"]
+        assert told == [other.problem]
+        assert other.problem == f"{ledger.file}: {LOCKED}"
+        assert other.whole
+    assert _ids(ledger) == ["a"]
 
 
 def test_errors_name_the_file(ledger: Ledger) -> None:
@@ -391,6 +397,7 @@ _OPEN_TOGETHER = """
 import os, sys
 from pathlib import Path
 from holdfast.state.ledger import Ledger
+from holdfast.state.patience import Patience
 import sqlite3
 file, processes = Path(sys.argv[1]), int(sys.argv[2])
 ready, go = os.pipe()
@@ -401,7 +408,7 @@ for number in range(processes):
         os.read(ready, 1)  # all at once
         try:
             for turn in range(3):
-                with Ledger.open(file) as ledger:
+                with Ledger.open(file, Patience(60.0)) as ledger:
                     assert ledger.problem is None, ledger.problem
                     ledger.ensure("CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, n INTEGER)")
                     ledger.ensure("CREATE INDEX IF NOT EXISTS notes_n ON notes (n)")
@@ -458,16 +465,16 @@ def test_a_ledger_busy_at_its_birth_is_tried_again(tmp_path: Path, monkeypatch: 
     """Switching to write-ahead logging fails at once while another process does it; then it is simply done again."""
     real, failures = connection._configure, list[str]()
 
-    def busy_twice(opened: sqlite3.Connection) -> None:
+    def busy_twice(opened: sqlite3.Connection, file: Path) -> None:
         if len(failures) < 2:
             error = sqlite3.OperationalError("database is locked")
             error.sqlite_errorname = "SQLITE_BUSY"
             failures.append(error.sqlite_errorname)
             raise error
-        real(opened)
+        real(opened, file)
 
     monkeypatch.setattr(connection, "_configure", busy_twice)
-    with Ledger.open(tmp_path / "l.db") as opened:
+    with Ledger.open(tmp_path / "l.db", Patience(60.0)) as opened:
         assert (opened.problem, len(failures)) == (None, 2)
 
 

@@ -511,9 +511,9 @@ def test_a_ledger_that_cannot_be_used_is_tried_again_after_a_while(
     opened: list[Path | None] = []
     really = Ledger.open
 
-    def opening(file: Path | None) -> Ledger:
+    def opening(file: Path | None, *given: object) -> Ledger:
         opened.append(file)
-        return really(file)
+        return really(file, *given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Ledger, "open", opening)
     following = follow()

@@ -15,9 +15,10 @@ from holdfast import access, spent, survival
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.state import document
-from holdfast.state.connection import is_lost
+from holdfast.state.connection import inspect, is_busy, is_damaged, is_lost
 from holdfast.state.ledger import Ledger
 from holdfast.state.lock import locked
+from holdfast.state.schema import RefusedError, is_current
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 _BESIDE = ("-wal", "-shm")  # what belongs to a database with a write-ahead log
 _PATIENCE = 5.0  # seconds to wait for a writer
-# What SQLite says of a file that is no ledger any more. All else it may say of a sound one, which is never set aside.
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 def look(project: Project) -> Iterator[Finding]:
@@ -77,11 +76,19 @@ def _closed(shut: list[Path]) -> Finding:
 
 def _content(file: Path) -> Iterator[Finding]:
     try:
+        inspect(file)
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as ledger:
+            is_current(ledger, file)
             said = [str(row[0]) for row in ledger.execute("PRAGMA quick_check")]
             present = _tables(ledger)
+    except RefusedError as error:  # nothing here writes to it, whatever is in it
+        name = shlex.quote(str(file))
+        yield problem(str(error), "upgrade Holdfast" if error.later else f"mv {name} {name}.aside")
+        return
     except sqlite3.Error as error:
-        if str(getattr(error, "sqlite_errorname", "")).startswith(_DAMAGED):
+        if is_busy(error):
+            yield notice(f"{file} could not be looked at now: {error}", "holdfast doctor")
+        elif is_damaged(error):
             yield _damaged(file, str(error))
         elif is_lost(error):
             folder = shlex.quote(str(file.parent))

@@ -30,6 +30,7 @@ def command(session_id: str | None, since: datetime | None, as_json: bool, proje
     summariser's instructions, changed results of tools. What only you see costs nothing, and silence costs nothing.
     """
     project = options.open_project(project_dir)
+    options.insist_on_ledger(project)
     found = spent.totals(project, session=session_id or "", since=clock.stamp(since) if since else "")
     if session_id and not found:
         sessions.meant(project, session_id)  # one that cost nothing is known, one that is not is a mistake

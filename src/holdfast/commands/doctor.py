@@ -47,7 +47,7 @@ def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> No
 
 
 def _say_where(project_dir: str | None) -> None:
-    project = options.open_project(project_dir)
+    project = options.open_project(project_dir, tell=False)
     if here := options.inside(project, project_dir):
         click.echo(
             f"Note: this looks at {project.root}. A session that is started in {here} is another project's: it reads "
@@ -62,7 +62,7 @@ def _look(
     project_dir: str | None, names: Sequence[str], *, fix: bool = False
 ) -> tuple[list[Finding], list[tuple[Finding, str, bool]]]:
     """Run checks on a project opened anew, and mend what they find if that is wanted."""
-    project = options.open_project(project_dir)
+    project = options.open_project(project_dir, tell=False)
     try:
         found = list(checks.run(project, names))
         return found, list(checks.mend(found)) if fix else []

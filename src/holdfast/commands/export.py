@@ -24,6 +24,7 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
     It holds the ledger with kept contents and the archive, recorded events, lines of the log and sidecars.
     """
     project = options.open_project(project_dir)
+    options.insist_on_ledger(project)
     known = faults.within(project)
     whole = exporting.document(project, verbatim=verbatim) | {"faults": known if verbatim else redact_value(known)}
     if file is None:

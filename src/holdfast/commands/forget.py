@@ -59,6 +59,7 @@ def command(
     if sum(given) != 1:
         raise click.UsageError("say what to forget: --session, --workflow, --since and --before, or --everything")
     project = options.open_project(project_dir)
+    forgetting.insist_on_ledger(project)
     scope = _scope(project, session_id, wanted, since, before, everything=everything)
     planned, faulty = forgetting.plan(project, scope), faults.forget(project, dry=True)
     if planned.nothing and not faulty:

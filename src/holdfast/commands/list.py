@@ -40,6 +40,8 @@ def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | No
 
 
 def _present(project: Project, as_json: bool) -> None:
+    if project.ledger_file.exists():
+        _ = project.ledger  # says what is wrong with it, if anything is
     found = formats.all_found(project)
     for problem in found.problems:
         click.echo(f"{problem.path}: {problem.reason}", err=True)
@@ -52,9 +54,8 @@ def _present(project: Project, as_json: bool) -> None:
 
 
 def _archive(project: Project, as_json: bool) -> None:
+    options.insist_on_ledger(project)
     kept = archive.kept(project)
-    if project.ledger.problem:
-        click.echo(f"warning: {project.ledger.problem}; what it keeps may be missing here", err=True)
     if as_json:
         rows = [{"completed_at": each.completed_at, "worktree": each.worktree} for each in kept]
         options.print_json([views.row(each.workflow) | row for each, row in zip(kept, rows, strict=True)])
@@ -64,7 +65,7 @@ def _archive(project: Project, as_json: bool) -> None:
         cells = [(f"{each.completed_at[:16]}Z", each.workflow.position) for each in kept]
         told = [_told(each.workflow, place) for each, place in zip(kept, places, strict=True)]
         _put(list(zip(cells, told, strict=True)))
-    elif not project.ledger.problem:
+    else:
         click.echo(f"No workflow of {project.root} has been completed yet.")
 
 

@@ -51,6 +51,7 @@ def command(
     if context.invoked_subcommand is not None:
         return
     project = options.open_project(project_dir)
+    options.insist_on_ledger(project)
     workflow = selection.anywhere(project, wanted)[0] if wanted else None
     # A session of which only an agent or a claim is known is named whole.
     found = timeline.happened(project, since=since, session=session_id, workflow=workflow, limit=limit)
@@ -60,8 +61,6 @@ def command(
     if as_json:
         options.print_json([timeline.as_json(each) for each in found])
         return
-    if project.ledger.problem:
-        click.echo(f"warning: {project.ledger.problem}", err=True)
     phases = timeline.phase_titles(project)
     for each in found:
         session = each.session[:8] or "-"

@@ -14,6 +14,7 @@ import click
 from holdfast import clock, paths, trust
 from holdfast.errors import HoldfastError
 from holdfast.project import Project, nearest
+from holdfast.state.patience import COMMAND_WAIT_S, Patience
 from holdfast.workflow import required, wording
 
 if TYPE_CHECKING:
@@ -61,11 +62,15 @@ def content_options(command: Command) -> Command:
     return command
 
 
-def open_project(project_dir: str | None) -> Project:
+def open_project(project_dir: str | None, *, tell: bool = True) -> Project:
     """Open the project a command is about: as `paths.find_root` says, or a nearer folder that has a ledger of its own.
 
     A session's project is the folder the client was started in, also within a larger repository (client fact:
     `CLAUDE_PROJECT_DIR`); who types a command there means that session's project.
+
+    Args:
+        project_dir: the folder that was named, if any.
+        tell: whether the ledger is waited for, and the person told on stderr where it cannot be used.
 
     Raises:
         HoldfastError: the folder that was named does not exist, or a session names another project than its own.
@@ -74,7 +79,8 @@ def open_project(project_dir: str | None) -> Project:
     root = paths.find_root(project_dir, os.environ, here)
     if not named(project_dir):
         root = nearest(here.resolve(), root)
-    project = Project.open(root, trusted=trust.config_trusted(root))
+    patience = Patience(COMMAND_WAIT_S, _tell) if tell else Patience(say=lambda said: None)
+    project = Project.open(root, trusted=trust.config_trusted(root), patience=patience)
     if project_dir and session():
         _must_be_own(project, paths.find_root(None, os.environ, here))
     return project
@@ -86,6 +92,16 @@ def _must_be_own(project: Project, own: Path) -> None:
         raise HoldfastError(
             f"--project names {project.root}, but this session's project is {own}; run this in your own terminal"
         )
+
+
+def insist_on_ledger(project: Project) -> None:
+    """End a command whose answer is what the ledger holds with code 1 where that cannot be read; why has been said."""
+    if project.ledger_file.exists() and not project.ledger.whole:
+        raise click.exceptions.Exit(1)
+
+
+def _tell(said: str) -> None:
+    click.echo(f"holdfast: {wording.clean(said)}", err=True)
 
 
 def named(project_dir: str | None) -> bool:

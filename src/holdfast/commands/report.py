@@ -57,8 +57,6 @@ def command(
     session = sessions.meant(project, session_id) if session_id else ""
     told = story.gather(project, since=since, session=session, limit=limit)
     text = page.render(told)
-    if project.ledger.problem:
-        click.echo(f"warning: {project.ledger.problem}", err=True)
     if output == Path("-"):
         click.echo(text, nl=False)
         return

@@ -38,7 +38,8 @@ def command(
         fields = {"session": claim.session, "before": claim.before, "guidance": text}
         options.print_json(views.row(claim.workflow) | fields)
         return
-    click.echo(_news(claim), err=True)
+    if not project.ledger.problem:  # else nobody keeps whose it is, and that was said
+        click.echo(_news(claim), err=True)
     # The guidance is clean already, and its fences are ours: said like a page, they would be disarmed.
     click.echo(text, nl=not text.endswith("\n"))
 

@@ -1,11 +1,12 @@
 """The events of a subagent, with the reading of what its launch returned."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from holdfast.events.background import BackgroundTask, SessionCron
 from holdfast.events.event import Event
 
+_ERROR = "Error: "  # with which `toolUseResult` begins where a tool failed
 AgentStatus = Literal["completed", "async_launched", "remote_launched", "other"]
 
 
@@ -101,6 +102,38 @@ def agent_result(tool_response: Any) -> AgentResult:
     if isinstance(tool_response, str | list):
         return AgentResult("completed", text=_text(tool_response))
     return AgentResult("other")
+
+
+class Returned(NamedTuple):
+    """A call's result as the main conversation's transcript notes it.
+
+    Attributes:
+        call: the `tool_use_id`.
+        result: what an agent's call returned; `status` is `other` for a call that failed.
+        error: what went wrong, of a call that failed; else empty.
+    """
+
+    call: str
+    result: AgentResult
+    error: str = ""
+
+    @classmethod
+    def noted(cls, entry: Mapping[str, Any]) -> Self | None:
+        """Read an entry of a transcript that notes one call's result, with the object that PostToolUse is given.
+
+        A call that a person refused or interrupted has not failed, and is none.
+        """
+        message, response = entry.get("message"), entry.get("toolUseResult")
+        content = message.get("content") if isinstance(message, Mapping) else None
+        blocks = [each for each in content if isinstance(each, Mapping)] if isinstance(content, list) else []
+        found = [each for each in blocks if each.get("type") == "tool_result"]
+        call = found[0].get("tool_use_id") if len(found) == 1 and not entry.get("isSidechain") else None
+        if not isinstance(call, str) or not call:
+            return None
+        if found[0].get("is_error") is True:
+            failed = isinstance(response, str) and response.startswith(_ERROR)
+            return cls(call, AgentResult("other"), str(response).removeprefix(_ERROR)) if failed else None
+        return cls(call, agent_result(response)) if isinstance(response, Mapping) else None
 
 
 def _status(status: object) -> AgentStatus:

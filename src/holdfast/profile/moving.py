@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.state import connection
+from holdfast.state.patience import COMMAND_WAIT_S, Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,8 @@ def ledger(source: Path, target: Path, move: Move) -> None:
     Raises:
         sqlite3.Error: the copy cannot be written.
     """
-    with closing(connection.memory(source)) as held:
+    patience = Patience(COMMAND_WAIT_S)
+    with closing(connection.copy(source, patience) or connection.memory()) as held:
         held.create_function("moved", 1, move.text, deterministic=True)
         for table in [row["name"] for row in held.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]:
             for column in [row["name"] for row in held.execute(f'PRAGMA table_info("{table}")')]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -12,37 +11,72 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-_PATIENCE = 5.0  # seconds to wait for another process
+    from holdfast.state.patience import Patience
+
 _ROOM = 1024 * 1024  # bytes that must be free on the disk, or the next write fails half way through an event
-_LOST = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN")
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_LOST = (*_DAMAGED, *_BUSY, "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
 
 def is_lost(error: Exception) -> bool:
-    """Tell whether an error of SQLite means that the file cannot be used, now or at all; being busy does not."""
-    return str(getattr(error, "sqlite_errorname", "")).startswith(_LOST)
+    """Tell whether an error of SQLite means that the file cannot be used, now or at all."""
+    return _code(error).startswith(_LOST)
 
 
-def connect(file: Path) -> sqlite3.Connection:
-    """Return a connection to a ledger that can be written. Raises OSError or sqlite3.Error."""
+def is_busy(error: Exception) -> bool:
+    """Tell whether an error of SQLite means that another process has the lock."""
+    return _code(error).startswith(_BUSY)
+
+
+def is_damaged(error: Exception) -> bool:
+    """Tell whether an error of SQLite means that the file's content is broken; of a sound one it says none of these."""
+    return _code(error).startswith(_DAMAGED)
+
+
+def _code(error: Exception) -> str:
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
+def connect(file: Path, patience: Patience) -> sqlite3.Connection:
+    """Return a connection to a ledger that can be written. It never waits for a lock by itself (`Patience.insist`).
+
+    Raises:
+        schema.RefusedError: the file is of a later version, or no ledger of ours; nothing of it was changed.
+        OSError: it cannot be made or opened.
+        sqlite3.Error: it is damaged, or locked for too long.
+    """
+    inspect(file)
     _prepare(file)
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        connection = _dial(str(file))
-        try:
-            _configure(connection)
-        except BaseException as error:
-            connection.close()
-            if not _busy(error) or time.monotonic() >= deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return connection
+    connection = _dial(str(file))
+    try:
+        patience.insist(lambda: _configure(connection, file), is_busy, file)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def inspect(file: Path) -> None:
+    """Look at a file without its write-ahead log, so that SQLite mends nothing in somebody else's.
+
+    Raises:
+        schema.RefusedError: it is of a later version, or no ledger of ours.
+    """
+    import sqlite3
+
+    from holdfast.state import schema
+
+    if _is_file(file):
+        name = f"{_uri(file)}?mode=ro&immutable=1"
+        with suppress(sqlite3.Error), closing(_dial(name, uri=True)) as connection:
+            schema.is_current(connection, file)
 
 
 def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
     import sqlite3
 
-    connection = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, check_same_thread=False, uri=uri)
+    connection = sqlite3.connect(name, timeout=0, isolation_level=None, check_same_thread=False, uri=uri)
     connection.row_factory = _row
     return connection
 
@@ -68,38 +102,60 @@ def _prepare(file: Path) -> None:
         raise OSError("its disk is full")
 
 
-def _configure(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging; SQLite does not wait for others here, so the caller tries again."""
+def _configure(connection: sqlite3.Connection, file: Path) -> None:
+    """Make sure that the file is ours, and switch it to write-ahead logging."""
+    from holdfast.state import schema
+
+    current = schema.is_current(connection, file)
     if connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if not current:
+        schema.adopt(connection, file)
 
 
-def _busy(error: BaseException) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
-
-
-def memory(file: Path | None = None) -> sqlite3.Connection:
-    """Return a ledger in memory holding what can be read of `file`, so that a full disk forgets nothing old."""
-    if file is None or not _is_file(file):
-        return _dial(":memory:")
-    for access in ("mode=ro", "mode=ro&immutable=1"):
-        connection = _dial(":memory:")
-        if _copy(f"{file.absolute().as_uri()}?{access}", connection):
-            return connection
-        connection.close()
+def memory() -> sqlite3.Connection:
+    """Return an empty ledger in memory."""
     return _dial(":memory:")
 
 
-def _copy(source: str, target: sqlite3.Connection) -> bool:
-    """Copy a ledger as far as it is sound; tell whether it was."""
+def copy(file: Path, patience: Patience) -> sqlite3.Connection | None:
+    """Return a ledger in memory that holds what a file does; None where that cannot be read."""
+    if not _is_file(file):
+        return None
+    # Without its locks a file can be read that lies in a read-only folder, but not one that somebody is writing to.
+    for access in ("mode=ro", "mode=ro&immutable=1"):
+        connection = _dial(":memory:")
+        try:
+            _copy(f"{_uri(file)}?{access}", connection, patience)
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is no copy
+            connection.close()
+            if is_busy(error):
+                return None
+        else:
+            return connection
+    return None
+
+
+def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
+    """Copy a ledger that is sound. Raises sqlite3.Error."""
     import sqlite3
 
-    with suppress(sqlite3.Error), closing(_dial(source, uri=True)) as origin:
-        origin.backup(target)
-        return bool(target.execute("PRAGMA quick_check").fetchone()["quick_check"] == "ok")
-    return False
+    def watch(status: int, remaining: int, total: int) -> None:
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and not patience.pause():
+            error = sqlite3.OperationalError("database is locked")  # `backup` itself would try for ever
+            error.sqlite_errorname = "SQLITE_BUSY"
+            raise error
+
+    with closing(_dial(source, uri=True)) as origin:
+        origin.backup(target, progress=watch, sleep=0.001)
+    if target.execute("PRAGMA quick_check").fetchone()["quick_check"] != "ok":
+        raise sqlite3.DatabaseError("it is not sound")
+
+
+def _uri(file: Path) -> str:
+    return file.absolute().as_uri()
 
 
 def _is_file(file: Path) -> bool:

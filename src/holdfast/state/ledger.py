@@ -2,57 +2,80 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LedgerError
-from holdfast.state.connection import connect, is_lost, memory
+from holdfast.state import connection as connecting
+from holdfast.state.patience import Patience
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import TracebackType
 
-_PATIENCE = 5.0  # seconds to wait for another process
-_PAUSE = 0.05  # seconds between two tries to empty the write-ahead log
-_ROOM = 1024 * 1024  # bytes that must be free on the disk, or the next write fails half way through an event
+_PATIENCE = 5.0  # seconds to wait for those who read, until the write-ahead log can be emptied
+_PAUSE = 0.05  # seconds between two tries to do that
+_COPY_LIMIT_BYTES = 256 * 1024 * 1024  # of a ledger that is taken into memory, which takes 0.3 s
 
 
 class Ledger:
     """One open ledger.
 
     `file` is where it lies, None in memory. `problem` is None, or the sentence that says why it is in memory; then
-    everything works for this run, beginning with what could still be read of the file, and nothing is kept.
+    everything works for this run and nothing is kept. `whole` tells whether all that was remembered is in it: in memory
+    it begins with what could be read of the file.
     Statements commit by themselves unless inside `transaction()`. SQL stays portable: TEXT, INTEGER, BLOB,
     `INSERT … ON CONFLICT`, no AUTOINCREMENT, rowid or REPLACE; ids come from `new_id()`.
     """
 
-    def __init__(self, connection: sqlite3.Connection, file: Path | None, problem: str | None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, file: Path | None, patience: Patience, tell: Callable[[str], None]
+    ) -> None:
         self.file = file
-        self.problem = problem
+        self.problem: str | None = None
+        self.whole = True
         self._connection = connection
+        self._patience = patience
+        self._tell = tell
         self._ensured: set[str] = set()
         self._tables: dict[str, None] = {}  # all DDL that was asked for, in its order
         self._depth = 0
         self._guard = threading.RLock()
 
     @classmethod
-    def open(cls, file: Path | None) -> Ledger:
+    def open(
+        cls, file: Path | None, patience: Patience | None = None, tell: Callable[[str], None] = lambda problem: None
+    ) -> Ledger:
         """Open (or create, 0600 in a 0700 folder) the ledger at `file`; never raises for a file that cannot be used.
 
-        Where there is no file, or it is damaged, read-only or its disk full, the ledger is in memory and `problem` set.
+        Where there is no file, or it is damaged, locked for too long, read-only, of a later version or its disk full,
+        the ledger is in memory and `problem` set. That may also happen later.
+
+        Args:
+            file: where; None is in memory.
+            patience: the time there is to wait for other processes; by default an event's.
+            tell: told the problem when there is one.
         """
         import sqlite3
 
+        from holdfast.state import schema
+
+        patience = patience or Patience()
         if file is None:
-            return cls(memory(), None, "the ledger has no file, so nothing is remembered after this run")
+            opened = cls(connecting.memory(), None, patience, tell)
+            opened.problem = "the ledger has no file, so nothing is remembered after this run"
+            return opened
         try:
-            return cls(connect(file), file, None)
-        except (sqlite3.Error, OSError) as error:
-            return cls(memory(file), None, _unusable(file, error))
+            return cls(connecting.connect(file, patience), file, patience, tell)
+        except (sqlite3.Error, OSError, schema.RefusedError) as error:
+            opened = cls(connecting.memory(), file, patience, tell)
+            opened._give_up(file, error)
+            return opened
 
     def ensure(self, ddl: str) -> None:
         """Run `CREATE … IF NOT EXISTS` statements, separated by semicolons, once per connection. Raises LedgerError."""
@@ -153,11 +176,11 @@ class Ledger:
 
         with self._guard:
             try:
-                return self._attempt(sql, values)
-            except sqlite3.Error as error:
-                if not self._mended(error):
-                    raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
-            try:
+                try:
+                    return self._patience.insist(lambda: self._attempt(sql, values), connecting.is_busy, self.file)
+                except sqlite3.Error as error:
+                    if not self._mended(error):
+                        raise
                 return self._attempt(sql, values)
             except sqlite3.Error as error:
                 raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
@@ -168,17 +191,12 @@ class Ledger:
 
     def _mended(self, error: sqlite3.Error) -> bool:
         """Bring an older table up to date, or give up a file that can no longer be used; tell whether to try again."""
-        import sqlite3
 
         if "no such column" in str(error) or "has no column" in str(error):
             return sum(self._add_columns(ddl) for ddl in self._tables) > 0
-        if self.file is None or not is_lost(error):
+        if self.file is None or not connecting.is_lost(error):
             return False
-        self.problem = _unusable(self.file, error)
-        with suppress(sqlite3.Error):
-            self._connection.close()  # undoes what was begun, and lets go of its locks
-        self._connection = memory(self.file)
-        self.file = None
+        self._give_up(self.file, error)
         for depth in range(self._depth):
             self._attempt(_verbs(depth)[0], ())
         for ddl in self._tables:
@@ -186,9 +204,27 @@ class Ledger:
                 self._attempt(statement, ())
         return True
 
+    def _give_up(self, file: Path, error: Exception) -> None:
+        """Go on in memory, with what can be read of the file, and say so."""
+        import sqlite3
+
+        from holdfast.state import schema
+
+        with suppress(sqlite3.Error):
+            self._connection.close()  # undoes what was begun, and lets go of its locks
+        copied = None
+        with suppress(OSError):
+            if not isinstance(error, schema.RefusedError) and file.stat().st_size <= _COPY_LIMIT_BYTES:
+                copied = connecting.copy(file, self._patience)
+        self.file = None
+        self.problem = _unusable(file, error)
+        self.whole = copied is not None or not os.path.lexists(file)
+        self._connection = copied or connecting.memory()
+        self._tell(self.problem)
+
     def _add_columns(self, ddl: str) -> int:
         """Add what an earlier version's tables lack, each with its default or empty; return how many there were."""
-        with closing(memory()) as wanted:
+        with closing(connecting.memory()) as wanted:
             for statement in filter(str.strip, ddl.split(";")):
                 wanted.execute(statement)
             names = [row["name"] for row in wanted.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -203,9 +239,17 @@ class Ledger:
         return added
 
 
-def _unusable(file: Path | None, error: Exception) -> str:
-    advice = "nothing is remembered after this run; once it is moved away a new one is begun"
-    return f"{file}: the ledger cannot be used ({error}): {advice}"
+def _unusable(file: Path, error: Exception) -> str:
+    from holdfast.state import schema
+
+    if isinstance(error, schema.RefusedError):
+        return str(error)
+    if connecting.is_busy(error):
+        return f"{file}: another process has locked the ledger, so nothing of this run is remembered"
+    said = f"{file}: the ledger cannot be used ({error}), so nothing is remembered after this run"
+    if connecting.is_damaged(error):
+        return f"{said}; `holdfast doctor --fix` sets it aside, and a new one is begun"
+    return said
 
 
 def new_id() -> str:

@@ -56,7 +56,7 @@ class Forgotten:
 
 
 def plan(project: Project, scope: Scope) -> Forgotten:
-    """Return what would be forgotten; nothing is changed. Raises LedgerError, OSError."""
+    """Return what would be forgotten; nothing is changed. Raises HoldfastError, OSError."""
     return _go(project, scope, dry=True)
 
 
@@ -69,29 +69,35 @@ def forget(project: Project, scope: Scope) -> Forgotten:
         HoldfastError: the ledger cannot be used.
         OSError: a file cannot be written.
     """
-    if project.ledger_file.exists() and project.ledger.problem:
-        raise HoldfastError(
-            f"{project.ledger.problem}; so nothing was forgotten. `holdfast doctor` says how to mend it"
-        )
     return _go(project, scope, dry=False)
 
 
 def scrub(project: Project) -> bool:
     """Make sure that nothing of what went earlier stands in the ledger's file or beside it; tell whether that is so.
 
-    Of a ledger that cannot be used nothing is known, and nothing went. Raises LedgerError.
+    Raises HoldfastError where the ledger cannot be used.
     """
     cache.clear()
-    return not project.ledger_file.exists() or bool(project.ledger.problem) or project.ledger.scrub()
+    clean = not project.ledger_file.exists() or project.ledger.scrub()
+    insist_on_ledger(project)
+    return clean
+
+
+def insist_on_ledger(project: Project, so: str = "nothing was forgotten") -> None:
+    """Raise HoldfastError where the ledger's file is not what was read and written: never say "forgotten" then."""
+    if project.ledger_file.exists() and project.ledger.problem:
+        raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
 
 
 def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
+    insist_on_ledger(project)
     tables = erasing.tables(project) if known else {}
     roots = erasing.checkouts(project, tables)
     reports = tuple(_reports(roots))
     files = tuple(sorted({*_sidecars(project, scope, roots), *_damaged(project), *(reports * scope.everything)}))
     rows = erasing.rows(project, scope, tables, dry=dry) if known else {}
+    insist_on_ledger(project)  # it may have been given up meanwhile, and undone
     if not dry:
         for file in {*files, *reports}:
             file.unlink(missing_ok=True)
@@ -104,6 +110,7 @@ def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
     if not dry:
         cache.clear()  # it names folders of workflows and plans, and has the code of the project's own handlers
     clean = dry or not known or project.ledger.scrub()
+    insist_on_ledger(project, "forgotten, but words may still stand in its file; run this again")
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 

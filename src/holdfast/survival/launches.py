@@ -32,6 +32,9 @@ CREATE TABLE IF NOT EXISTS launches (
 CREATE INDEX IF NOT EXISTS launches_verdict ON launches (project, session, verdict);
 CREATE INDEX IF NOT EXISTS launches_agent ON launches (project, session, agent_id)
 """
+UNWRITTEN = "unwritten"
+OPEN = f"(launches.verdict IS NULL OR launches.verdict = '{UNWRITTEN}')"
+"""The launches that have no verdict, or whose verdict is still to be written into their workflow."""
 _FIELDS = ("tool_use_id", "agent_id", "agent_type", "workflow", "phase", "verdict", "description", "prompt")
 COLUMNS = ", ".join(f"launches.{name} AS {name}" for name in _FIELDS)  # what `of_row` reads
 
@@ -45,7 +48,8 @@ class Launch(NamedTuple):
         agent_type: the agent's name.
         workflow: the key of the workflow it works for, if any.
         phase: the id of the phase it works for, if any.
-        verdict: `completed`, `failed`, `abandoned` or `disputed` once judged.
+        verdict: `completed`, `failed`, `abandoned` or `disputed` once judged; `unwritten` while its result cannot be
+            written into its workflow.
         description: what the call is said to be for, in a few words.
         prompt: the beginning of what the agent was told.
     """
@@ -136,23 +140,37 @@ def of_run(project: Project, session: str, agent_id: str) -> Launch | None:
     return of_row(row) if row else None
 
 
+def unanswered(project: Project, session: str) -> list[Launch]:
+    """Return the calls that have not returned, as far as the ledger knows, the first launched first."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        f"SELECT {COLUMNS} FROM launches WHERE project = ? AND session = ? AND verdict IS NULL AND agent_id IS NULL"
+        " ORDER BY launched_at, tool_use_id",
+        *(project.key, session),
+    )
+    return [of_row(row) for row in rows]
+
+
+def unwritten(project: Project, session: str, tool_use_id: str) -> bool:
+    """Note that a launch's verdict could not be written into its workflow yet; the first time gets True."""
+    return _judge(project, session, tool_use_id, UNWRITTEN, "verdict IS NULL")
+
+
 def judged(project: Project, session: str, tool_use_id: str, verdict: str) -> bool:
     """Close a launch; of several processes that try, one gets True."""
-    project.ledger.ensure(TABLE)
-    changed = project.ledger.run(
-        "UPDATE launches SET verdict = ? WHERE project = ? AND session = ? AND tool_use_id = ? AND verdict IS NULL",
-        *(verdict, project.key, session, tool_use_id),
-    )
-    return changed == 1
+    return _judge(project, session, tool_use_id, verdict, OPEN)
 
 
 def dispute(project: Project, session: str, tool_use_id: str) -> bool:
     """Doubt a launch that was judged completed; of several processes that try, one gets True."""
+    return _judge(project, session, tool_use_id, "disputed", "verdict = 'completed'")
+
+
+def _judge(project: Project, session: str, tool_use_id: str, verdict: str, before: str) -> bool:
     project.ledger.ensure(TABLE)
     changed = project.ledger.run(
-        "UPDATE launches SET verdict = 'disputed' WHERE project = ? AND session = ? AND tool_use_id = ?"
-        " AND verdict = 'completed'",
-        *(project.key, session, tool_use_id),
+        f"UPDATE launches SET verdict = ? WHERE project = ? AND session = ? AND tool_use_id = ? AND {before}",
+        *(verdict, project.key, session, tool_use_id),
     )
     return changed == 1
 

@@ -19,6 +19,25 @@ _NOTICE = re.compile(b"task-notification")  # stands in every entry that notes o
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
 
 
+TURN = 1 << 20  # bytes of a transcript's end that hold a turn
+
+
+class Answer(Protocol):
+    """A call's result in a transcript; see `catch_up_calls`."""
+
+    @property
+    def call(self) -> str:
+        """The call."""
+
+    @property
+    def result(self) -> runs.Result:
+        """What it returned."""
+
+    @property
+    def error(self) -> str:
+        """What went wrong, where it failed."""
+
+
 class Notice(Protocol):
     """What the client told the main conversation of an agent that ended; see `notified`."""
 
@@ -66,6 +85,34 @@ def notified(
     runs.reported(project, session, run, "", state, words, used=state != "running")
     if tool_use_id:
         launches.named(project, session, tool_use_id, run, output)
+
+
+def catch_up_calls(
+    project: Project, session: str, transcript: str, noted: Callable[[Mapping[str, Any]], Answer | None]
+) -> None:
+    """Keep what calls returned whose events were lost, as on a full disk: only the transcript shows it.
+
+    Args:
+        project: where.
+        session: the main session.
+        transcript: where its transcript lies; its last megabyte is looked at.
+        noted: reads an entry of it that notes such a result.
+    """
+    open_ = {each.tool_use_id for each in launches.unanswered(project, session)} if transcript else set()
+    if not open_:
+        return
+    wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(open_)))
+    for entry in transcripts.tail(transcript, most=TURN, only=wanted):
+        answer = noted(entry)
+        if answer is None or answer.call not in open_:
+            continue
+        result = answer.result
+        if answer.error:
+            runs.failed(project, session, answer.call, answer.error)
+        else:
+            runs.returned(project, session, answer.call, result)
+        run = runs.run_id(result.agent_id, answer.call)
+        launches.named(project, session, answer.call, run, result.output_file)
 
 
 def catch_up(

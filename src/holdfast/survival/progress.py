@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError
 from holdfast.survival import launches, results
 
 if TYPE_CHECKING:
@@ -26,11 +26,13 @@ class Moved(NamedTuple):
         workflow: as it is now.
         phase: the phase that was moved, as it is now.
         words: why not, what a failed agent said, or what else is to be known; may be empty.
+        unwritten: whether it could only not be written now, as on a full disk.
     """
 
     workflow: Workflow
     phase: Phase
     words: str = ""
+    unwritten: bool = False
 
 
 def mine(project: Project, session: str) -> Workflow | None:
@@ -97,6 +99,8 @@ def launch(
 def settle(project: Project, session: str) -> list[Moved]:
     """Judge every launch whose result is in, and move the phases they were for.
 
+    What cannot be written now, or whose workflow cannot be read now, stays to be judged at a later event.
+
     Only to be called at a main-thread event, after the event's own signal was kept (`results.due`).
 
     Returns:
@@ -156,9 +160,22 @@ def _apply(project: Project, session: str, due: Due) -> Moved | None:
     workflow, phase = _phase(_all_mine(project, session, resting=True), launched)
     # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.state == "failed"
+    if workflow is None and launched.workflow and _is_unreadable(project, launched.workflow):
+        return None
     moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
+    if moved and moved.unwritten:
+        return moved if launches.unwritten(project, session, launched.tool_use_id) else None
     launches.judged(project, session, launched.tool_use_id, "completed" if doubtful else due.state)
     return moved
+
+
+def _is_unreadable(project: Project, key: str) -> bool:
+    """Tell whether the file of the workflow with this key is there and cannot be read."""
+    from holdfast.workflow import formats
+
+    name, _, place = key.partition(":")
+    path = project.root / place.rpartition("#")[0]
+    return any(each.path == path for each in formats.get(name).near(project, {key}).problems)
 
 
 def _phase(workflows: Sequence[Workflow], launched: Launch) -> tuple[Workflow, Phase] | tuple[None, None]:
@@ -171,7 +188,7 @@ def _phase(workflows: Sequence[Workflow], launched: Launch) -> tuple[Workflow, P
 
 def _finish(project: Project, workflow: Workflow, phase: Phase, due: Due) -> Moved | None:
     """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
-    if phase.status == "failed":
+    if phase.status == "failed" and due.launch.verdict != launches.UNWRITTEN:
         return None  # a retry that was never launched
     moved = _judge(project, workflow, phase.id, due.state, due.words)
     return moved and moved._replace(words=moved.words or (due.words if due.state == "failed" else ""))
@@ -185,9 +202,15 @@ def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, 
     try:
         workflow, changed, said = keeper.judge(project, workflow, phase_id, status, words)
     except HoldfastError as error:
+        said, unwritten = str(error), False
+        if isinstance(error, StateError) and not isinstance(error, (MissingError, NotOurs)):
+            unwritten = status != "active"  # what an agent begins, its end begins too
+            said = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
         now = next((each for each in keeper.find(project).workflows if each.key == workflow.key), None)
-        if now is None:
+        if now is None and not unwritten:
             return None
-        workflow, changed, said = now, True, str(error)
+        workflow, changed = now or workflow, True
+    else:
+        unwritten = False
     phase = next((each for each in workflow.phases if each.id == phase_id), None)
-    return Moved(workflow, phase, said) if changed and phase else None
+    return Moved(workflow, phase, said, unwritten) if changed and phase else None

@@ -30,7 +30,7 @@ def due(project: Project, session: str) -> list[Due]:
     """
     rows = joined.rows(
         project,
-        f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND launches.verdict IS NULL"
+        f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND {launches.OPEN}"
         " AND runs.state <> 'running' ORDER BY runs.changed_at, launches.tool_use_id",
         *(project.key, session),
     )

@@ -6,7 +6,7 @@ A run is known by its `agent_id`; the launch that started it may be known before
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from holdfast import clock
 from holdfast.survival import launches
@@ -34,6 +34,34 @@ CREATE INDEX IF NOT EXISTS runs_state ON runs (project, session, state);
 CREATE INDEX IF NOT EXISTS runs_consumed ON runs (project, session, consumed_at);
 CREATE INDEX IF NOT EXISTS runs_resumed ON runs (project, session, resumed)
 """
+
+
+class Result(Protocol):
+    """What a call returned; see `returned`."""
+
+    @property
+    def status(self) -> str:
+        """`completed`, or another word for one whose agent goes on."""
+
+    @property
+    def agent_id(self) -> str:
+        """The run; empty if unknown."""
+
+    @property
+    def agent_type(self) -> str:
+        """The agent's name; empty if unknown."""
+
+    @property
+    def text(self) -> str:
+        """Its last message."""
+
+    @property
+    def output_file(self) -> str:
+        """Where a background agent writes."""
+
+    @property
+    def is_api_error(self) -> bool:
+        """Whether it died of an API error although it is completed."""
 
 
 def run_id(agent_id: str, tool_use_id: str) -> str:
@@ -106,6 +134,22 @@ def reported(
             " WHERE project = ? AND session = ? AND agent_id = ?",
             *(transcript, transcript, int(used), now, *run),
         )
+
+
+def returned(project: Project, session: str, call: str, result: Result) -> None:
+    """Keep what the call of an agent returned: the result of one that was waited for.
+
+    A background launch returns at once and is no result.
+    """
+    if result.status == "completed":
+        state: State = "failed" if result.is_api_error else "completed"
+        run = run_id(result.agent_id, call)
+        reported(project, session, run, result.agent_type, state, result.text, used=True)
+
+
+def failed(project: Project, session: str, call: str, error: str) -> None:
+    """Keep that the call of an agent failed; the client does not say which agent it was."""
+    reported(project, session, run_id("", call), "", "failed", error, used=True)
 
 
 def reminded(project: Project, session: str, agent_id: str) -> bool:

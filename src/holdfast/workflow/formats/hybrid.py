@@ -11,6 +11,7 @@ from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.formats import hybrid_file as files
 from holdfast.workflow.formats import hybrid_moves as moves
 from holdfast.workflow.formats import hybrid_store as store
+from holdfast.workflow.formats import hybrid_view
 from holdfast.workflow.formats.hybrid_functions import (
     create_workflow_state,
     get_workflow_state,
@@ -168,11 +169,16 @@ def move(
 
 
 def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
-    """Move a phase because of its agent; what a finished one delivers is read from its words (I000-14)."""
-    if status == "completed":
-        deliverables, handover = extract_result(words)
-        return Judged(*move(project, phase_id, status, deliverables=deliverables, handover=handover))
-    return Judged(*move(project, phase_id, status, error=words if status == "failed" else ""))
+    """Move a phase because of its agent; what a finished one delivers is read from its words (I000-14).
+
+    Raises StateError where state or view cannot be written: to judge it again writes what is still missing.
+    """
+    deliverables, handover = extract_result(words) if status == "completed" else ((), "")
+    error = words if status == "failed" else ""
+    with locked(files.path(project).parent):
+        moved = move(project, phase_id, status, deliverables=deliverables, handover=handover, error=error)
+        hybrid_view.insist(project, files.load(project).data)
+    return Judged(*moved)
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:

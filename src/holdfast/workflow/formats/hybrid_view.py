@@ -47,17 +47,22 @@ def write(project: Project, workflow: Mapping[str, Any]) -> None:
     A file that does not begin as a view does is somebody else's and stays; that, and a view that cannot be written, is
     logged and costs no state.
     """
-    path = project.root / FILE
     try:
-        statefile.guard(project.root, path)
-        wanted = generate_markdown(workflow).encode("utf-8", "replace")
-        before = _present(project)
-        if before is not None and not before.startswith(_HEADING.encode()):
-            log.write("warning", f"{path}: is not a view of ours, so it is not overwritten; rename it to get one")
-        elif before != wanted:
-            atomic.write(path, wanted)
+        insist(project, workflow)
     except StateError as error:
         log.write("warning", f"the view of the workflow was not written: {error}")
+
+
+def insist(project: Project, workflow: Mapping[str, Any]) -> None:
+    """Write the view of a state as `write` does. Raises StateError when it cannot be written."""
+    path = project.root / FILE
+    statefile.guard(project.root, path)
+    wanted = generate_markdown(workflow).encode("utf-8", "replace")
+    before = _present(project)
+    if before is not None and not before.startswith(_HEADING.encode()):
+        log.write("warning", f"{path}: is not a view of ours, so it is not overwritten; rename it to get one")
+    elif before != wanted:
+        atomic.write(path, wanted)
 
 
 def _present(project: Project) -> bytes | None:

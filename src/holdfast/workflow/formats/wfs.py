@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import StateError, TransitionError
+from holdfast.state.lock import locked
 from holdfast.survival import history
 from holdfast.workflow import extras, manyfiles
 from holdfast.workflow import views as outlines
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_index as index
+from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_markers as markers
 from holdfast.workflow.formats import wfs_moves as moves
 from holdfast.workflow.formats import wfs_places as places
@@ -203,7 +205,8 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
     """Move a task because of its agent: what that said is the summary of a completed one; a failed one is blocked.
 
     A hook completes no session: that its tasks are all done is said, and left to who works in it. Raises
-    TransitionError where the session is completed, so that what its agent said is not kept (D002-7).
+    TransitionError where the session is completed, so that what its agent said is not kept (D002-7), StateError where
+    task, session or list cannot be written: to judge it again writes what is still missing.
     """
     session = _session(project, workflow)
     remark = ""
@@ -220,8 +223,12 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
         after = moves.complete(project, session, phase_id, words[:SUMMARY])
     else:
         after = moves.block(project, session, phase_id)
-    error = words if status == "failed" else ""
-    return Judged(_observed(project, views.workflow(project, after.session, after.board), error), after.changed, remark)
+    observed = _observed(
+        project, views.workflow(project, after.session, after.board), words if status == "failed" else ""
+    )
+    with locked(session.folder):  # where it cannot be written, the task is judged again
+        lists.insist(project, after.session, after.board)
+    return Judged(observed, after.changed, remark)
 
 
 def undoing(phase_id: str) -> str:

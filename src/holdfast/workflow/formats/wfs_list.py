@@ -35,21 +35,28 @@ def write(project: Project, session: Session, board: Board, *, before: bytes | N
         before: what the list would have been before they changed; another content is somebody's own.
         anyway: whether a file of somebody's own gives way.
     """
-    path = session.folder / places.LIST
-    wanted = content(session, board)
     try:
-        statefile.guard(project.root, path)
-        present = _present(session)
-        if present == wanted:
-            return ""
-        if present is not None and not present.startswith(todo.HEADING.encode()) and not anyway:
-            return f"{places.inner(project, path)} is no list of ours and stays as it is"
-        if present not in (None, before, places.LIST_TEXT.encode()):
-            generations.keep(project, path, present or b"", why="before it was generated anew")
-        atomic.write(path, wanted)
+        return insist(project, session, board, before=before, anyway=anyway)
     except StateError as error:  # a view that cannot be written costs no state
         log.write("warning", f"the list of {session.name} was not written: {error}")
         return str(error)
+
+
+def insist(
+    project: Project, session: Session, board: Board, *, before: bytes | None = None, anyway: bool = False
+) -> str:
+    """Write a session's list as `write` does. Raises StateError when it cannot be written."""
+    path = session.folder / places.LIST
+    wanted = content(session, board)
+    statefile.guard(project.root, path)
+    present = _present(session)
+    if present == wanted:
+        return ""
+    if present is not None and not present.startswith(todo.HEADING.encode()) and not anyway:
+        return f"{places.inner(project, path)} is no list of ours and stays as it is"
+    if present not in (None, before, places.LIST_TEXT.encode()):
+        generations.keep(project, path, present or b"", why="before it was generated anew")
+    atomic.write(path, wanted)
     return ""
 
 

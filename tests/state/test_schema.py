@@ -1,0 +1,245 @@
+"""A ledger says which version it is of; later ones and other programs' files are left as they are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import spent, survival
+from holdfast.checks import ledger as check
+from holdfast.state import schema
+from holdfast.state.ledger import Ledger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import RunPython
+
+SESSIONS = "CREATE TABLE IF NOT EXISTS sessions (id TEXT, project TEXT)"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where a ledger is to be."""
+    return tmp_path / "ledger.db"
+
+
+def change(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as raw:
+        for statement in statements:
+            raw.execute(statement)
+
+
+def marks(file: Path) -> tuple[int, int]:
+    with closing(sqlite3.connect(file)) as raw:
+        return tuple(raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+
+
+def contents(file: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in file.parent.glob(f"{file.name}*")}
+
+
+def unnumbered(file: Path) -> None:
+    """Make a ledger as they were before they had a version."""
+    change(file, "PRAGMA journal_mode = WAL", SESSIONS, "INSERT INTO sessions VALUES ('old', 'p')")
+
+
+def test_a_new_ledger_has_our_id_and_version(file: Path) -> None:
+    """Also one that is empty."""
+    file.touch()
+    Ledger.open(file).close()
+    assert marks(file) == (schema.APPLICATION_ID, schema.version())
+
+
+def test_a_ledger_without_a_version_is_adopted(file: Path) -> None:
+    """With what it holds."""
+    unnumbered(file)
+    with Ledger.open(file) as opened:
+        assert opened.problem is None
+        assert opened.rows("SELECT id FROM sessions") == [{"id": "old"}]
+    assert marks(file) == (schema.APPLICATION_ID, schema.version())
+
+
+def test_every_table_of_an_unnumbered_ledger_is_known() -> None:
+    """The first numbered version has the same, so a file that has any of these is ours."""
+    assert survival.__path__
+    assert spent.TABLE
+    assert set(check._definitions()) >= schema._UNNUMBERED
+    with Ledger.open(None) as opened:
+        for ddl in check._definitions().values():
+            opened.ensure(ddl)
+        assert all("project" in columns for columns in opened.tables().values())
+
+
+ADOPT = """
+import os, sys
+from pathlib import Path
+from holdfast.state import schema
+from holdfast.state.ledger import Ledger
+from holdfast.state.patience import Patience
+def migrate(connection):
+    connection.execute("INSERT INTO sessions VALUES ('migrated', 'p')")
+schema.MIGRATIONS = (migrate,)
+ready, go = os.pipe()
+children = []
+for number in range(12):
+    if not (child := os.fork()):
+        os.close(go)
+        os.read(ready, 1)  # all at once
+        opened = Ledger.open(Path(sys.argv[1]), Patience(60.0))
+        os._exit(opened.problem is not None)
+    children.append(child)
+os.close(ready)
+os.close(go)
+sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
+"""
+
+
+def test_many_processes_adopt_a_ledger_once(file: Path, run_python: RunPython) -> None:
+    """Whoever comes second finds it done, so no migration runs twice."""
+    unnumbered(file)
+    run_python(ADOPT, file)
+    with closing(sqlite3.connect(file)) as raw:
+        assert raw.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("migrated",), ("old",)]
+    assert marks(file) == (schema.APPLICATION_ID, 2)
+
+
+def test_migrations_run_in_order_from_where_a_ledger_is(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that fails leaves the ledger as it was."""
+    ran: list[int] = []
+
+    def step(number: int, statement: str = "SELECT 1") -> object:
+        def migrate(connection: sqlite3.Connection) -> None:
+            ran.append(number)
+            connection.execute(statement)
+
+        return migrate
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (step(2),))
+    Ledger.open(file).close()
+    assert (ran, marks(file)[1]) == ([2], 2)
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (step(2), step(3, "CREATE TABLE made (x)"), step(4, "nonsense")))
+    with Ledger.open(file) as opened:
+        assert "nonsense" in str(opened.problem)
+    assert (ran, marks(file)[1]) == ([2, 3, 4], 2)
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (step(2), step(3, "CREATE TABLE made (x)"), step(4)))
+    Ledger.open(file).close()
+    assert (ran, marks(file)[1]) == ([2, 3, 4, 3, 4], 4)
+
+
+def later(file: Path) -> None:
+    Ledger.open(file).close()
+    change(file, "PRAGMA user_version = 99")
+
+
+def later_before_we_marked_it(file: Path) -> None:
+    unnumbered(file)
+    change(file, "PRAGMA user_version = 99")
+
+
+def later_and_unreadable(file: Path) -> None:
+    """Its tables say what our SQLite does not understand, which it calls malformed."""
+    later(file)
+    change(
+        file,
+        SESSIONS,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = 'CREATE TABLE sessions (id TEXT) FUTURE'",
+    )
+
+
+def negative(file: Path) -> None:
+    Ledger.open(file).close()
+    change(file, "PRAGMA user_version = -1")
+
+
+@pytest.mark.parametrize("made", [later, later_before_we_marked_it, later_and_unreadable, negative])
+def test_a_later_ledger_is_left_as_it_is(file: Path, made: object) -> None:
+    """One sentence names the file, both versions and what to do; the run goes on in memory."""
+    assert callable(made)
+    made(file)
+    before = contents(file)
+    told: list[str] = []
+    with Ledger.open(file, tell=told.append) as opened:
+        opened.ensure(SESSIONS)
+        opened.run("INSERT INTO sessions VALUES ('new', 'p')")
+        assert opened.rows("SELECT id FROM sessions") == [{"id": "new"}]
+        assert not opened.whole
+    version = marks(file)[1]
+    assert told == [
+        f"{file} has schema version {version} and this Holdfast knows versions up to 1, so nothing is remembered until "
+        "you upgrade Holdfast"
+    ]
+    assert contents(file) == before
+
+
+def of_another_program(file: Path) -> None:
+    change(file, "CREATE TABLE places (x)", "PRAGMA application_id = 77")
+
+
+def of_another_program_with_our_tables(file: Path) -> None:
+    change(file, SESSIONS, "PRAGMA application_id = 77")
+
+
+def without_any_id(file: Path) -> None:
+    change(file, "CREATE TABLE places (x)", "CREATE TABLE sessions (id)", "PRAGMA user_version = 5")
+
+
+CRASH = """
+import os, sqlite3, sys
+raw = sqlite3.connect(sys.argv[1], isolation_level=None)
+raw.execute("PRAGMA journal_mode = WAL")
+raw.execute("PRAGMA application_id = 77")
+raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+raw.execute("CREATE TABLE places (x)")
+os.kill(os.getpid(), 9)
+"""
+
+
+def of_another_program_that_crashed(file: Path) -> None:
+    """What was left beside it is for that program to put in order."""
+    subprocess.run([sys.executable, "-c", CRASH, str(file)], check=False)
+    assert file.with_name(f"{file.name}-wal").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    "made",
+    [of_another_program, of_another_program_with_our_tables, without_any_id, of_another_program_that_crashed],
+)
+def test_another_programs_database_is_never_written(file: Path, made: object) -> None:
+    """Neither its content nor its mode, nor what lies beside it."""
+    assert callable(made)
+    made(file)
+    file.chmod(0o644)
+    before = contents(file)
+    with Ledger.open(file) as opened:
+        assert "so nothing is remembered until you move it away" in str(opened.problem)
+        assert not opened.whole
+    assert contents(file) == before
+    assert file.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_file_that_became_another_is_noticed_in_its_log(file: Path) -> None:
+    """The write-ahead log may know better than the file which version it is."""
+    Ledger.open(file).close()
+    raw = sqlite3.connect(file, isolation_level=None)
+    raw.execute("PRAGMA user_version = 99")
+    aside = file.with_name("aside")
+    aside.mkdir()
+    for name in contents(file):
+        shutil.copyfile(file.with_name(name), aside / name)
+    raw.close()
+    copy = aside / file.name
+    assert int.from_bytes(copy.read_bytes()[60:64], "big") == 1
+    with Ledger.open(copy) as opened:
+        assert "has schema version 99" in str(opened.problem)
+    assert os.path.lexists(copy)
