@@ -14,6 +14,7 @@ from holdfast import events, hookspecs, inspection, loader, paths, scan, strictn
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.state import document, tomlfile
+from holdfast.terminal import printable
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def _describe(project: Project, path: Path, content: bytes) -> None:
     name = trust.relative_name(project.root, path)
     click.echo(f"{name}  sha256 {trust.digest(content)[:16]}…")
     for line in _changed(project, name, content):
-        click.echo(f"  {line}")
+        click.echo(f"  {printable(line)}")  # click would take out what a terminal acts on: here it must be seen
     if path.suffix != ".py":
         said = ", ".join(content.decode(errors="replace").split("\n"))[:300]
         click.echo(f"  configuration: {said}")
