@@ -235,7 +235,9 @@ def test_an_events_time_runs_from_the_start_of_its_process(
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="elsewhere it is not told")
 def test_the_age_is_the_time_since_the_process_was_started() -> None:
     """Whatever it does meanwhile; the system tells it to the hundredth."""
-    script = "import time; time.sleep(0.2); from holdfast import engine; print(time.monotonic() - engine.age())"
+    script = (
+        "import time; time.sleep(0.2); from holdfast import engine; age = engine.age(); print(time.monotonic() - age)"
+    )
     before = time.monotonic()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60, check=True)
 

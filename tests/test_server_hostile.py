@@ -291,7 +291,6 @@ def test_those_who_say_nothing_keep_nobody_waiting_for_long(warm: Warm) -> None:
         (CURSOR, {}),
         ({}, {"CLAUDE_PROJECT_DIR": None}),
         ({"turn_id": "t"}, {"CLAUDECODE": None}),
-        ({"session_id": 1}, {}),
     ],
 )
 def test_another_clients_event_is_met_with_silence(
