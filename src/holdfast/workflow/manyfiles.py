@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
-MOST = 8_192  # entries that one event looks at
+MOST = 10_000  # entries that one event looks at
 HOT = 512  # of them those that were changed last, as far as that is known
 _FORMAT = 1
 
