@@ -267,3 +267,14 @@ def test_a_ledger_of_somebody_else_is_not_ours_to_open(root: Path, file: Path, m
     monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
     found = only("ledger", root, "problem")
     assert (found.remedy, found.fix) == (f'sudo chown "$(id -un)" {file}', None)
+
+
+def test_a_later_version_is_named_where_only_the_log_has_it(root: Path, file: Path) -> None:
+    """And what it lacks is not added to it: that is for the Holdfast that wrote it."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("ALTER TABLE sessions DROP COLUMN resting")
+        other.execute("PRAGMA user_version = 99")
+        assert int.from_bytes(file.read_bytes()[60:64], "big") == 1
+        found = only("ledger", root, "problem")
+        assert found.text.startswith(f"{file} has schema version 99 and this Holdfast knows versions up to 1")
+        assert (found.remedy, found.fix) == ("upgrade Holdfast", None)
