@@ -66,7 +66,7 @@ TOKENS = (
     _token("Slack configuration", "xoxe.xox" + "p-1-", 60),
     _token("Slack app", "xapp-1-" + "A0", 20),
     Token("Discord bot", "MT", made_up(24) + "." + made_up(6, seed="x") + "." + made_up(38)),
-    Token("Telegram bot", "1234567890:", "AA" + made_up(33)),
+    Token("Telegram bot", "7391582640:", "AA" + made_up(33)),
     Token("SendGrid", "SG" + ".", made_up(22) + "." + made_up(43)),
     _token("Brevo", "xkey" + "sib-", 64, HEX),
     _token("Twilio", "S" + "K", 32, HEX),
@@ -154,7 +154,7 @@ TOKENS = (
     _token("age", "AGE-SECRET" + "-KEY-1", 58, UPPER),
     Token("JWT", "ey" + "J", f"{made_up(17)}.ey" + f"J{made_up(24)}.{made_up(43)}"),
     Token("Slack webhook", "https://hooks.slack.com/" + "services/", f"T00000000/B00000000/{made_up(24)}"),
-    Token("Discord webhook", "https://discord.com/api/" + "webhooks/123456789012345678/", made_up(68)),
+    Token("Discord webhook", "https://discord.com/api/" + "webhooks/998877665544332211/", made_up(68)),
     Token("Microsoft Teams webhook", "https://x.webhook.office.com/" + "webhookb2/", f"{_uuid('t')}@{_uuid('u')}"),
     Token("Zapier webhook", "https://hooks.zapier.com/" + "hooks/catch/", "1234567/" + made_up(8)),
 )

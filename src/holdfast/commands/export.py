@@ -10,6 +10,7 @@ import click
 from holdfast import faults
 from holdfast.commands import options
 from holdfast.state import atomic
+from holdfast.state.redact import redact_value
 from holdfast.survival import exporting
 
 
@@ -23,7 +24,8 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
     It holds the ledger with kept contents and the archive, recorded events, lines of the log and sidecars.
     """
     project = options.open_project(project_dir)
-    whole = exporting.document(project, verbatim=verbatim) | {"faults": faults.within(project)}
+    known = faults.within(project)
+    whole = exporting.document(project, verbatim=verbatim) | {"faults": known if verbatim else redact_value(known)}
     if file is None:
         options.print_json(whole)
         return

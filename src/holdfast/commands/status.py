@@ -9,6 +9,7 @@ import click
 
 from holdfast import inspection, loader, log
 from holdfast.commands import options
+from holdfast.state.redact import redact_value
 from holdfast.survival import deliveries, fates, losses, owners, seals, sessions
 from holdfast.workflow import formats, views
 from holdfast.workflow.wording import one_line
@@ -34,7 +35,7 @@ _ARRIVED = {
 @options.project_option
 def command(as_json: bool, project_dir: str | None) -> None:
     """Show the project's workflows, owners, agents, its last compactions with what was restored, and what failed."""
-    status = _status(options.open_project(project_dir))
+    status = redact_value(_status(options.open_project(project_dir)))
     if as_json:
         options.print_json(status)
         return

@@ -109,6 +109,8 @@ def begin(
         The delivery's id.
     """
     project.ledger.ensure(TABLE)
+    from holdfast.state.redact import redact  # here, for most events deliver nothing
+
     delivery, now = new_id(), clock.stamp()
     with project.ledger.transaction():
         project.ledger.run(
@@ -121,7 +123,7 @@ def begin(
             " omitted, step, transcript, size, state, made_at, changed_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
             *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
-            *(clean(title), mark, units, omitted, step, transcript, _begins(transcript, seal), now, now),
+            *(redact(clean(title)), mark, units, omitted, step, transcript, _begins(transcript, seal), now, now),
         )
         oldest.drop(project, "deliveries", "made_at", KEPT)
     return delivery
@@ -143,6 +145,8 @@ def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Wo
         event: at which event.
         workflows: what could not be told apart.
     """
+    from holdfast.state.redact import redact  # here, for most events deliver nothing
+
     project.ledger.ensure(TABLE)
     now = clock.stamp()
     with project.ledger.transaction():
@@ -152,7 +156,7 @@ def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Wo
                 " units, transcript, size, state, made_at, changed_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, '', 0, 'refused', ?, ?)",
                 *(new_id(), project.key, project.worktree, project.host, project.client, session, event),
-                *(workflow.key, clean(workflow.title), now, now),
+                *(workflow.key, redact(clean(workflow.title)), now, now),
             )
         oldest.drop(project, "deliveries", "made_at", KEPT)
 

@@ -132,7 +132,7 @@ def note(project: Project, session: str, workflow: Workflow, summary: str) -> No
             "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at, lost)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(new_id(), project.key, project.worktree, project.host, project.client, session),
-            *(workflow.key, clean(workflow.title), json.dumps(compare(workflow, summary)), clock.stamp()),
+            *(workflow.key, redact(clean(workflow.title)), json.dumps(compare(workflow, summary)), clock.stamp()),
             json.dumps(lost(project.config, workflow, summary)),
         )
         oldest.drop(project, "losses", "noted_at", KEPT)

@@ -137,11 +137,21 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
 
 
 def _note(project: Project, workflow: Workflow, session: str, before: str) -> None:
+    from holdfast.state.redact import redact  # here, for owners hardly ever change
+
     project.ledger.ensure(CHANGES)
     project.ledger.run(
         "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(new_id(), project.key, project.worktree, project.host, project.client, workflow.key, clean(workflow.title)),
+        *(
+            new_id(),
+            project.key,
+            project.worktree,
+            project.host,
+            project.client,
+            workflow.key,
+            redact(clean(workflow.title)),
+        ),
         *(session, before, clock.stamp()),
     )
     oldest.drop(project, "ownings", "at", KEPT)

@@ -73,8 +73,10 @@ class Seal:
 
 def of(workflow: Workflow) -> Sealed:
     """Return what a seal says of a workflow."""
-    phase = f"{workflow.position} {workflow.current_name}".strip()
-    return Sealed(workflow.key, workflow.title, phase, hashlib.sha256(workflow.raw).hexdigest())
+    from holdfast.state.redact import redact  # here, for most events seal nothing
+
+    phase = redact(f"{workflow.position} {workflow.current_name}".strip())
+    return Sealed(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())
 
 
 def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed], transcript: str = "") -> str:

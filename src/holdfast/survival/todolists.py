@@ -56,14 +56,16 @@ def tell(project: Project, session: str, workflow: str, digest: str) -> None:
 
 
 def remember_task(project: Project, session: str, task_id: str, subject: str, status: str = "pending") -> None:
-    """Note a task of the client's Task tools: its id is opaque, its subject names the phase."""
+    """Note a task of the client's Task tools: its id is opaque, its subject, kept without secrets, names the phase."""
+    from holdfast.state.redact import redact
+
     project.ledger.ensure(TASKS)
     project.ledger.run(
         "INSERT INTO todo_tasks (project, session, task_id, worktree, host, client, subject, status, changed_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, task_id)"
         " DO UPDATE SET subject = excluded.subject, status = excluded.status, changed_at = excluded.changed_at",
         *(project.key, session, task_id, project.worktree, project.host, project.client),
-        *(subject, status, clock.stamp()),
+        *(redact(subject), status, clock.stamp()),
     )
 
 

@@ -1,0 +1,155 @@
+"""Secrets planted wherever a session can bring them: none is readable in anything Holdfast keeps or prints.
+
+What is verbatim by design is left out: the files of workflows themselves, their kept generations and archive in the
+ledger, the sidecar that is their full text, and the commands that show a workflow's own file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import log, paths, recorded
+from holdfast.project import Project
+from holdfast.survival import stepruns
+from tests.commandline import holdfast
+from tests.handmade import ME
+from tests.planted import PLANTED, readable
+from tests.signals import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from holdfast.testing import HoldfastProject
+
+VERBATIM = {"generations": "content", "archive": "content"}  # the columns of the ledger that hold what files held
+HANDLER = '''
+"""Quotes what it works on wherever it can."""
+
+from holdfast import hookimpl
+
+@hookimpl
+def on_notification(event, context):
+    context.log(f"asked {event.message!r}", field=event.message)
+    print(event.message)
+    raise ValueError(repr(event.message))
+'''
+
+
+@pytest.fixture
+def project(holdfast_project: Callable[..., HoldfastProject], tmp_path: Path) -> HoldfastProject:
+    """A project in which each secret came by every way a session has."""
+    made = holdfast_project({})
+    paths.ensure_private(paths.config_dir())
+    paths.user_config().write_text('[handlers]\non = ["record_events"]\n', "utf-8")
+    paths.ensure_private(paths.user_handlers())
+    (paths.user_handlers() / "quoter.py").write_text(HANDLER, "utf-8")
+    log.set_project(made.root)
+    log.set_level("debug")
+    all_of = "\n\n".join(each.text for each in PLANTED)
+    reminders = [item for each in PLANTED[::9] for item in ("--remind", f"Mind {each.text}")]
+    holdfast(
+        "start", f"Move {PLANTED[4].text}", "--phase", "One @builder", "--phase", "Two", *reminders, root=made.root
+    )
+    transcript = tmp_path / "me.jsonl"
+    transcript.write_text("".join(_entries(made.root)), "utf-8")
+    mine = {"session_id": ME, "transcript_path": str(transcript)}
+    made.fire("SessionStart", "SessionStart-startup-tui", **mine)
+    for number, each in enumerate(PLANTED):
+        made.fire("UserPromptSubmit", prompt=each.text, **mine)
+        made.fire("Notification", "Notification-permission_prompt", message=f"\n{each.text}", **mine)
+        made.fire("PreToolUse", "PreToolUse-Bash", tool_input={"command": each.text}, **mine)
+        log.write("warning", f"seen {each.text!r}", raw=each.text, again=json.dumps(f"x\n{each.text}"))
+        agent = Agent(made, each.text, "helper", each.text, number=number + 10, session=ME)
+        agent.about_to()
+        agent.returned(each.text)
+    dumped = {"stdout": all_of, "stderr": repr(all_of), "environment": {"AWS_SECRET_ACCESS_KEY": PLANTED[0].secret}}
+    made.fire("PostToolUse", "PostToolUse-Bash", tool_input={"command": "env"}, tool_response=dumped, **mine)
+    task = recorded.load("PostToolUse-TaskCreate")["tool_response"] | {"task": {"id": "1", "subject": all_of}}
+    made.fire("PostToolUse", "PostToolUse-TaskCreate", tool_response=task, **mine)
+    failing = Agent(made, "One", "builder", all_of, number=2, session=ME)
+    failing.about_to()
+    failing.failed(f"failed with {all_of}")
+    made.fire("PreCompact", "PreCompact-auto", custom_instructions=all_of, **mine)
+    made.fire("SubagentStop", "SubagentStop-compaction", session_id=ME, last_assistant_message=all_of)
+    _keep_steps(made, all_of)
+    made.fire("SessionStart", "SessionStart-compact", **mine)
+    made.fire("PostCompact", "PostCompact-auto", compact_summary=all_of, **mine)
+    made.fire("SubagentStop", "SubagentStop-compaction", session_id=ME, last_assistant_message=all_of)
+    return made
+
+
+def _entries(root: Path) -> Iterator[str]:
+    """Yield a transcript in which requests, commands and what they put out hold the secrets."""
+    for number, each in enumerate(PLANTED):
+        common = {"sessionId": ME, "cwd": str(root), "timestamp": "2026-03-01T10:00:00.000Z", "uuid": f"u{number}"}
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"command": each.text}}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": each.text, "is_error": True}
+        for kind, content in (("user", f"Do {each.text}"), ("assistant", [call]), ("user", [result])):
+            yield json.dumps({"type": kind, "message": {"role": kind, "content": content}, **common}) + "\n"
+
+
+def _keep_steps(made: HoldfastProject, text: str) -> None:
+    there = Project.open(made.root)
+    stepruns.record(there, "wfs#x", "1", "test", "failed", text)
+    there.close()
+
+
+def _found(text: str) -> list[str]:
+    """Return the kinds of those planted secrets that a text shows."""
+    return [each.kind for each in PLANTED if readable(each.secret, text)]
+
+
+def test_the_plants_can_be_found() -> None:
+    """The test can fail: where nothing is redacted, each is found, and there are enough of them."""
+    assert len(_found("\n".join(each.text for each in PLANTED))) == len(PLANTED)
+    assert len({each.kind for each in PLANTED}) >= 100
+
+
+def test_no_secret_is_readable(project: HoldfastProject) -> None:
+    """Neither in what is kept, nor in what is printed; asked for the secrets, an export has only the workflow's own."""
+    _assert_none_is_kept(project)
+    _assert_none_is_printed(project)
+    shown = set(_found(holdfast("export", "--verbatim", root=project.root).out))
+    assert shown
+    assert shown <= {each.kind for each in (*PLANTED[::9], PLANTED[4])}
+
+
+def _assert_none_is_kept(project: HoldfastProject) -> None:
+    """Neither in the log, the recordings and the faults, nor in any row of the ledger."""
+    files = [each for each in paths.state_dir().rglob("*") if each.suffix in (".log", ".1", ".jsonl", ".json")]
+    assert {"holdfast.log", f"{ME}.jsonl", "faults.json"} <= {each.name for each in files}
+    for file in files:
+        assert _found(file.read_text("utf-8")) == [], file.name
+
+    ledger = Project.open(project.root).ledger_file
+    with sqlite3.connect(ledger) as connection:
+        connection.row_factory = sqlite3.Row
+        tables = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        assert {"launches", "runs", "attempts", "summaries", "todo_tasks", "step_runs", "losses"} <= set(tables)
+        for table in tables:
+            rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
+            for row in rows:
+                row.pop(VERBATIM.get(table, ""), None)
+            assert _found("\n".join(str(value) for row in rows for value in row.values())) == [], table
+    connection.close()
+
+
+def _assert_none_is_printed(project: HoldfastProject) -> None:
+    """Whatever people and programs are told of what happened, and what goes back into the model's context."""
+    trail = project.fire("SessionStart", "SessionStart-compact", session_id=ME)
+    assert trail.faults == []
+    for arguments in (
+        *(["log", "--limit", "9999"], ["log", "--json", "--limit", "9999"], ["status"], ["status", "--json"]),
+        *(["report", "-o", "-"], ["export"], ["handlers", "list"], ["handlers", "list", "--json"], ["cost"]),
+    ):
+        assert _found(holdfast(*arguments, root=project.root).out) == [], arguments
+    for arguments in (["handlers", "check"], ["handlers", "check", "--json"]):
+        said = holdfast(*arguments, root=project.root, code=1)
+        assert "quoter.py" in said.out
+        assert _found(said.out) == [], arguments
+    assert _found(holdfast("doctor", root=project.root, code=1).out) == []
