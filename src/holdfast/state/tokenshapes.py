@@ -161,6 +161,12 @@ SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("1Password service account", "ops_eyJ", "", r"ops_eyJ[\w+/-]{60,}={0,3}"),
     ("1Password secret key", "A3-", "A3-", "[A-Z0-9]{6}-[A-Z0-9]{5,11}(?:-[A-Z0-9]{5,6}){3,4}"),
     ("age", "AGE-SECRET-KEY-", "", "AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{30,}"),
+    (
+        "private key block in base64",
+        "LS0tLS1CRUdJTiB",
+        "",
+        "LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJVkFUR|FQyBQUklWQVRF|FTkNSWVBURUQg|PUEVOU1NIIFBS|EU0EgUFJJVkFUR)[A-Za-z0-9+/=]{20,}",
+    ),
     ("JWT", "eyJ", "eyJ", r"[\w-]{8,}={0,2}(?:\.[\w-]{8,}={0,2}|(?<!\.)\.(?=\.)){1,4}"),
     ("Slack webhook", "hooks.slack", "", r"(hooks\.slack\.com/(?:services|workflows|triggers)/)[\w/+-]{20,}"),
     (
