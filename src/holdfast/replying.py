@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,13 @@ class Streams:
     def write(self, reply: Reply) -> None:
         """Write the reply, once and whole; a client that has gone is nobody's error."""
         self.written = True
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # half a reply is none
+        try:
+            self._write(reply)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+    def _write(self, reply: Reply) -> None:
         for descriptor, text in zip(self._client, (reply.stdout, reply.stderr), strict=True):
             data = memoryview(text.encode("utf-8", errors="replace"))
             try:
