@@ -152,6 +152,7 @@ TOKENS = (
     _token("1Password service account", "ops" + "_eyJ", 250),
     Token("1Password secret key", "A" + "3-", "-".join(made_up(n, UPPER) for n in (6, 11, 5, 5, 5))),
     _token("age", "AGE-SECRET" + "-KEY-1", 58, UPPER),
+    Token("private key block in base64", "LS0tLS1CRUdJTiB" + "SU0EgUFJJVkFURSBLRVktLS0tLQp", made_up(200)),
     Token("JWT", "ey" + "J", f"{made_up(17)}.ey" + f"J{made_up(24)}.{made_up(43)}"),
     Token("Slack webhook", "https://hooks.slack.com/" + "services/", f"T00000000/B00000000/{made_up(24)}"),
     Token("Discord webhook", "https://discord.com/api/" + "webhooks/998877665544332211/", made_up(68)),

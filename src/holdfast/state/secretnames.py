@@ -22,12 +22,12 @@ _WHOLE = regex(rf"(?:authorization|{_OTHERS}|(?:{_KEYS})[_-]?key(?:[_-]base)?){_
 _KEY = "|".join(
     f"(?<={of}key)|(?<={of}[ _-]key)" for of in _KEYS.split("|")
 )  # so that `key` is looked for, which is fast
-_FOUND = regex(rf"(?:{_OTHERS}|key(?:{_KEY})(?:[_-]base)?){_NUMBER}(?![a-z0-9])")  # in lower case
+_FOUND = regex(rf"(?:{_OTHERS}|pass(?==)|key(?:{_KEY})(?:[_-]base)?){_NUMBER}(?![a-z0-9])")  # in lower case
 _WORDS = ("pass", "pwd", "secret", "key", "credential", "cookie", "token")  # one is in every name
 
-_COLOUR = r"(?:(?:\x1b|\\+(?:x1b|u001b|e|033))\[[0-9;]{0,12}[mK])?"
+_COLOUR = r"(?:(?:\x1b|\\+(?:x1b|u001b|e|033))?\[[0-9;]{0,12}[mK])?"
 _AFTER = regex(
-    rf"(?P<shut>\\{{0,8}}[\"'`]|&quot;)?{_COLOUR}(?P<gap>[ \t]*)"
+    rf"(?P<shut>\\{{0,8}}[\"'`]|&quot;)?(?:\]|[ \t]\[[^\]\n]{{0,24}}\](?=:))?{_COLOUR}(?P<gap>[ \t]*)"
     rf"(?P<sign>=>|:=|={{1,3}}|!={{1,2}}|:|%3[AaDd]|,|(?:is|was)(?=[ \t]))?{_COLOUR}(?P<space>\s{{0,64}}){_COLOUR}"
 )
 _QUOTED = regex(r"(?P<quote>\\{0,8}[\"'`]|&quot;)(?P<value>(?:(?!(?P=quote))[^\n]){1,4096}+)(?P=quote)")
@@ -40,6 +40,7 @@ _LINE_BEFORE = regex(
     rf"(?:\A|[\r\n]|{ESCAPE.pattern})[ \t]*(?:[-+>#*|][ \t]+)?(?:(?:export|set|setx|env|ENV|ARG)[ \t]+)?\Z"
 )
 _LINE_AFTER = regex(r"[ \t]*(?:#[^\r\n]*)?(?:\Z|[\r\n]|\\[nr]|[\"'`](?:\Z|[\s,}\])]))")
+_SETTER = regex(r"(?:ENV|ARG|[Ss]etx)[ \t]\Z")
 _WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
 _STEM_CHARS = 64  # before a name that are looked at
 _SHORTEST = 4  # characters of a secret in quotes that is no password
@@ -50,13 +51,13 @@ _CLOSERS = (",", ")", ";")
 # What stands for a value, or says which kind one has: a placeholder, a type, a setting, a count.
 _PLAIN = regex(
     r"(?:true|false|null|none|nil|undefined|yes|no|on|off|required|optional|string|str|text|char|varchar|unknown"
-    r"|missing|invalid|expired|unset|empty|changed|any|object|include|omit|same-origin|inherit|prompt|read|write|\d{1,6}"
+    r"|missing|invalid|expired|unset|empty|changed|any|object|bytes|bool(?:ean)?|number|integer|date(?:time)?|uuid|list|dict|include|omit|same-origin|inherit|prompt|read|write|\d{1,6}"
     r"|(?:u?int|float|bytes|sha|md|utf|base|aes|hs|rs|es|ed|x|str)[-_]?\d{1,4}|[~^]?v?\d+(?:\.\d+){1,3}|…|[*.]{3,}|x{3,}|\[redacted\]?)(?![\w+/=-])"
     r"|\$|[<{*(%]|\[(?!redacted)|&[a-z]",
     re.IGNORECASE,
 )
 _CHAIN = regex(r"[A-Za-z_$][\w$]{0,40}(?:(?:\.|::|\?\.|->)[A-Za-z_$][\w$]{0,40})*+")  # a variable, an attribute, a type
-_CALL = regex(r"[&*!]?[A-Za-z_$][\w$.:]{0,80}[(\[<]")
+_CALL = regex(r"[&*!]?[A-Za-z_$][\w$.:]{0,80}(?:[(<]|\[(?![0-9;]{0,12}m))")  # not a colour's bracket
 _DIGIT = regex(r"[0-9]")
 _DATE = regex(r"\d{4}-\d\d-\d\d")
 _PATH = regex(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@~/\\ -]*|https?://\S*|@\S*")
@@ -134,7 +135,7 @@ def _value(given: _Given) -> tuple[int, int] | None:
     """Return where the secret stands that is given to the name, if one is."""
     text, at = given.text, given.at
     if given.sign in ("", ","):
-        return _argument(given) if given.word.startswith("-") else None
+        return _argument(given)
     if quoted := _QUOTED.match(text, at):
         return quoted.span("value") if _is_secret(quoted, given) else None
     if "\n" in given.blank or text[at : at + 1] in ("", '"', "'", "`"):
@@ -145,14 +146,17 @@ def _value(given: _Given) -> tuple[int, int] | None:
     bare = (_WIDE if alone else _NARROW).match(text, at)
     if bare is None or _PLAIN.match(bare[0]) or _names_a_path(bare[0], given):
         return None
-    return None if not given.word.isupper() and _code(given) else bare.span()
+    if not given.word.isupper() and (_code(given) or (given.name == "pass" and not _random(bare[0]))):
+        return None
+    return bare.span()
 
 
 def _argument(given: _Given) -> tuple[int, int] | None:
-    """Return where the value of an option stands that is an argument of its own: `--token x`, `"--token", "x"`."""
+    """Return where the value stands that follows the name as an argument of its own: `--token x`, `"--token", "x"`."""
     if given.shut != (given.sign == ",") or not (given.sign or given.blank):
         return None
-    if quoted := _QUOTED.match(given.text, given.at):
+    quoted = _QUOTED.match(given.text, given.at)
+    if quoted and (not given.sign or (quoted["quote"] != "`" and "\n" not in given.blank)):
         place = quoted.span("value")
     elif not given.sign and "\n" not in given.blank and (bare := _WIDE.match(given.text, given.at)):
         place = bare.span()
@@ -161,7 +165,10 @@ def _argument(given: _Given) -> tuple[int, int] | None:
     said = given.text[slice(*place)]
     if said.startswith(("-", "|", "&", ";", ">")) or _PLAIN.match(said) or _names_a_path(said, given):
         return None
-    return place if given.word.startswith("--") or given.password or _random(said) else None
+    if given.word.startswith("-"):
+        return place if given.word.startswith("--") or given.password or _random(said) else None
+    setting = given.word.isupper() and _SETTER.search(given.text, max(0, given.begin - _ESCAPED), given.begin)
+    return place if setting or (_random(said) and (given.sign or given.password)) else None
 
 
 def _is_secret(quoted: re.Match[str], given: _Given) -> bool:
@@ -198,9 +205,12 @@ def _after_colon(given: _Given) -> tuple[int, int] | None:
         return None
     line = _LINE_BEFORE.search(text, max(0, begin - _STEM_CHARS), begin) and _WIDE.match(text, at)
     if line and _LINE_AFTER.match(text, line.end()):
-        variable = given.sign == "=" and bare[0].isidentifier() and not bare[0].islower()
-        return line.span() if _random(line[0]) or (given.sure and given.sign in (":", "=") and not variable) else None
-    return bare.span() if given.sign != "=" and _random(bare[0]) else None
+        variable = bare[0].isidentifier() and not bare[0].islower()
+        plain = line[0].islower() and line[0].replace("-", "").isalpha()
+        compound = given.sign == ":" and plain and len(given.word) > len(given.name)  # `client_secret: …`
+        sure = given.sure and (given.sign == ":" or (given.sign == "=" and not variable))
+        return line.span() if _random(line[0]) or sure or compound else None
+    return bare.span() if (given.sign != "=" or given.password) and _random(bare[0]) else None
 
 
 def _code(given: _Given) -> bool:
