@@ -101,6 +101,15 @@ def test_the_excerpt_is_short_and_on_one_line() -> None:
     assert str(caught.value).isprintable()
 
 
+@pytest.mark.parametrize("before", ["x\n", "x" * 60, "x" * 70])
+def test_the_excerpt_holds_no_secret(before: str) -> None:
+    """Neither behind the escape of a line break, nor cut in half."""
+    token = "ghp" + "_" + "a1B2c3D4e5F6" * 3
+    with pytest.raises(IntakeError) as caught:
+        read_bytes(f"{before} {token} and more".encode())
+    assert "ghp" not in str(caught.value)
+
+
 @pytest.mark.parametrize("nested", [b"[" * 200_000, b'{"a":' * 200_000, b"[" * 5_000 + b"]" * 5_000])
 def test_deep_nesting_is_refused_not_crashed_on(nested: bytes) -> None:
     """A payload nested too deeply is named as such, with the keys before it."""

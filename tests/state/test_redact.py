@@ -37,7 +37,7 @@ _WRAPPED: dict[str, Callable[[str], str]] = {
         escape: lambda text, escape=escape: f"x{escape}{text}"  # type: ignore[misc]
         for escape in (
             *(r"\n", r"\t", r"\r", r"\\n", r"\u000a", r"\x0a", "%0A", "%20", "=0A", "=", ":", "\0"),
-            *("\x1b[0m", "\x1b[01;31m\x1b[K", r"\x1b[0m", r"\u001b[32m", r"\033[0m"),
+            *("\x1b[0m", "[32m", "\x1b[01;31m\x1b[K", r"\x1b[0m", r"\u001b[32m", r"\033[0m"),
         )
     },
 }
@@ -206,6 +206,7 @@ def test_private_keys_go(kind: str) -> None:
         "if line.startswith('-----BEGIN RSA PRIVATE KEY-----'):\n    return found",
         "clientSecret: process.env.CLIENT_SECRET!,\nclientSecret: CLIENT_SECRET\nnext_token: accessToken",
         'names = ["password", "token", "secret"]; bypass=yes; the password field, the token type',
+        "highs_and_lows_of_the_stock_market_today conf_timinginfo_requestedurl_initiatortype_global_cachemode",
         "default password for encrypted files; the login form password reset; machine learning",
         "data:image/png;base64," + made_up(2_000, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"),
         "desk-abcdefghijklmnopqrstuvwxyz0123456789abcdef MSG.aaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbb",
@@ -473,7 +474,7 @@ def test_looking_for_words_first_changes_nothing(pieces: list[str], swapped: str
     text = text.replace(swapped, ODD[swapped]) if swapped else text
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(redaction, "_RUN", re.compile(r"(?s:.+)"))
-        patch.setattr(tokenshapes, "_words", lambda: tuple(("", number) for number in range(len(SHAPES))))
+        patch.setattr(tokenshapes, "_words", lambda: tuple(("", number, True) for number in range(len(SHAPES))))
         patch.setattr(redaction, "_RULE_WORDS", tuple(("", number) for number in range(len(redaction._RULES))))
         patch.setattr(secretnames, "_WORDS", ("",))
         plain = redact(text)

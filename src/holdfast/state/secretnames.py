@@ -25,7 +25,7 @@ _KEY = "|".join(
 _FOUND = regex(rf"(?:{_OTHERS}|pass(?==)|key(?:{_KEY})(?:[_-]base)?){_NUMBER}(?![a-z0-9])")  # in lower case
 _WORDS = ("pass", "pwd", "secret", "key", "credential", "cookie", "token")  # one is in every name
 
-_COLOUR = r"(?:(?:\x1b|\\+(?:x1b|u001b|e|033))\[[0-9;]{0,12}[mK])?"
+_COLOUR = r"(?:(?:\x1b|\\+(?:x1b|u001b|e|033))?\[[0-9;]{0,12}[mK])?"
 _AFTER = regex(
     rf"(?P<shut>\\{{0,8}}[\"'`]|&quot;)?(?:\]|[ \t]\[[^\]\n]{{0,24}}\](?=:))?{_COLOUR}(?P<gap>[ \t]*)"
     rf"(?P<sign>=>|:=|={{1,3}}|!={{1,2}}|:|%3[AaDd]|,|(?:is|was)(?=[ \t]))?{_COLOUR}(?P<space>\s{{0,64}}){_COLOUR}"
@@ -57,7 +57,7 @@ _PLAIN = regex(
     re.IGNORECASE,
 )
 _CHAIN = regex(r"[A-Za-z_$][\w$]{0,40}(?:(?:\.|::|\?\.|->)[A-Za-z_$][\w$]{0,40})*+")  # a variable, an attribute, a type
-_CALL = regex(r"[&*!]?[A-Za-z_$][\w$.:]{0,80}[(\[<]")
+_CALL = regex(r"[&*!]?[A-Za-z_$][\w$.:]{0,80}(?:[(<]|\[(?![0-9;]{0,12}m))")  # not a colour's bracket
 _DIGIT = regex(r"[0-9]")
 _DATE = regex(r"\d{4}-\d\d-\d\d")
 _PATH = regex(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@~/\\ -]*|https?://\S*|@\S*")

@@ -32,14 +32,15 @@ def edged(first: str) -> str:
 
 
 # A service; words one of which stands in each of its secrets, within 10 or more letters, digits, `_`, `.`, `:`, `~` and
-# `-`; what a secret begins with, if that ends ordinary words too (`edged`); the rest of it. What a group in round
-# brackets matches is kept. Constants, because this is read on the hook path and hardly any of it is ever compiled.
+# `-` unless slashes may follow; what a secret begins with, if that ends ordinary words too (`edged`); the rest of it.
+# What a group in round brackets matches is kept. Constants, because this is read on the hook path and hardly any of it
+# is ever compiled.
 SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("Anthropic", "sk-ant-", "", r"sk-ant-[\w-]{16,}"),
     ("OpenAI and OpenRouter", "sk-", "", r"sk-(?:proj|svcacct|service|admin|or)-[\w-]{16,}"),
     ("OpenAI's early keys and others like them", "sk-", "sk-", "[A-Za-z0-9]{32,}"),
     ("OpenAI's marker", "T3BlbkFJ", "", r"sk-[\w-]{10,200}?T3BlbkFJ[\w-]{10,}"),
-    ("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_", "", r"gh[pousr]_[A-Za-z0-9_]{20,}(?:\.[\w-]{20,}){0,2}"),
+    ("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_", "", r"gh[pousr]_(?:\d{1,12}_)?[A-Za-z0-9]{20,}\w*(?:\.[\w-]{20,}){0,2}"),
     ("GitHub, fine-grained", "github_pat_", "", r"github_pat_\w{20,}"),
     (
         "GitLab",
@@ -106,7 +107,7 @@ SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("Replicate", "r8_", "r8_", "[A-Za-z0-9]{37}"),
     ("NVIDIA", "nvapi-", "", r"nvapi-[\w-]{50,}"),
     ("LangSmith", "lsv2_", "", r"lsv2_[a-z]{2}_[0-9a-f]{32}\w*"),
-    ("Pinecone", "pcsk_", "", r"pcsk_\w{40,}"),
+    ("Pinecone", "pcsk_", "pcsk_", r"\w{40,}"),
     ("Atlassian", "ATATT3 ATCTT3 ATBB", "AT", r"(?:[AC]TT3[\w=-]{40,}|BB[A-Za-z0-9_=.-]{28,})"),
     ("Bitbucket", "BBDC-", "", "BBDC-[A-Za-z0-9+/@_-]{30,}"),
     ("Linear", "lin_api_ lin_oauth_", "", "lin_(?:api|oauth)_[A-Za-z0-9]{20,}"),
@@ -119,10 +120,10 @@ SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("Airtable", "pat", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{60,}"),
     ("HubSpot", "pat-", "pat-", r"(?:na|eu)\d-[0-9a-fA-F-]{36}"),
-    ("Figma", "figd_ figo_ figp_ figu_", "", r"fig[dopu]_[\w-]{30,}"),
-    ("Typeform", "tfp_", "", r"tfp_[\w.=-]{40,}"),
+    ("Figma", "figd_ figo_ figp_ figu_", "fig", r"[dopu]_[\w-]{30,}"),
+    ("Typeform", "tfp_", "tfp_", r"[\w.=-]{40,}"),
     ("Sentry", "sntrys_ sntryu_ sntryi_ sntrya_", "", r"sntry[suia]_[\w+/=]{20,}"),
-    ("Grafana", "glc_ glsa_", "", r"gl(?:c|sa)_[\w+/=]{32,}"),
+    ("Grafana", "glc_ glsa_", "gl", r"(?:c|sa)_[\w+/=]{32,}"),
     ("Grafana's early keys", "eyJrIjoi", "", r"eyJrIjoi[\w+/]{40,}={0,3}"),
     ("New Relic", "NRAK- NRII- NRIQ- NRRA- NRSP- NRJS- NRBR-", "", r"NR(?:AK|II|IQ|RA|SP|JS|BR)-[\w-]{16,}"),
     ("New Relic license", "NRAL", "", r"(?<![0-9a-z])[0-9a-z]{28,44}(?:FFFF)?NRAL(?!\w)"),
@@ -133,7 +134,7 @@ SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("Cloudflare origin", "v1.0-", "v1[.]0-", "[0-9a-f]{24}-[0-9a-f]{100,}"),
     ("Supabase", "sbp_ sb_secret_", "", r"sb(?:p_[0-9a-f]{40}|_secret_[\w-]{20,})"),
     ("PlanetScale", "pscale_", "", r"pscale_(?:tkn|oauth|pw)_[\w.=-]{30,}"),
-    ("Netlify", "nfp_ nfc_ nfo_ nfu_", "", "nf[pcou]_[A-Za-z0-9_]{36,}"),
+    ("Netlify", "nfp_ nfc_ nfo_ nfu_", "", "nf[pcou]_[A-Za-z0-9]{36,}"),
     ("Vercel", "vcp_ vci_ vca_ vcr_ vck_", "", "vc[piark]_[A-Za-z0-9]{24,}"),
     ("Tailscale", "tskey-", "", r"tskey-[a-z]{2,20}-[\w-]{10,}"),
     ("Pulumi", "pul-", "pul-", "[0-9a-f]{40}"),
@@ -187,15 +188,18 @@ def masked_tokens(text: str, runs: str) -> str:
         text: what may hold some.
         runs: every run in it of 10 or more letters, digits, `_`, `.`, `:`, `~` and `-`.
     """
-    for number in sorted({number for word, number in _words() if word in runs}):
+    for number in sorted({number for word, number, slashed in _words() if word in (text if slashed else runs)}):
         pattern = _pattern(number)
         text = pattern.sub(rf"\1{MASK}" if pattern.groups else MASK, text)
     return text
 
 
 @cache
-def _words() -> tuple[tuple[str, int], ...]:
-    return tuple((word, number) for number, shape in enumerate(SHAPES) for word in shape[1].split())
+def _words() -> tuple[tuple[str, int, bool], ...]:
+    """Return each word with the number of its shape, and whether a slash may follow too soon for a run."""
+    return tuple(
+        (word, number, "/" in rest) for number, (_, words, _, rest) in enumerate(SHAPES) for word in words.split()
+    )
 
 
 @cache
