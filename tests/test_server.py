@@ -485,6 +485,7 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 
 def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "servers.py", "PATIENCE", str(warmth.LONG))
     command = [*INTERPRETER, str(fresh.entry), "--serve"]
     started = [subprocess.Popen(command, env=fresh.environ()) for _ in range(3)]
     fresh.until(lambda: sum(process.poll() is None for process in started) == 1)

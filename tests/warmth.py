@@ -227,8 +227,8 @@ def _patient(folder: Path) -> Path:
     for each in (processes.SOURCE / "holdfast").iterdir():
         if each.name != "__pycache__":
             (package / each.name).symlink_to(each)
-    for module, name in (("relay", "LIFE"), ("relay", "READY"), ("servers", "PATIENCE")):
-        change(package / f"{module}.py", name, str(LONG))
+    for name in ("LIFE", "READY"):
+        change(package / "relay.py", name, str(LONG))
     return processes.copy_of_entrypoint(folder / "run", str(package.parent))
 
 
