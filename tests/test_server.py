@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -487,6 +486,7 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 
 def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "servers.py", "PATIENCE", str(warmth.LONG))
     command = [*INTERPRETER, str(fresh.entry), "--serve"]
     started = [subprocess.Popen(command, env=fresh.environ()) for _ in range(3)]
     fresh.until(lambda: sum(process.poll() is None for process in started) == 1)
@@ -525,7 +525,7 @@ def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
 def test_waiting_for_a_turn_counts_as_time_of_the_event(fresh: Warm) -> None:
     """What the client has waited already is not there for handlers any more: its own limit runs from the start."""
     trace = fresh.write("trace", "")
-    change(fresh, "MOST", "1")
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "workers.py", "MOST", "1")
     fresh.warm_up()
     fresh.user_handler("says", NOTES)
     first = fresh.begin("PreToolUse")
@@ -541,15 +541,6 @@ def test_waiting_for_a_turn_counts_as_time_of_the_event(fresh: Warm) -> None:
 
     points = json.loads(trace.read_text())["points"]
     assert points["accepted"] <= waited <= points["begun"]
-
-
-def change(place: Warm, name: str, value: str) -> None:
-    """Give a constant of `workers` another value where no server runs yet."""
-    module = place.entry.parent / "patient" / "holdfast" / "workers.py"
-    text, times = re.subn(f"(?m)^{name} = .*$", f"{name} = {value}", module.read_text())
-    assert times == 1
-    module.unlink()  # it is a link to the checkout's
-    module.write_text(text)
 
 
 @contextmanager
@@ -639,7 +630,7 @@ def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
 
 def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(fresh: Warm) -> None:
     """Whatever kills them, the server does not spend its time on forking; an event gets its child all the same."""
-    change(fresh, "AGAIN", "3.0")
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "workers.py", "AGAIN", "3.0")
     fresh.warm_up()
 
     def spares() -> list[int]:

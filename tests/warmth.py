@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -224,14 +225,19 @@ def _patient(folder: Path) -> Path:
     package = folder / "patient" / "holdfast"
     package.mkdir(parents=True)
     for each in (processes.SOURCE / "holdfast").iterdir():
-        if each.name not in ("relay.py", "__pycache__"):
+        if each.name != "__pycache__":
             (package / each.name).symlink_to(each)
-    text = (processes.SOURCE / "holdfast" / "relay.py").read_text()
-    assert "\nLIFE = 0.05\n" in text
-    assert "\nREADY = 1.0\n" in text
-    text = text.replace("\nLIFE = 0.05\n", f"\nLIFE = {LONG}\n").replace("\nREADY = 1.0\n", f"\nREADY = {LONG}\n")
-    (package / "relay.py").write_text(text)
+    for name in ("LIFE", "READY"):
+        change(package / "relay.py", name, str(LONG))
     return processes.copy_of_entrypoint(folder / "run", str(package.parent))
+
+
+def change(module: Path, name: str, value: str) -> None:
+    """Give a constant another value in a patient entrypoint's copy of a module; its file may be the checkout's."""
+    text, times = re.subn(f"(?m)^{name} = .*$", f"{name} = {value}", module.read_text())
+    assert times == 1
+    module.unlink()
+    module.write_text(text)
 
 
 def gone(pid: int) -> bool:

@@ -248,6 +248,7 @@ def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPa
     holdfast("server", "start")
     pid = ready.pid
     monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.5))
+    monkeypatch.setattr("holdfast.commands.server._STARTS", 60.0)
     os.kill(pid, signal.SIGSTOP)
 
     assert holdfast("server", "start").out.startswith("Started. ")
