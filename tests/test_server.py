@@ -596,7 +596,7 @@ def hanging(place: Warm, count: int, busy: int) -> Iterator[None]:
 
 def test_a_project_whose_events_hang_leaves_workers_to_the_others(fresh: Warm) -> None:
     """It gets half of them, a second one half of the rest; a third one's event is answered warm nevertheless."""
-    change(fresh, "MOST", "4")
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "workers.py", "MOST", "4")
     fresh.configure("timeout = 300\ndeadline = 300")
     fresh.warm_up()
     fresh.user_handler(
