@@ -24,7 +24,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ground": (
         *("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
         *("access", "capture", "spent", "caller", "relay", "servers", "tracing", "unplugged", "patterns", "trust"),
-        "terminal",
+        "terminal_text",
     ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),

@@ -66,7 +66,7 @@ class Clock:
         time.sleep(seconds)
 patience.time = Clock
 from holdfast import engine
-engine.deadline = lambda event, limits, started: started + 60
+engine.deadline = lambda event, limits, started, plan: started + 60
 sys.exit(engine.main(None))
 """
 """Answers an event, with time for SessionEnd on a busy machine too, and notes each pause that is made for a lock."""

@@ -15,7 +15,7 @@ from holdfast import outcomes
 from holdfast.budget import CAP
 from holdfast.events import EVENTS, model
 from holdfast.merging import PRECEDENCE, Reply, merge, render
-from holdfast.terminal import printable
+from holdfast.terminal_text import printable
 from tests import contract
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> Any:
         from holdfast.engine import main as answer
 
         sys.exit(answer(given[1] if len(given) > 1 else None))
-    from holdfast.terminal import guarded
+    from holdfast.terminal_text import guarded
 
     with guarded():
         return _run(given)

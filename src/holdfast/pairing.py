@@ -19,6 +19,17 @@ APART = 60.0  # seconds within which two copies hear of one firing
 PATIENCE = 20.0  # seconds to wait for the other copy's answer; it has no more for one itself
 _PAUSE = 0.005  # seconds between two looks
 SETTINGS = "settings"
+_held: set[int] = set()
+
+
+def _close_in_child() -> None:
+    """Hand no lock on to a handler's process: it may live on when this one is killed, and the other copy waits."""
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_close_in_child)
 
 
 def source(environ: Mapping[str, str], program: str | None = None) -> str:
@@ -78,6 +89,7 @@ def once(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[boo
     finally:
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)  # whatever a handler started may still have it open
+        _held.discard(descriptor)
         os.close(descriptor)
     if payload.get("hook_event_name") == "SessionStart":
         sweep()
@@ -102,6 +114,7 @@ def _hold(file: Path) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(descriptor).st_nlink:
+                _held.add(descriptor)
                 return descriptor
         except BlockingIOError:
             pass

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock, spent
+from holdfast import clock, spent, trust
 from holdfast.project import Project
 from holdfast.report import story
 from holdfast.survival import archive, deliveries, launches, seals, sessions
@@ -248,8 +248,10 @@ def test_a_phase_is_called_as_its_file_has_it(tmp_path: Path) -> None:
     """Not as the archive of another checkout does, where the same workflow was completed."""
     for name in ("here", "there"):
         (tmp_path / name / ".claude").mkdir(parents=True)
-        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Project.open(tmp_path / name) for name in ("here", "there"))
+        config = tmp_path / name / ".claude" / "holdfast.toml"
+        config.write_text('[project]\nid = "shared"\n')
+        trust.grant(tmp_path / name, {".claude/holdfast.toml": trust.digest(config.read_bytes())})
+    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("here", "there"))
     holdfast("start", "Calculator", "--phase", "Build it", root=here.root)
     mine = formats.all_found(here).workflows[0]
     (phase,) = mine.phases

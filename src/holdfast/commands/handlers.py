@@ -14,7 +14,7 @@ from holdfast import events, hookspecs, inspection, loader, paths, scan, strictn
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.state import document, tomlfile
-from holdfast.terminal import printable
+from holdfast.terminal_text import printable
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:

@@ -155,11 +155,11 @@ def test_an_event_that_runs_out_of_time_leaves_the_next_one_less_to_read(
     read: list[str] = []
     load = document.load
 
-    def interrupted(path: Path) -> object:
+    def interrupted(path: Path, **options: Any) -> object:
         read.append(path.stem)
         if len(read) == 50:
             raise KeyboardInterrupt
-        return load(path)
+        return load(path, **options)
 
     monkeypatch.setattr(document, "load", interrupted)
     wfs_index._last.clear()

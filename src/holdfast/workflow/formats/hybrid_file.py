@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
 from holdfast.errors import NotOurs
@@ -85,8 +85,6 @@ def _id(phase: Any, number: int) -> str:
 
 def status(value: Any) -> Status | None:
     """Return the status a hand-kept value means, signs around it left out, or None."""
-    if value in STATUSES:  # as all are that nobody keeps by hand
-        return cast("Status", value)
     word = re.sub(r"[\s_-]+", "_", re.sub(r"^\W+|\W+$", "", values.text(value).lower()))
     return next((known for known in STATUSES if known == word), _SPELLINGS.get(word))
 
@@ -107,12 +105,9 @@ def position(data: Mapping[str, Any], phase: Any) -> int | None:
 
 def view(project: Project, file: StateFile) -> Workflow:
     """Return what the state file says as a workflow, with a warning for everything that is not as the schema has it."""
-    last = _viewed[-1] if _viewed else None
-    if last is not None and last[0].data is file.data and last[0] == file and last[1].root == project.root:
-        return last[1]
-    found = _view(project, file)
-    _viewed[:] = [(file, found)]
-    return found
+    if not any(seen.data is file.data and seen == file and known.root == project.root for seen, known in _viewed):
+        _viewed[:] = [(file, _view(project, file))]
+    return _viewed[0][1]
 
 
 def _view(project: Project, file: StateFile) -> Workflow:
