@@ -63,6 +63,7 @@ BAD = {
     "d_os_exit": (handler("os._exit(4)"), "ended its process (exit code 4)"),
     "e_nonsense": (handler("return {'decision': 'block'}"), "returned dict"),
     "f_not_accepted": (handler("return instruct_summary('no')"), "instruct_summary() is not accepted on PreToolUse"),
+    "g_terminated": (handler("os.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(60)"), "ended its process (signal 15)"),
     "h_sleeps": (handler("time.sleep(60)", options="timeout=0.2"), "took longer than it"),
     "i_shell_sleeps": (handler("os.system('sleep 60')", options="timeout=0.2"), "took longer than it may"),
     "j_c_loop": (handler("sum(range(10**11))", options="timeout=0.2"), "took longer than it may"),

@@ -32,7 +32,7 @@ def run(script: Path, cwd: Path, **variables: str) -> subprocess.CompletedProces
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=500,
+        timeout=1500,
         check=False,
     )
 
@@ -132,6 +132,7 @@ def test_the_pages_survive_three_compactions(tmp_path: Path) -> None:
     assert "No workflows in" in step(text, "One more compaction")
 
 
+@pytest.mark.timeout(1800)  # a hundred processes one after another
 def test_two_sessions_are_driven_to_their_end(tmp_path: Path) -> None:
     """R002-33, R002-41, R002-46: a medium and a complex session, their tasks validated at every step."""
     text = told("user_auth", tmp_path)

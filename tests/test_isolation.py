@@ -210,6 +210,15 @@ def test_the_deadline_ends_the_event_and_names_who_did_not_run() -> None:
     assert answers[3].fault == "did not run: no time was left"
 
 
+def test_who_obeys_the_interrupt_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond its limit a handler has a moment for that; what it says of it is what is told."""
+    monkeypatch.setattr(isolation, "GRACE", 600.0)
+
+    (slow,) = run(handler("a", "time.sleep(600)", timeout=0.2), seconds=900)
+
+    assert slow.fault == "took longer than its 0.2 s and was interrupted"
+
+
 def test_the_grace_to_obey_ends_with_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handler that does not obey its interrupt is ended at the event's deadline, should it have more time or not."""
     monkeypatch.setattr(isolation, "GRACE", 600.0)
@@ -288,6 +297,28 @@ def test_what_handlers_and_their_processes_write_is_caught() -> None:
     assert not any(answer.fault for answer in answers)
     said = [bytes(ward.printed[answer.label]).split() for answer in answers]
     assert said == [[b"one"], [b"two"], [b"three"], [b"four", b"five"]]
+
+
+CLOSES = """
+import fcntl
+mine = os.fstat(1)
+for each in range(1, 256):
+    try:
+        if os.path.samestat(mine, os.fstat(each)) and fcntl.fcntl(each, fcntl.F_GETFL) & os.O_WRONLY:
+            os.close(each)
+    except OSError:
+        pass
+time.sleep(1)
+return advise('said')"""
+
+
+def test_one_that_closes_its_output_costs_no_processor_time() -> None:
+    """Nothing more can come from there: it is not looked at again and again."""
+    before = time.process_time()
+    (answer,) = run(handler("a", CLOSES.strip()))
+
+    assert [outcome.text for outcome in answer.outcomes] == ["said"]
+    assert time.process_time() - before < 0.3
 
 
 def test_a_flood_of_prints_blocks_nobody() -> None:
