@@ -170,8 +170,8 @@ def test_a_warm_event_is_answered_while_the_ledger_is_locked(fresh: Warm) -> Non
 def test_what_was_answered_without_the_ledger_is_remembered_again_later(place: Place) -> None:
     """Nothing of the lock stays behind."""
     with held(place, "immediate"):
-        place.fire(place.payload("SessionEnd-other"))
-    place.fire(place.payload("SessionEnd-other"))
+        fire(place, "SessionEnd-other")
+    fire(place, "SessionEnd-other")
     with closing(sqlite3.connect(ledger(place))) as raw:
         assert raw.execute("SELECT COUNT(*) FROM sessions WHERE ended_at IS NOT NULL").fetchone() == (1,)
 
