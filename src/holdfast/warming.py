@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
 _ENGINE = (
     *("engine", "serving", "spare", "isolation", "calls", "context", "merging", "outcomes", "budget", "costs", "spent"),
-    *("trust", "project", "state.ledger", "state.connection", "state.schema", "events.event", "tracing"),
+    *(
+        "trust",
+        "project",
+        "state.ledger",
+        "state.connection",
+        "state.schema",
+        "events.event",
+        "tracing",
+        "terminal_text",
+    ),
     *(
         "workflow.formats.hybrid",
         "workflow.formats.compaction",
