@@ -124,7 +124,7 @@ def test_of_many_plans_some_are_looked_at(project: Project, monkeypatch: pytest.
     found = plans.active(project.root)
     assert found is not None
     assert found.name == f"{MANY}-new"
-    assert sum(str(given[0]).endswith(plans.FILE) for given in looked) <= MOST
+    assert sum(str(given[0]).endswith(plans.FILE) for given in looked) <= MOST + 1  # reading one looks once more
     assert manyfiles.left(paths.plans_dir(project.root)) == MANY + 1 - MOST
 
 
