@@ -32,6 +32,8 @@ CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.chmod", "os.lin
            "os.utime", "os.kill", "os.killpg", "os.system", "os.exec", "os.posix_spawn", "os.chown", "os.putenv",
            "os.unsetenv", "os.chdir", "os.fork"}
 from holdfast import engine, log, rehearsal, warming
+from holdfast.state import unchanged
+unchanged.SETTLED = -(10**18)  # a text changed just now is parsed at each look, by a process of its own
 warming.warm_up()
 sys.addaudithook(watch)
 import sqlite3
@@ -84,7 +86,11 @@ def home_before(request: pytest.FixtureRequest, home: Path) -> Path:
 @pytest.fixture
 def rehearsed(home_before: Path, run_python: RunPython) -> Any:
     """What a process did that was warm and rehearsed, and the home as it was before that."""
-    run_python("from holdfast import warming; warming.warm_up()")  # what is compiled once lies there from then on
+    # What is compiled and found once lies there from then on.
+    run_python(
+        "from holdfast.state import unchanged; unchanged.SETTLED = -(10**18)\n"
+        "from holdfast import warming; warming.warm_up()"
+    )
     before = tree(home_before)
     said = json.loads(run_python(REHEARSE))
     return said | {"before": before, "after": tree(home_before)}

@@ -218,8 +218,10 @@ class Server:
             connection.close()
 
     def _hand_over(self, connection: socket.socket) -> None:
-        caller = self._waiting.pop(connection)
         worker = None if self._changed() else self._workers.take()
+        # Not sooner: what is forked just now closes the connections of all who wait. One that kept this one open, and
+        # the child of its handlers with it, would hide the worker's death from who asks.
+        caller = self._waiting.pop(connection)
         if worker is None:
             connection.close()
             return
