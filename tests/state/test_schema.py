@@ -111,6 +111,22 @@ def test_many_processes_adopt_a_ledger_once(file: Path, run_python: RunPython) -
     assert marks(file) == (schema.APPLICATION_ID, 2)
 
 
+def test_a_ledger_that_is_begun_between_two_looks_is_ours(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process makes it one, with a table nobody knew, after its id was read and before its tables are."""
+    sound = schema._is_foreign
+    change(file, "VACUUM")
+
+    def late(connection: sqlite3.Connection, *, later: bool) -> bool:
+        monkeypatch.undo()
+        with Ledger.open(file) as other:
+            other.ensure("CREATE TABLE IF NOT EXISTS notes (id TEXT)")
+        return sound(connection, later=later)
+
+    monkeypatch.setattr(schema, "_is_foreign", late)
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        assert schema.is_current(connection, file)
+
+
 def test_migrations_run_in_order_from_where_a_ledger_is(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that fails leaves the ledger as it was."""
     ran: list[int] = []

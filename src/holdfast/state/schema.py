@@ -58,6 +58,8 @@ def is_current(connection: sqlite3.Connection, file: Path) -> bool:
         raise RefusedError(f"{file} is {whose}, so nothing is remembered until you move it away")
     later = not 0 <= number <= version()
     if application == 0 and _is_foreign(connection, later=later):
+        if _value(connection, "application_id") != 0:  # between the two looks another process has begun it
+            return is_current(connection, file)
         whose = "an SQLite database without any table of Holdfast's"
         raise RefusedError(f"{file} is {whose}, so nothing is remembered until you move it away")
     if later:
