@@ -76,14 +76,49 @@ def test_tokens_of_another_type_are_unknown(tokens: object) -> None:
 def test_an_api_error_in_a_completed_result_is_told(text: str, tokens: int | None, error: bool) -> None:
     """Client 2.1.197 calls a failed agent completed: its words and its token count give it away."""
     response: dict[str, Any] = {"status": "completed", "content": [{"type": "text", "text": text}]}
-    assert agent_result(response | {"totalTokens": tokens}).is_api_error is error
+    assert agent_result(response | {"totalTokens": tokens}).failed is error
 
 
+@pytest.mark.parametrize(
+    ("signs", "failed"),
+    [
+        ({}, False),
+        ({"is_error": True}, True),
+        ({"is_error": False, "isError": False, "error": None}, False),
+        ({"isError": True}, True),
+        ({"isError": "true"}, True),
+        ({"error": "2 tests FAILED"}, True),
+        ({"error": {"code": 529}}, True),
+        ({"error": ""}, False),
+        ({"errorStatus": 529}, True),
+        ({"status": "failed"}, True),
+        ({"status": "Error"}, True),
+        ({"subtype": "error"}, True),
+        ({"content": [{"type": "text", "text": "Done.", "is_error": True}]}, True),
+        ({"content": [{"type": "text", "text": "no error"}, "is_error", 3]}, False),
+    ],
+)
+def test_any_sign_of_failure_beats_completed(signs: dict[str, Any], failed: bool) -> None:
+    """I000-14: whatever the status says, and wherever the sign stands."""
+    response: dict[str, Any] = {"status": "completed", "content": [{"type": "text", "text": "Done."}]}
+    assert agent_result(response | signs).failed is failed
+    if "content" in signs:
+        assert agent_result(signs["content"]).failed is failed
+
+
+def test_an_error_without_words_of_the_agent_is_told_in_its_own() -> None:
+    """What a failed phase says has to say something."""
+    assert agent_result({"status": "completed", "error": "out of memory"}).text == "out of memory"
+
+
+KEYS = ["status", "content", "agentId", "text", "totalTokens", "error"]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["status", "content", "agentId", "text", "totalTokens"]), inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["status", "content", "agentId", "text", "totalTokens", "error"]), inner, max_size=4
+        )
     ),
 )
 

@@ -55,29 +55,76 @@ def matched(flow: Workflow, text: str, agent: str = "someone") -> str | None:
     ("text", "phase"),
     [
         ("phase_1", "phase_1"),
-        ("Do PHASE_2 now", "phase_2"),
-        ("Phase 1: go", "phase_0"),
+        ("PHASE_2.", "phase_2"),
+        ("`phase_2`", "phase_2"),
         ("Phase 1: Write and run tests", "phase_1"),
         ("Phase 2: Write and run tests", "phase_1"),
-        ("Phase 2 - Document the rest", "phase_2"),
-        ("phase #2", "phase_2"),
+        ("## Phase 2/3 – Write and run tests", "phase_1"),
+        ("phase_1: Write and run tests", "phase_1"),
+        ("Write and run tests (phase_1)", "phase_1"),
+        ("2. Write and run tests", "phase_1"),
+        ("WRITE-and-run  tests!", "phase_1"),
         ("Phase 2/3", "phase_1"),
-        ("phase 1 of 3, please", "phase_0"),
-        ("Write  and run\ntests", "phase_1"),
-        ("write and run tests for it", "phase_1"),
+        ("Phase 2 of 3", "phase_1"),
+        ("Phase 1", "phase_0"),
+        ("Phase 0", "phase_0"),
         ("Document\n\nContext: x", "phase_2"),
         ("**Document**", "phase_2"),
+        ("go\nWrite and run tests", "phase_1"),
+        ("go\n\n  \nWrite and run tests\n\nContext: none", "phase_1"),
+        ("\nphase_2\n", "phase_2"),
+        ("Do PHASE_2 now", None),
+        ("Phase 1: go", None),
+        ("Phase 3: Write and run tests", None),
+        ("Phase 2/4: Write and run tests", None),
+        ("Phase 2/4", None),
+        ("Phase 2", None),
         ("Phase 9", None),
-        ("phase_11 is another", None),
-        ("Document the API of write and running testses", None),
+        ("Phase 2 - Document the rest", None),
+        ("phase 1 of 3, please", None),
+        ("Write and run\ntests", None),
+        ("write and run tests for it", None),
+        ("Before we write and run tests, list the files", None),
+        ("go\nDo this:\nWrite and run tests", None),
+        ("phase_11", None),
+        ("Phase ID: phase_1", None),
         ("Rewrite and run tests", None),
         ("nothing of the kind", None),
         ("", None),
+        ("\n", None),
+        ("...\n---", None),
     ],
 )
-def test_an_explicit_phase_decides(text: str, phase: str | None) -> None:
-    """I000-15: an id, a whole title, or a number; a title of one word only on a line of its own or behind a number."""
+def test_a_reference_decides(text: str, phase: str | None) -> None:
+    """I000-15: an id or exact title, alone as the description or the prompt's first line; a mention is none."""
     assert phase == matched(THREE, text)
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "meant"),
+    [
+        ("Écrire les tests", "phase 1 : écrire les tests", True),
+        ("编写测试", "阶段:编写测试", False),
+        ("编写测试", "编写测试。", True),
+        ("编写测试", "编写测试代码", False),
+        ("Write C++ bindings", "Write C bindings", False),
+        ("Write C++ bindings", "write c++ bindings", True),
+        ("Release 1.2", "Release 12", False),
+        ("Release 1.2", "release 1-2", True),
+        ("3D model", "Phase 1: 3D model", True),
+        ("3D model", "Phase 1 3D model", True),
+        ("👍", "👍", True),
+        ("***", "***", True),
+        ("***", "---", False),
+        ("Re-write it", "Rewrite it", True),
+        ("Straße", "STRASSE", True),
+        ("कि", "की", False),
+    ],
+)
+def test_case_spacing_and_punctuation_do_not_count(title: str, text: str, meant: bool) -> None:
+    """I000-15: in every language; but signs that mean something, and the borders of numbers, do."""
+    flow = workflow((title, "", "pending"))
+    assert matched(flow, text) == ("phase_0" if meant else None)
 
 
 @pytest.mark.parametrize(
@@ -85,47 +132,43 @@ def test_an_explicit_phase_decides(text: str, phase: str | None) -> None:
     [
         ("phase_1", "go on from phase_0", "phase_1"),
         ("Write and run tests", "Create calculator module was phase_0", "phase_1"),
-        ("Work", "phase_2, not phase_1", "phase_2"),
+        ("Write and run tests", "Create calculator module", "phase_1"),
         ("Work", "Create calculator module\n\nContext: phase_2 waits, see Phase 1", "phase_0"),
     ],
 )
-def test_of_several_the_one_named_first_counts(description: str, prompt: str, phase: str) -> None:
-    """I000-15: the description stands before the prompt, and what a hand-over mentions comes after the title."""
+def test_the_description_comes_before_the_prompt(description: str, prompt: str, phase: str) -> None:
+    """I000-15: and what a hand-over mentions below the first line is no reference."""
     assert phase == matched(THREE, f"{description}\n{prompt}")
 
 
 @pytest.mark.parametrize(
-    ("text", "agent", "phase"),
+    ("text", "phase"),
     [
-        ("Phase 2: Build", "builder", "phase_1"),
-        ("Phase 2: Build it", "someone", "phase_1"),
-        ("Phase 2", "builder", "phase_1"),
-        ("Phase 2", "tester", "phase_2"),
-        ("Phase 2", "someone", "phase_1"),
-        ("Phase 1", "someone", "phase_1"),
-        ("phase_2", "builder", "phase_2"),
+        ("Phase 2: Build", "phase_1"),
+        ("Phase 1: Build", "phase_1"),
+        ("Phase 2", "phase_1"),
+        ("Phase 1", "phase_1"),
+        ("Phase 3", None),
+        ("Phase 0", None),
+        ("phase_0", "phase_0"),
     ],
 )
-def test_a_bare_number_means_what_fits(text: str, agent: str, phase: str) -> None:
-    """Ids count from 0, the guidance from 1: a title behind the number decides, then the agent, then what is due."""
+def test_a_bare_number_means_what_is_due(text: str, phase: str | None) -> None:
+    """Ids count from 0, the guidance from 1: a title behind the number decides, else what is due, else nothing."""
     phases: tuple[tuple[str, str, Status], ...] = (
         ("Design", "planner", "completed"),
         ("Build", "builder", "active"),
         ("Test", "tester", "pending"),
     )
-    assert matched(workflow(*phases, current=2), text, agent) == phase
+    assert matched(workflow(*phases, current=2), text) == phase
 
 
-def test_what_is_named_as_finished_does_not_swallow_what_is_asked_for() -> None:
-    """A prompt may tell what is done already, or what comes later; the agent's own phase is meant."""
-    flow = workflow(
-        ("Design the API", "planner", "completed"),
-        ("Build the API", "builder", "active"),
-        ("Test it all", "t", "pending"),
-    )
-    assert matched(flow, "The phase 'Design the API' is done. Now: Build the API.", "builder") == "phase_1"
-    assert matched(flow, "Test it all comes later. Now: Build the API.", "builder") == "phase_1"
-    assert matched(flow, "Look at Design the API again", "builder") == "phase_0"
+def test_of_two_phases_with_one_title_the_unfinished_one_counts() -> None:
+    """Its agent's own before others."""
+    flow = workflow(("Review it", "a", "completed"), ("Review it", "b", "pending"), ("Review it", "c", "pending"))
+    assert matched(flow, "Review it") == "phase_1"
+    assert matched(flow, "Review it", "c") == "phase_2"
+    assert matched(flow, "Review it", "@c") == "phase_2"
 
 
 def test_the_longer_of_two_titles_that_begin_alike_counts() -> None:
@@ -135,26 +178,40 @@ def test_the_longer_of_two_titles_that_begin_alike_counts() -> None:
     assert matched(flow, "Write tests") == "phase_0"
 
 
-def test_an_explicit_phase_counts_whatever_its_status() -> None:
-    """A launch that names a finished phase is for that phase, not for the next one with its agent."""
+def test_a_reference_counts_whatever_the_phases_status() -> None:
+    """A launch that refers to a finished phase is for that phase, not for the next one with its agent."""
     flow = workflow(("A b", "x", "completed"), ("C d", "x", "pending"))
-    assert matched(flow, "A b again", "x") == "phase_0"
+    assert matched(flow, "A b", "x") == "phase_0"
+    assert matched(flow, "A b again", "x") == "phase_1"
 
 
-def test_an_agents_name_counts_for_the_first_pending_phase_only() -> None:
-    """I000-15: by its name alone an agent works on the current or next phase, nothing further on."""
+def test_a_specific_kind_counts_for_the_phase_that_is_due() -> None:
+    """I000-15: it is for the current or next phase, nothing further on, and for none that failed."""
     assert matched(THREE, "go", "tester") is None
     started = replace(THREE, phases=(replace(THREE.phases[0], status="completed"), *THREE.phases[1:]), current=2)
     assert matched(started, "go", "tester") == "phase_1"
+    assert matched(started, "go", "@tester") == "phase_1"
     assert matched(started, "go", "other") is None
     assert matched(started, "go", "") is None
+    failed = replace(started, phases=(started.phases[0], replace(started.phases[1], status="failed")))
+    assert matched(failed, "look for stuff", "tester") is None
+    assert matched(failed, "Write and run tests", "tester") == "phase_1"
 
 
-def test_an_agents_name_does_not_count_where_another_unfinished_phase_has_it() -> None:
+@pytest.mark.parametrize("agent", ["", "general-purpose", "Explore", "explore", "Plan", "claude", "@General-Purpose"])
+def test_a_generic_kind_is_never_evidence_by_itself(agent: str) -> None:
+    """I000-15: anything is asked of it, as "What is the latest numpy version?"."""
+    flow = workflow(("Create calculator module", agent, "active"), current=1)
+    assert matched(flow, "What is the latest numpy version?", agent) is None
+    assert matched(flow, "Create calculator module", agent) == "phase_0"
+
+
+def test_a_kind_that_two_unfinished_phases_name_is_evidence_of_neither() -> None:
     """I000-15: helpers of the same kind would complete the wrong phase."""
-    assert matched(THREE, "help me", "general-purpose") is None
-    alone = replace(THREE, phases=(*THREE.phases[:2], replace(THREE.phases[2], status="completed")))
-    assert matched(alone, "help me", "general-purpose") == "phase_0"
+    flow = workflow(("A b", "coder", "active"), ("C d", "coder", "pending"), current=1)
+    assert matched(flow, "help me", "coder") is None
+    alone = replace(flow, phases=(flow.phases[0], replace(flow.phases[1], status="completed")))
+    assert matched(alone, "help me", "coder") == "phase_0"
 
 
 def test_nothing_matches_in_a_finished_workflow_by_name() -> None:
@@ -204,10 +261,9 @@ def test_any_text_is_accepted(text: str, agent: str) -> None:
     match_phase(THREE, text, agent)
 
 
-@pytest.mark.parametrize("title", ["*Build*", "#build", "Build:", "`build`", "..", "***"])
-def test_a_title_of_one_word_in_decoration_is_found_on_a_line_of_its_own(title: str) -> None:
-    """The decoration of the line and of the title are alike no part of the word."""
+@pytest.mark.parametrize("title", ["*Build*", "#build", "Build:", "`build`"])
+def test_decoration_of_a_title_is_no_part_of_it(title: str) -> None:
+    """Nor is that of the line it stands on."""
     flow = replace(THREE, phases=(replace(THREE.phases[0], title=title), *THREE.phases[1:]))
-    assert matched(flow, f"Please:\n{title}\nnow") == "phase_0"
-    assert matched(flow, f"Please:\n**{title}**\nnow") == ("phase_0" if title.strip("*.") else None)
-    assert matched(flow, f"Please {title} it\n\nnow") is None
+    assert matched(flow, f"go\n**{title}**\nnow") == "phase_0"
+    assert matched(flow, f"go\nPlease {title} it\n\nnow") is None

@@ -7,6 +7,9 @@ from holdfast.events.background import BackgroundTask, SessionCron
 from holdfast.events.event import Event
 
 _ERROR = "Error: "  # with which `toolUseResult` begins where a tool failed
+_ERROR_MARKS = ("is_error", "isError", "error", "errorStatus", "error_status")
+_NO_ERROR: tuple[object, ...] = (None, False, 0, "", "false", "none", [], {})
+_ERROR_STATUSES = frozenset({"error", "errored", "failed", "failure", "timeout", "timed_out"})
 AgentStatus = Literal["completed", "async_launched", "remote_launched", "other"]
 
 
@@ -64,6 +67,7 @@ class AgentResult(NamedTuple):
         text: its text blocks, joined by newlines.
         total_tokens: the tokens it used; `None` if unknown.
         output_file: where a background agent writes; empty if unknown.
+        failed: whether anything in the response says that it failed; that counts for more than its status (I000-14).
     """
 
     status: AgentStatus
@@ -72,11 +76,7 @@ class AgentResult(NamedTuple):
     text: str = ""
     total_tokens: int | None = None
     output_file: str = ""
-
-    @property
-    def is_api_error(self) -> bool:
-        """Whether it died of an API error although the status says completed (client 2.1.197, seen by running it)."""
-        return self.text.lstrip().startswith("API Error") and not self.total_tokens
+    failed: bool = False
 
 
 def agent_result(tool_response: Any) -> AgentResult:
@@ -90,17 +90,20 @@ def agent_result(tool_response: Any) -> AgentResult:
         The result; never raises.
     """
     if isinstance(tool_response, Mapping):
-        tokens = tool_response.get("totalTokens")
+        given = tool_response.get("totalTokens")
+        tokens = given if isinstance(given, int) and not isinstance(given, bool) else None
+        text = _text(tool_response.get("content"))
         return AgentResult(
             status=_status(tool_response.get("status")),
             agent_id=_text(tool_response.get("agentId")) or _text(tool_response.get("taskId")),
             agent_type=_text(tool_response.get("agentType")),
-            text=_text(tool_response.get("content")),
-            total_tokens=tokens if isinstance(tokens, int) and not isinstance(tokens, bool) else None,
+            text=text or _text(tool_response.get("error")),
+            total_tokens=tokens,
             output_file=_text(tool_response.get("outputFile")),
+            failed=_says_failed(tool_response) or _is_api_error(text, tokens),
         )
     if isinstance(tool_response, str | list):
-        return AgentResult("completed", text=_text(tool_response))
+        return AgentResult("completed", text=_text(tool_response), failed=_says_failed({"content": tool_response}))
     return AgentResult("other")
 
 
@@ -134,6 +137,23 @@ class Returned(NamedTuple):
             failed = isinstance(response, str) and response.startswith(_ERROR)
             return cls(call, AgentResult("other"), str(response).removeprefix(_ERROR)) if failed else None
         return cls(call, agent_result(response)) if isinstance(response, Mapping) else None
+
+
+def _says_failed(response: Mapping[str, Any]) -> bool:
+    """Tell whether a response, or a block of its content, is marked as an error or has the status of one."""
+    content = response.get("content")
+    parts = [response, *(content if isinstance(content, list) else ())]
+    return any(
+        any(part.get(name) not in _NO_ERROR for name in _ERROR_MARKS)
+        or any(_text(part.get(name)).strip().casefold() in _ERROR_STATUSES for name in ("status", "subtype"))
+        for part in parts
+        if isinstance(part, Mapping)
+    )
+
+
+def _is_api_error(text: str, tokens: int | None) -> bool:
+    """Tell whether it died of an API error although its status says completed (client 2.1.197, seen by running it)."""
+    return text.lstrip().startswith("API Error") and not tokens
 
 
 def _status(status: object) -> AgentStatus:

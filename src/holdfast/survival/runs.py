@@ -60,8 +60,8 @@ class Result(Protocol):
         """Where a background agent writes."""
 
     @property
-    def is_api_error(self) -> bool:
-        """Whether it died of an API error although it is completed."""
+    def failed(self) -> bool:
+        """Whether anything says that it failed, whatever the status is."""
 
 
 def run_id(agent_id: str, tool_use_id: str) -> str:
@@ -139,10 +139,10 @@ def reported(
 def returned(project: Project, session: str, call: str, result: Result) -> None:
     """Keep what the call of an agent returned: the result of one that was waited for.
 
-    A background launch returns at once and is no result.
+    A background launch returns at once and is no result. Any sign of a failure beats a status (I000-14).
     """
-    if result.status == "completed":
-        state: State = "failed" if result.is_api_error else "completed"
+    if result.status == "completed" or result.failed:
+        state: State = "failed" if result.failed else "completed"
         run = run_id(result.agent_id, call)
         reported(project, session, run, result.agent_type, state, result.text, used=True)
 

@@ -10,7 +10,7 @@ from holdfast.patterns import regex
 from holdfast.workflow import prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from holdfast.workflow.model import Phase, Workflow
 
@@ -22,8 +22,15 @@ _MARKERS = {
 }
 _INLINE = {name: prose.label(words) for name, words in _MARKERS.items()}
 _AS_HEADING = {name: regex(words, re.IGNORECASE) for name, words in _MARKERS.items()}
-_NUMBERED = regex(r"\bphase[ #]{1,2}(\d{1,4})\b(?!\s{0,3}(?:/|of\b)\s{0,3}\d)", re.IGNORECASE)
-_OF_TOTAL = regex(r"\bphase[ #]{1,2}(\d{1,4})\s{0,3}(?:/|of\b)\s{0,3}(\d{1,4})\b", re.IGNORECASE)
+_DECORATION = " \t*_`#:.\"'()[]"  # of a line that holds an id alone
+_SEPARATORS = regex(r"[^a-z0-9+=<>|~$]+")
+_BETWEEN = regex(r"(?<!\d) | (?!\d)")  # blanks but those between two numbers
+_ZEROS = regex(r"(?<!\d)0+(?=\d)")
+_LABEL = regex(r"(?:phase|task|step)?(\d{1,9})(?:(?: |of)(\d{1,9}))?")
+GENERIC_AGENTS = frozenset(
+    {"agent", "claude", "claude-code-guide", "default", "explore", "fork", "general-purpose", "plan", "worker"}
+)
+"""Kinds of agents, in lower case, that the client offers for any purpose: who launches one says nothing by it."""
 
 
 def extract_result(text: str) -> tuple[tuple[str, ...], str]:
@@ -39,31 +46,135 @@ def extract_result(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
-    """Return the phase an agent was launched for, or None when it is for none.
+    """Return the phase an agent was launched for, or None when there is no evidence of one (I000-15).
 
-    `text` is the call's description followed by its prompt. What is named decides: a phase's id or whole title, else
-    `Phase N`; of several that are unfinished the agent's own, then the one named first. The agent's name alone
-    counts only for the current or first pending phase, and only if no other unfinished phase has that agent.
+    A phase that the launch refers to decides (`referenced`). Without a reference a specific kind of agent counts for
+    the phase that is due, if no other unfinished phase names that kind.
+
+    Args:
+        workflow: the workflow.
+        text: the call's description, one line, followed by its prompt.
+        agent: `subagent_type`; without one only a reference counts.
     """
-    phases = titled(workflow, text) or _numbered(workflow, " ".join(text[:_READ].split()).casefold())
-    return _meant(phases, agent) if phases else _by_agent(workflow, agent)
+    phases = referenced(workflow, text)
+    return likeliest(phases, agent) if phases else by_agent(workflow, agent, _due(workflow))
 
 
-def titled(workflow: Workflow, text: str) -> list[Phase]:
-    """Return the phases whose id or whole title stands in a text, the one named first in front."""
-    folded = " ".join(text[:_READ].split()).casefold()
-    lines = [" ".join(line.split()).casefold() for line in text[:_READ].splitlines()]
-    named = [
-        (at, -len(each.title), each) for each in workflow.phases if (at := _named(each, folded, lines)) is not None
-    ]
-    return [each for *_, each in sorted(named, key=lambda found: found[:2])]
+def referenced(workflow: Workflow, text: str) -> list[Phase]:
+    """Return the phases that a launch refers to: its description or, if that refers to none, its prompt's first line.
+
+    A line refers to a phase if it is the phase's id, its exact title, or both, whatever their case, spacing and
+    punctuation; a number may stand in front of the title, as in `Phase 2: Write tests`. A mention among other words is
+    no reference: helpers quote the plan.
+    """
+    description, _, prompt = text.partition("\n")
+    for line in (description, prompt.lstrip().partition("\n")[0][:_READ]):
+        plain = _plain(line)
+        found = [each for each in workflow.phases if plain and _refers(plain, line, each, workflow)]
+        if found := found or _by_number(workflow, plain):
+            return found
+    return []
 
 
-def _meant(named: list[Phase], agent: str) -> Phase:
-    """Choose among phases that are named: a prompt may well tell what is done already."""
-    unfinished = [phase for phase in named if phase.status != "completed"]
-    own = [phase for phase in unfinished if phase.agent.strip() == agent.strip()]
-    return (own or unfinished or named)[0]
+def likeliest(phases: Sequence[Phase], agent: str) -> Phase:
+    """Choose among phases that a launch can refer to, such as two of the same title."""
+    unfinished = [phase for phase in phases if phase.status != "completed"]
+    own = [phase for phase in unfinished if bare(phase.agent) == bare(agent)]
+    return (own or unfinished or phases)[0]
+
+
+def by_agent(workflow: Workflow, agent: str, due: Collection[str]) -> Phase | None:
+    """Return the phase that a kind of agent is evidence of: the only unfinished one that names it, if it is due.
+
+    Args:
+        workflow: the workflow.
+        agent: `subagent_type`. A generic kind is evidence of nothing.
+        due: the ids of the phases that can be worked on now.
+    """
+    kind = bare(agent)
+    if not kind or kind.casefold() in GENERIC_AGENTS:
+        return None
+    named = [phase for phase in workflow.phases if phase.status != "completed" and bare(phase.agent) == kind]
+    return named[0] if len(named) == 1 and named[0].id in due and named[0].status in ("pending", "active") else None
+
+
+def bare(agent: str) -> str:
+    """Return the name of an agent as the client knows it; people write it with an @."""
+    return agent.strip().removeprefix("@")
+
+
+def _due(workflow: Workflow) -> tuple[str, ...]:
+    """Return the id of the phase that is current or, while none is, of the first one that is pending."""
+    unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
+    current = next((phase for phase in unfinished if phase.number == workflow.current), None)
+    due = current or next((phase for phase in unfinished if phase.status == "pending"), None)
+    return (due.id,) if due else ()
+
+
+def _refers(plain: str, line: str, phase: Phase, workflow: Workflow) -> bool:
+    """Tell whether a line, as it is and plain, refers to a phase."""
+    title = _plain(phase.title)
+    if plain == title or line.strip(_DECORATION).casefold() == phase.id.casefold():
+        return True
+    if title and plain.endswith(title):
+        return _is_label(plain[: -len(title)].strip(), phase, workflow)
+    id_ = _plain(phase.id)
+    if title and plain.startswith(title):
+        return plain[len(title) :].strip() == id_
+    return _unpadded(plain) == _unpadded(id_) and not _LABEL.fullmatch(plain)
+
+
+def _is_label(text: str, phase: Phase, workflow: Workflow) -> bool:
+    """Tell whether what stands before a phase's title, plain, is its id or number."""
+    if _unpadded(text) in {_unpadded(_plain(phase.id)), _unpadded(_plain(f"{workflow.unit} {phase.id}"))}:
+        return True
+    label = _LABEL.fullmatch(text)
+    if label is None or (label[2] and int(label[2]) != workflow.total):
+        return False
+    return int(label[1]) in _numbers(phase)
+
+
+def _by_number(workflow: Workflow, plain: str) -> list[Phase]:
+    """Return the phase that `Phase N/M` counts, or the one that is due if a bare `Phase N` can mean it.
+
+    Ids and the Markdown view count from 0 (R000-08, R000-23), the guidance from 1; so a bare number can mean either of
+    two phases, and the one that is not due is left alone.
+    """
+    label = _LABEL.fullmatch(plain)
+    if not label or not plain.startswith("phase"):
+        return []
+    number, due = int(label[1]), _due(workflow)
+    if label[2]:
+        return [each for each in workflow.phases if each.number == number and int(label[2]) == workflow.total]
+    return [each for each in workflow.phases if number in _numbers(each) and each.id in due]
+
+
+def _numbers(phase: Phase) -> set[int]:
+    """Return what a phase is counted as: its place from 1 on, and the number in its id."""
+    counted = re.fullmatch(r"phase_(\d{1,9})", phase.id)
+    return {phase.number, int(counted[1])} if counted else {phase.number}
+
+
+def _plain(text: str) -> str:
+    """Return a text without its case, spacing and punctuation, so that equal ones mean the same.
+
+    Two numbers stay apart: `1.2` is not `12`. Of a text that is nothing but punctuation that is all there is.
+    """
+    folded = text.casefold()
+    words = _SEPARATORS.sub(" ", folded) if folded.isascii() else _letters(folded)
+    return _BETWEEN.sub("", " ".join(words.split())) or folded.strip()
+
+
+def _letters(text: str) -> str:
+    """Return a text of any language with a blank for each character that separates words or decorates them."""
+    from unicodedata import category, normalize
+
+    kinds = ((each, category(each)) for each in normalize("NFKC", text).casefold())
+    return "".join(" " if kind[0] in "PZC" or kind in ("Sk", "So") else each for each, kind in kinds)
+
+
+def _unpadded(plain: str) -> str:
+    return _ZEROS.sub("", plain)
 
 
 def _blocks(text: str) -> dict[str, list[str]]:
@@ -125,55 +236,3 @@ def _first_paragraph(lines: Iterable[str]) -> str:
         return text
     cut = text[: _LONGEST - 1]
     return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut}…"
-
-
-_DECORATION = "*_`#:. "  # of a line that holds a title alone
-
-
-def _named(phase: Phase, folded: str, lines: list[str]) -> int | None:
-    """Return where a phase's id or whole title stands first, or None.
-
-    A title of one word is no more than a word of prose, so it counts only as a line of its own.
-    """
-    title, found = " ".join(phase.title.split()).casefold(), list[int]()
-    if re.search(r"[_\d-]", phase.id):
-        found.append(_whole(phase.id.casefold(), folded))
-    bare = title.strip(_DECORATION)
-    if " " in title or (title and any(line == title or (bare and line.strip(_DECORATION) == bare) for line in lines)):
-        found.append(_whole(title, folded))
-    return min((at for at in found if at >= 0), default=None)
-
-
-def _whole(words: str, text: str) -> int:
-    if words not in text:  # a pattern for each of very many phases would take long
-        return -1
-    match = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text)
-    return match.start() if match else -1
-
-
-def _numbered(workflow: Workflow, text: str) -> list[Phase]:
-    """Return the phases that `Phase N` can mean, the likelier first.
-
-    `Phase N/M` counts from 1, as the guidance does. A bare number counts from 0 in ids and in the Markdown view
-    (R000-08, R000-23) and from 1 in all else, so a title behind it decides, then what is due now.
-    """
-    plain, counted = _NUMBERED.search(text), _OF_TOTAL.search(text)
-    if counted and int(counted[2]) == workflow.total and (not plain or counted.start() < plain.start()):
-        return [phase for phase in workflow.phases if phase.number == int(counted[1])]
-    if not plain:
-        return []
-    number, behind = int(plain[1]), text[plain.end() :].lstrip(" :-–—.\"'")
-    by_id = [phase for phase in workflow.phases if phase.id == f"phase_{number}"]
-    either = by_id + [phase for phase in workflow.phases if phase.number == number and phase not in by_id]
-    titled = [phase for phase in either if behind.startswith(" ".join(phase.title.split()).casefold())]
-    waiting = next((phase.number for phase in workflow.phases if phase.status == "pending"), None)
-    due = [phase for phase in either if phase.number == (workflow.current or waiting)]
-    return titled or [*due, *(phase for phase in either if phase not in due)]
-
-
-def _by_agent(workflow: Workflow, agent: str) -> Phase | None:
-    unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
-    current = next((phase for phase in unfinished if phase.number == workflow.current), None)
-    due = current or next((phase for phase in unfinished if phase.status == "pending"), None)
-    same = [phase for phase in unfinished if agent and phase.agent.strip() == agent.strip()]
-    return due if due is not None and same == [due] else None
