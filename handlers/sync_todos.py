@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.events import PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionStart, UserPromptSubmit
     from holdfast.workflow.model import Step, Workflow
 
+_UNMOVED = "unmoved"  # the hint that says how a phase is moved by hand
 NAMED = 20  # titles of corrected to-dos that are named
 PROMPT = 4_000  # characters of a prompt that are shown; an agent's words can be long
 
@@ -49,8 +50,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     call = launches.call_id(event.tool_use_id, event.tool_input)
     result = agent_result(event.tool_response)
     launches.named(context.project, event.session_id, call, runs.run_id(result.agent_id, call), result.output_file)
-    moved = progress.settle(context.project, event.session_id)
-    return _report(event.session_id, context, moved or ([started] if started else []))
+    moved = progress.settle(context.project, event.session_id) or ([started] if started else [])
+    return [*_report(event.session_id, context, moved), *_unmoved(event.session_id, context, call)]
 
 
 @hookimpl(match="Agent|Task")
@@ -171,6 +172,27 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
     step = formats.get(workflow.format).step(workflow) if over else None
     return [*said, *(_next(session, context, workflow, step) if step else []), *listed]
+
+
+def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
+    """Say once how the model moves a workflow itself, where an agent was launched for no phase though one is due."""
+    project, workflow = context.project, progress.mine(context.project, session)
+    launch = launches.find(project, session, call)
+    if workflow is None or workflow.finished or launch is None or launch.phase:
+        return []
+    from holdfast.survival import hints
+    from holdfast.workflow import formats, wording
+
+    key, step = workflow.key, formats.get(workflow.format).step(workflow)
+    due = next((each for each in workflow.phases if step and each.number == step.number), None)
+    if due is None or hints.told(project, session, _UNMOVED, key):
+        return []
+    text = (
+        f"No {workflow.unit} moved: nothing ties this agent to the one that is due, {workflow.named(due)} "
+        f"{wording.quoted(due.title)}. If that is done, run `holdfast done`. To launch an agent for a {workflow.unit}, "
+        "make its id or exact title the description or the prompt's first line."
+    )
+    return [advise(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
 
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[Outcome]:
