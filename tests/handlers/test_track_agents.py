@@ -235,11 +235,14 @@ def test_a_failed_run_never_completes_its_phase(tool: Tool, later: tuple[str, ..
 
 def test_a_failed_phase_is_retried_by_a_new_launch(tool: Tool) -> None:
     """I000-9: failed to active re-opens phase and workflow; the new run's verdict is its own."""
-    first, second = Agent(tool.project, number=1), Agent(tool.project, number=2)
+    first, other = Agent(tool.project), Agent(tool.project, number=3)
     first.about_to()
     first.failed()
     assert tool.state["status"] == "failed"
+    other.about_to().assert_silent()
+    assert tool.statuses == FAILED, "by its kind alone no agent is a retry (I000-15)"
 
+    second = Agent(tool.project, "phase_0", number=2)
     second.about_to().assert_advised('"Create calculator module" is active')
     assert tool.statuses == BEGUN
     assert tool.state["status"] == "active"
@@ -265,7 +268,8 @@ def test_helper_agents_move_nothing(tool: Tool, kind: str) -> None:
     fired = [helper.about_to(), helper.started(), helper.stopped(), helper.returned(), prompt(tool)]
 
     assert tool.statuses == ["pending"] * 3
-    assert [each.stdout for each in fired] == [""] * 5
+    fired.pop(3).assert_advised("No phase moved")
+    assert [each.stdout for each in fired] == [""] * 4
 
 
 def test_a_failed_helper_fails_nothing(tool: Tool) -> None:
@@ -292,11 +296,11 @@ def test_a_helper_beside_the_agent_of_a_phase_does_not_finish_it(tool: Tool) -> 
     assert tool.statuses == DONE
 
 
-@pytest.mark.parametrize("words", ["phase_1", "Phase 2/3", "Write and run tests", "write  AND run\ntests"])
+@pytest.mark.parametrize("words", ["phase_1", "Phase 2/3", "Write and run tests", "write  AND run, tests"])
 @pytest.mark.parametrize("field", ["description", "prompt"])
-def test_an_explicit_phase_beats_the_agents_name(tool: Tool, words: str, field: str) -> None:
-    """I000-15: a phase's id or title in description or prompt decides, whatever agent does it."""
-    asked: dict[str, Any] = {field: f"Please do {words} now"}
+def test_a_reference_beats_the_agents_name(tool: Tool, words: str, field: str) -> None:
+    """I000-15: a phase's id or title as description or as the prompt's first line decides, whatever agent does it."""
+    asked: dict[str, Any] = {field: words if field == "description" else f"{words}\n\nPlease do it now."}
     agent = Agent(tool.project, **asked)
     agent.about_to()
     assert tool.statuses == ["pending", "active", "pending"]
@@ -327,7 +331,7 @@ def test_a_finished_phase_is_not_revived(tool: Tool) -> None:
     """A hook never undoes a completion, not even for a launch that names the phase."""
     Agent(tool.project).about_to()
     Agent(tool.project).returned()
-    again = Agent(tool.project, "phase_0 once more", number=2)
+    again = Agent(tool.project, "phase_0", number=2)
     again.about_to().assert_silent()
     again.failed()
 
@@ -337,7 +341,7 @@ def test_a_finished_phase_is_not_revived(tool: Tool) -> None:
 def test_an_agent_launched_after_the_end_fills_in_nothing(tool: Tool) -> None:
     """I000-8: only the agent that completed its phase itself has something to add to it."""
     hybrid.update_phase_status(tool.id, "phase_0", "completed", root=tool.project.root)
-    again = Agent(tool.project, "phase_0 once more")
+    again = Agent(tool.project, "phase_0")
     again.about_to()
     again.returned("DELIVERABLES: other.py\nCONTEXT_FOR_NEXT: something else")
 
@@ -415,18 +419,18 @@ def test_a_late_result_changes_no_completed_workflow(tool: Tool) -> None:
     for phase in ("phase_0", "phase_1", "phase_2"):
         hybrid.update_phase_status(tool.id, phase, "completed", root=tool.project.root)
     before = tool.state
-    fired = Agent(tool.project, "phase_0 again").returned("DELIVERABLES: other.py")
+    fired = Agent(tool.project, "phase_0").returned("DELIVERABLES: other.py")
     assert tool.state == before
     assert "is completed" not in fired.context
 
 
 def test_a_retry_whose_pretooluse_never_fired_counts_only_for_a_phase_it_names(tool: Tool) -> None:
-    """I000-6, I000-9: a forgotten start is caught up with by the agent's name, a retry of what failed is not."""
+    """I000-6, I000-9: a forgotten start is caught up with by the agent's kind, a retry of what failed is not."""
     hybrid.update_phase_status(tool.id, "phase_0", "failed", root=tool.project.root)
     Agent(tool.project, prompt="Something else.").returned()
     assert tool.statuses == FAILED
 
-    Agent(tool.project, prompt="Try phase_0 again.", number=2).returned()
+    Agent(tool.project, prompt="phase_0\n\nTry again.", number=2).returned()
     assert tool.statuses == DONE
 
 

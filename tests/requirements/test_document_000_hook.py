@@ -158,7 +158,7 @@ def test_a_task_somebody_calls_by_hand_counts_too(calculator: Calculator, agent:
     """R000-30: a call nobody orchestrated, without any command before it, moves the phase that it names."""
     calculator.create()
 
-    Agent(calculator.project, "by hand", agent, f"{CREATE}, please").returned(REPORT)
+    Agent(calculator.project, "by hand", agent, f"{CREATE}\n\nPlease.").returned(REPORT)
     assert calculator.statuses == ["completed", "active"]
     assert calculator.state["phases"][0]["deliverables"] == DELIVERED
 
@@ -229,7 +229,7 @@ def test_the_task_list_tools_complete_no_phase(calculator: Calculator) -> None:
 def test_a_phase_is_started_by_its_agents_launch(calculator: Calculator) -> None:
     """I000-6: PreToolUse of the first matching Task starts it, and so does `holdfast next`."""
     calculator.create()
-    Agent(calculator.project, "go", PHASES[0][1]).about_to()
+    Agent(calculator.project, CREATE, PHASES[0][1]).about_to()
     assert calculator.summary() == ("active", "phase_0", ["active", "pending"])
 
     calculator.run("done", "--all")
@@ -239,9 +239,9 @@ def test_a_phase_is_started_by_its_agents_launch(calculator: Calculator) -> None
 
 
 def test_a_start_that_was_forgotten_is_caught_up_with(calculator: Calculator) -> None:
-    """I000-6: a completed Task of the first pending phase's agent starts and completes it at once."""
+    """I000-6: a completed Task for the first pending phase starts and completes it at once."""
     calculator.create()
-    Agent(calculator.project, "go", PHASES[0][1]).returned(REPORT)
+    Agent(calculator.project, CREATE, PHASES[0][1]).returned(REPORT)
 
     assert calculator.summary() == ("active", "phase_1", ["completed", "active"])
     assert calculator.state["phases"][0]["context_for_next"] == HANDOVER
@@ -350,13 +350,21 @@ def test_a_background_launch_is_no_completion(calculator: Calculator) -> None:
         ("look around", "Where are the tests?", "task-completion-verifier", ["active", "pending"]),
         ("phase_0", "Go.", "Explore", ["completed", "active"]),
         ("go", f"{CREATE}\n\nContext: none", "Explore", ["completed", "active"]),
-        ("go", "Go.", "general-purpose", ["completed", "active"]),
+        ("go", f"Phase 1: {CREATE}\n\nContext: none", "", ["completed", "active"]),
+        ("go", "Go.", "general-purpose", ["active", "pending"]),
+        ("version", "What is the latest numpy version?", "general-purpose", ["active", "pending"]),
+        ("Find where the phase 1 tests live", "Go.", "Explore", ["active", "pending"]),
+        ("roadmap", "The roadmap says 'Phase 2: Kubernetes'. Summarise it.", "Explore", ["active", "pending"]),
+        ("Review the diff of phase 1", "Review phase_0 before we go on.", "code-reviewer", ["active", "pending"]),
+        ("list", f"Before we {CREATE}, list the files.", "Explore", ["active", "pending"]),
+        ("plan", f"The plan:\n1. {CREATE}\n2. {TEST}\nIs it sound?", "Plan", ["active", "pending"]),
+        ("go", "Phase ID: phase_0\nGo.", "Explore", ["active", "pending"]),
     ],
 )
 def test_only_the_agent_of_a_phase_completes_it(
     calculator: Calculator, description: str, text: str, kind: str, statuses: list[str]
 ) -> None:
-    """I000-15: an id or title decides; the agent's name alone only for the current phase; helpers change nothing."""
+    """I000-15: a reference decides; a mention, or a generic kind of agent by itself, is no evidence."""
     calculator.create()
     calculator.update("phase_0", "active")
     agent = Agent(calculator.project, description, kind, text)
@@ -368,13 +376,51 @@ def test_only_the_agent_of_a_phase_completes_it(
 
 def test_a_name_that_two_unfinished_phases_have_decides_nothing(calculator: Calculator) -> None:
     """I000-15: which of them was meant nobody knows, so it is left alone."""
-    calculator.create(phases=[PHASES[0], (TEST, "general-purpose")])
+    calculator.create(phases=[(CREATE, "builder"), (TEST, "builder")])
     calculator.update("phase_0", "active")
-    agent = Agent(calculator.project, "go", "general-purpose")
+    agent = Agent(calculator.project, "go", "builder")
     agent.about_to()
     agent.returned(REPORT)
 
     assert calculator.statuses == ["active", "pending"]
+
+
+def test_a_specific_agent_of_the_phase_that_is_due_completes_it(calculator: Calculator) -> None:
+    """I000-15: nobody else would launch it; the first phase's end makes the second one due."""
+    calculator.create()
+    verifier = Agent(calculator.project, "go", PHASES[1][1])
+    verifier.returned("All is well.")
+    assert calculator.statuses == ["pending", "pending"]
+    Agent(calculator.project, CREATE, number=2).returned(REPORT)
+    Agent(calculator.project, "go", PHASES[1][1], number=3).returned("All is well.")
+    assert calculator.statuses == ["completed", "completed"]
+
+
+@pytest.mark.parametrize("sign", [{"is_error": True}, {"isError": True}, {"error": "2 tests FAILED"}])
+def test_any_sign_of_failure_beats_completed(calculator: Calculator, sign: dict[str, Any]) -> None:
+    """I000-14: a result that says completed and carries an error fails the phase."""
+    calculator.create()
+    agent = Agent(calculator.project, CREATE)
+    agent.about_to()
+    said = {"status": "completed", "agentId": agent.run, "content": [{"type": "text", "text": "2 tests FAILED"}]}
+    fired = agent.returned(tool_response=said | sign)
+    assert calculator.statuses == ["failed", "pending"]
+    fired.assert_advised("2 tests FAILED")
+
+
+def test_who_moved_nothing_hears_once_how_to(calculator: Calculator) -> None:
+    """I000-15: caution costs nothing where the model is told the words."""
+    calculator.create()
+    first, second = (Agent(calculator.project, "look around", "Explore", number=number) for number in (1, 2))
+    for agent in (first, second):
+        agent.about_to().assert_silent()
+    said = first.returned(REPORT)
+    said.assert_advised(f'the one that is due, phase 1/2 "{CREATE}"', "`holdfast done`")
+    second.returned(REPORT).assert_silent()
+
+    calculator.run("done")
+    calculator.run("done")
+    Agent(calculator.project, "look around", "Explore", number=3).returned(REPORT).assert_silent()
 
 
 def test_a_wrong_completion_is_undone_by_people_only(calculator: Calculator) -> None:

@@ -36,13 +36,15 @@ def agent(workflows: Workflows, description: str, prompt: str = "Do it.", **more
 @pytest.mark.parametrize(
     ("description", "prompt"),
     [
-        ("IMPL-1.1: tokens", "Do it."),
-        ("tokens", "Please work on IMPL-001.1 now."),
+        ("IMPL-1.1", "Do it."),
+        ("IMPL-1.1: Design the tokens", "Do it."),
+        ("Task IMPL-1.1 - design the tokens", "Do it."),
+        ("tokens", "IMPL-001.1\n\nPlease work on it now."),
         ("Design the tokens", "Do it."),
     ],
 )
 def test_a_launch_makes_its_task_active(workflows: Workflows, folder: Path, description: str, prompt: str) -> None:
-    """R002-44: by the id in description or prompt, or by the title."""
+    """R002-44: by id or title, as the description or the prompt's first line (I000-15)."""
     fired = agent(workflows, description, prompt).about_to()
 
     assert workflows.task(folder, "IMPL-1.1")["status"] == "active"
@@ -116,11 +118,13 @@ def test_agents_in_parallel_each_end_their_own(workflows: Workflows, folder: Pat
 
 
 def test_without_a_name_the_active_task_of_its_agent_is_meant(workflows: Workflows, folder: Path) -> None:
-    """R002-43: by agent and active task; of several that could be meant none is."""
-    agent(workflows, "go on").about_to()
-    statuses = [workflows.task(folder, f"IMPL-1.{number}")["status"] for number in (1, 2, 3)]
-    assert statuses == ["pending"] * 3, "two tasks have that agent"
+    """R002-43: by its kind, if no other unfinished task has that agent."""
     workflows.run("task", "start", "IMPL-1.3")
+    agent(workflows, "go on").returned("Done with it.")
+    statuses = [workflows.task(folder, f"IMPL-1.{number}")["status"] for number in (1, 2, 3)]
+    assert statuses == ["pending", "pending", "active"], "three tasks have that agent"
+    for number in (1, 2):
+        workflows.put(folder, changed(workflows.task(folder, f"IMPL-1.{number}"), "meta.agent", "@other"))
     one = agent(workflows, "go on", number=2)
     one.about_to()
     one.returned("Done with it.")
@@ -298,9 +302,12 @@ def test_a_generation_of_a_task_is_put_back(workflows: Workflows, folder: Path) 
     ("description", "prompt", "meant"),
     [
         ("IMPL-1.1", "IMPL-1.3 will use it later.", "IMPL-1.1"),
-        ("Look at IMPL-1.3", "Do not touch IMPL-1.2.", "IMPL-1.3"),
-        ("执行IMPL-1.3任务", "做吧", "IMPL-1.3"),
-        ("go", "IMPL-1.2 comes before IMPL-1.3", "IMPL-1.2"),
+        ("Look at IMPL-1.3", "Do not touch IMPL-1.2.", None),
+        ("执行IMPL-1.3任务", "做吧", None),
+        ("IMPL-1.3。", "做吧", "IMPL-1.3"),
+        ("go", "IMPL-1.2 comes before IMPL-1.3", None),
+        ("go", "Build on the summary of IMPL-1.1, then write the tests of IMPL-1.3.", None),
+        ("Look at IMPL-1.2", "IMPL-1.3: Write the docs\n\nGo.", None),
         ("Do IMPL-99", "Write the docs", None),
         ("look around", "List the files.", None),
     ],
@@ -308,7 +315,7 @@ def test_a_generation_of_a_task_is_put_back(workflows: Workflows, folder: Path) 
 def test_the_task_that_is_meant_is_the_one_named(
     workflows: Workflows, folder: Path, description: str, prompt: str, meant: str | None
 ) -> None:
-    """R002-43: the description's id first; an id of no task, or an agent's name alone, starts nothing."""
+    """R002-43, I000-15: the description first; an id of no task, a mention, or what is in doubt, starts nothing."""
     workflows.put(folder, workflows.task(folder, "IMPL-1.3") | {"meta": {"type": "docs", "agent": "@code-developer"}})
     agent(workflows, description, prompt).about_to()
     active = [f"IMPL-1.{n}" for n in (1, 2, 3) if workflows.task(folder, f"IMPL-1.{n}")["status"] == "active"]

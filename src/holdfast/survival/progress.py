@@ -141,8 +141,7 @@ def _meant_of(project: Project, session: str, workflow: Workflow, text: str, age
     phase = keeper.match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
-    caught_up = phase and phase.status == "failed" and begun  # by name, a retry is not (I000-6)
-    if phase and (caught_up or _has_agent(project, session, workflow, phase)):
+    if phase and _has_agent(project, session, workflow, phase):
         return keeper.match_phase(workflow, text, "")
     return phase
 
