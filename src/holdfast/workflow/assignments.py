@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.patterns import regex
 from holdfast.workflow import prose
@@ -31,6 +31,14 @@ GENERIC_AGENTS = frozenset(
     {"agent", "claude", "claude-code-guide", "default", "explore", "fork", "general-purpose", "plan", "worker"}
 )
 """Kinds of agents, in lower case, that the client offers for any purpose: who launches one says nothing by it."""
+
+
+class _Name(NamedTuple):
+    """A phase with its title and its id as they are compared (`_plain`)."""
+
+    phase: Phase
+    title: str
+    id: str
 
 
 def extract_result(text: str) -> tuple[tuple[str, ...], str]:
@@ -68,9 +76,10 @@ def referenced(workflow: Workflow, text: str) -> list[Phase]:
     no reference: helpers quote the plan.
     """
     description, _, prompt = text.partition("\n")
+    names = [_Name(each, _plain(each.title), _unpadded(_plain(each.id))) for each in workflow.phases]
     for line in (description, prompt.lstrip().partition("\n")[0][:_READ]):
         plain = _plain(line)
-        found = [each for each in workflow.phases if plain and _refers(plain, line, each, workflow)]
+        found = [each.phase for each in names if plain and _refers(plain, line, each, workflow)]
         if found := found or _by_number(workflow, plain):
             return found
     return []
@@ -111,27 +120,26 @@ def _due(workflow: Workflow) -> tuple[str, ...]:
     return (due.id,) if due else ()
 
 
-def _refers(plain: str, line: str, phase: Phase, workflow: Workflow) -> bool:
-    """Tell whether a line, as it is and plain, refers to a phase."""
-    title = _plain(phase.title)
+def _refers(plain: str, line: str, name: _Name, workflow: Workflow) -> bool:
+    """Tell whether a line, plain and as it is, refers to a phase."""
+    phase, title, id_ = name
     if plain == title or line.strip(_DECORATION).casefold() == phase.id.casefold():
         return True
     if title and plain.endswith(title):
-        return _is_label(plain[: -len(title)].strip(), phase, workflow)
-    id_ = _plain(phase.id)
+        return _is_label(plain[: -len(title)].strip(), name, workflow)
     if title and plain.startswith(title):
-        return plain[len(title) :].strip() == id_
-    return _unpadded(plain) == _unpadded(id_) and not _LABEL.fullmatch(plain)
+        return _unpadded(plain[len(title) :].strip()) == id_
+    return _unpadded(plain) == id_ and not _LABEL.fullmatch(plain)
 
 
-def _is_label(text: str, phase: Phase, workflow: Workflow) -> bool:
+def _is_label(text: str, name: _Name, workflow: Workflow) -> bool:
     """Tell whether what stands before a phase's title, plain, is its id or number."""
-    if _unpadded(text) in {_unpadded(_plain(phase.id)), _unpadded(_plain(f"{workflow.unit} {phase.id}"))}:
+    if _unpadded(text) in (name.id, f"{workflow.unit}{name.id}"):
         return True
     label = _LABEL.fullmatch(text)
     if label is None or (label[2] and int(label[2]) != workflow.total):
         return False
-    return int(label[1]) in _numbers(phase)
+    return int(label[1]) in _numbers(name.phase)
 
 
 def _by_number(workflow: Workflow, plain: str) -> list[Phase]:
