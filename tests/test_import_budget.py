@@ -25,7 +25,7 @@ FAMILIES = frozenset(EVENTS.values())
 BUDGETS = {
     "PreToolUse-Bash": 57,
     "PreToolUse-TodoWrite": 94,
-    "PostToolUse-Agent": 97,
+    "PostToolUse-Agent": 99,
     "UserPromptSubmit": 100,
     "PreCompact-auto": 126,
     "SessionStart-compact": 137,

@@ -119,7 +119,7 @@ def test_without_a_ledger_the_completed_workflow_stays_under_another_name(root: 
 
     (kept,) = (root / ".claude" / "state").glob("workflow.json.kept-*")
     assert kept.read_bytes() == before
-    assert f"warning: the workflow before is kept as {kept.name}" in said
+    assert f"held before is kept as {kept.name} beside it" in said
 
 
 def test_with_a_ledger_nothing_is_left_beside_the_new_one(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import time
 from contextlib import suppress
@@ -236,8 +237,8 @@ def set_aside(project: Project, path: Path) -> Path:
     """Rename a file that was read whole and is broken, and return its new path. Hold the folder's lock.
 
     Raises ChangedError when it is whole after all, for somebody was in the middle of saving it, NotOurs when it is JSON
-    of another kind, and StateError when it may not be read (outside the project, behind a link, a folder, too large,
-    closed to us): that is left alone.
+    of another kind or does not begin as JSON does, and StateError when it may not be read (outside the project, behind
+    a link, a folder, too large, closed to us): that is left alone.
     """
     guard(project.root, path)
     with suppress(BrokenError):
@@ -245,6 +246,9 @@ def set_aside(project: Project, path: Path) -> Path:
     try:
         document.load(path)
     except BrokenError:
+        begins = document.read(path)[0].removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+        if begins not in (b"", b"{"):
+            raise NotOurs(path, "is not JSON, so Holdfast did not write it; move it away first") from None
         return document.set_aside(path)
     raise ChangedError(path, "was saved by somebody else meanwhile; try again")
 

@@ -20,6 +20,7 @@ from holdfast.workflow.formats.hybrid import (
     move,
     update_phase_status,
 )
+from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,9 +185,31 @@ def test_a_foreign_workflow_json_is_never_written(project: Project, put: Put, fo
 def test_a_broken_file_is_set_aside_by_a_new_workflow(project: Project, put: Put) -> None:
     """What nobody can read is kept beside, not overwritten."""
     put(STATE, "{ broken")
-    create_workflow_state(TASK, PHASES, root=project.root)
-    aside = list((project.root / ".claude/state").glob("workflow.json.corrupt-*"))
-    assert [each.read_text() for each in aside] == ["{ broken"]
+    said = holdfast("start", TASK, "--format", "hybrid", "--phase", "One", root=project.root).out
+    (aside,) = (project.root / ".claude/state").glob("workflow.json.corrupt-*")
+    assert aside.read_text() == "{ broken"
+    assert f"what {STATE} held before is kept as {aside.name} beside it" in said
+
+
+@pytest.mark.parametrize("content", ["my notes", "[1, 2", '"a text', "\ufeffname: yaml"])
+def test_a_file_that_is_not_json_is_left_alone(project: Project, put: Put, content: str) -> None:
+    """It is somebody else's: it stays where it is, and what to do is said."""
+    path = put(STATE, content)
+    with pytest.raises(NotOurs, match="is not JSON, so Holdfast did not write it; move it away first"):
+        create_workflow_state(TASK, PHASES, root=project.root)
+    assert path.read_text("utf-8") == content
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_list_of_titles_is_another_tools(project: Project, put: Put) -> None:
+    """I000-20: only with this format's own `current_phase` titles are phases that a person wrote."""
+    path = put(STATE, '{"id": "x", "task": "y", "status": "active", "phases": ["a", "b"]}')
+    before = path.read_bytes()
+    with pytest.raises(NotOurs, match="no phase has"):
+        create_workflow_state(TASK, PHASES, root=project.root)
+    with pytest.raises(NotOurs, match="no phase has"):
+        update_phase_status("x", "phase_0", "completed", root=project.root)
+    assert path.read_bytes() == before
 
 
 def test_a_file_that_may_not_be_read_is_left_in_its_place(project: Project) -> None:

@@ -59,7 +59,7 @@ def check(file: StateFile) -> None:
     named = all(isinstance(data.get(key), (str, int, float)) for key in ("id", "task"))
     if not named or not isinstance(data.get("phases"), list):
         raise NotOurs(file.path, 'is no hybrid workflow ("id", "task" and a list "phases"); it is left alone')
-    if data["phases"] and not any(_is_phase(each) for each in data["phases"]):
+    if data["phases"] and not any(_is_phase(each, titles="current_phase" in data) for each in data["phases"]):
         raise NotOurs(file.path, 'is no hybrid workflow (no phase has a "title" or only known keys); it is left alone')
 
 
@@ -140,11 +140,14 @@ def _view(project: Project, file: StateFile) -> Workflow:
     )
 
 
-def _is_phase(given: Any) -> bool:
-    """Tell whether a phase can be ours: partly filled or kept as a mere title, but not one of another tool's."""
+def _is_phase(given: Any, *, titles: bool) -> bool:
+    """Tell whether a phase can be ours: partly filled, but not one of another tool's.
+
+    A mere title can be one only where `titles` says so, for many tools list those.
+    """
     if isinstance(given, dict):
         return any(key in given for key in _TELLING) or (bool(given) and set(given) <= set(_PHASE_KEYS))
-    return isinstance(given, str)
+    return titles and isinstance(given, str)
 
 
 def _phase(given: Any, number: int, warnings: list[str]) -> Phase:

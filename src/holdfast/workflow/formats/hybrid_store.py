@@ -17,6 +17,7 @@ from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from holdfast.project import Project
     from holdfast.workflow.model import Start, Workflow
@@ -91,12 +92,12 @@ def index_of(data: dict[str, Any], phase_id: str) -> int:
 
 
 def _created(project: Project, start: Start) -> Workflow:
-    before = _replaceable(project, replace=start.replace)
+    before, aside = _replaceable(project, replace=start.replace)
     if before is not None:  # it may have been completed by hand, and its file gives way now
         history.observe(project, view(project, before))
         archive.shelve(project, view(project, before))
         generations.keep(project, before.path, before.document.raw, why="before start")
-    aside = statefile.keep_aside(project, before.path, before.document.raw) if before else None
+        aside = statefile.keep_aside(project, before.path, before.document.raw)
     id_ = _new_id(before)
     extras.begin(
         project, files.path(project), id_, start
@@ -105,7 +106,7 @@ def _created(project: Project, start: Start) -> Workflow:
     workflow = noted(project, statefile.write(project, files.path(project), data, before, why="start"))
     if aside is None:
         return workflow
-    warning = f"the workflow before is kept as {aside.name} beside {workflow.place}: the ledger could not keep it"
+    warning = f"what {workflow.place} held before is kept as {aside.name} beside it"
     return replace(workflow, warnings=(*workflow.warnings, warning))
 
 
@@ -117,27 +118,26 @@ def noted(project: Project, file: StateFile, error: str = "") -> Workflow:
     return workflow
 
 
-def _replaceable(project: Project, *, replace: bool) -> StateFile | None:
-    """Return the file a new workflow takes the place of, if any; what cannot be read is set aside.
+def _replaceable(project: Project, *, replace: bool) -> tuple[StateFile | None, Path | None]:
+    """Return the file a new workflow takes the place of, if any, or where a broken one was set aside.
 
     An unfinished workflow gives way only with `replace`.
     """
     try:
         file = files.load(project)
     except MissingError:
-        return None
+        return None, None
     except NotOurs:
         raise
     except StateError as error:
-        statefile.set_aside(project, error.path)
-        return None
+        return None, statefile.set_aside(project, error.path)
     workflow = files.view(project, file)
     if not workflow.finished and not replace:
         raise TransitionError(
             f"{workflow.id} {quoted(workflow.title)} is {workflow.status} at phase {workflow.position} in "
             f"{workflow.place}; {views.ways(workflow)}"
         )
-    return file
+    return file, None
 
 
 def _new_id(before: StateFile | None) -> str:
