@@ -69,11 +69,34 @@ def test_the_hybrid_format_names_an_agent_for_each_phase(tmp_path: Path) -> None
 
 def test_a_phase_of_any_format_may_name_its_agent(tmp_path: Path) -> None:
     """Kept with its title; where none is named there is none, and a title is a text as it always was."""
-    holdfast("start", "Book", "--phase", "Draft @writer", "--phase", "Review", root=tmp_path)
+    said = holdfast(
+        *("start", "Book", "--format", "compaction", "--phase", "Draft @writer", "--phase", "Review"), root=tmp_path
+    ).out
 
+    assert "Its format is compaction: move on with `holdfast done`." in said
+    assert "No agent moves this workflow: run `holdfast done` when that is done." in said
+    assert "Agent call" not in said, "whose end it would not notice"
     assert state(tmp_path)["context"]["phases"] == [{"title": "Draft", "agent": "writer"}, "Review"]
     assert state(tmp_path)["phase"]["name"] == "Draft"
     assert [(phase.title, phase.agent) for phase in only(tmp_path).phases] == [("Draft", "writer"), ("Review", "")]
+
+
+def test_a_phase_with_an_agent_makes_a_workflow_that_agents_move(tmp_path: Path) -> None:
+    """Whatever format is usual: nothing would ever move otherwise."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "holdfast.toml").write_text('format = "compaction"\n')
+    said = holdfast("start", "Tool", "--phase", "Write it @builder", "--phase", "Test it", root=tmp_path).out
+
+    assert only(tmp_path).format == "hybrid"
+    assert "Its format is hybrid: phases move as agents finish." in said
+    assert 'Agent call: subagent_type "builder", description "Write it", prompt:' in said
+
+
+def test_without_an_agent_the_usual_format_is_taken(tmp_path: Path) -> None:
+    """Nobody is to be followed."""
+    said = holdfast("start", "Tool", "--phase", "Write it", root=tmp_path).out
+    assert only(tmp_path).format == "compaction"
+    assert "No agent" not in said
 
 
 @pytest.mark.parametrize("kind", formats.NAMES)

@@ -10,7 +10,7 @@ from holdfast.workflow import formats, views
 
 if TYPE_CHECKING:
     from holdfast.project import Project
-    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.model import Step, Workflow
 
 
 def find(project: Project, workflow_id: str | None) -> Workflow:
@@ -47,9 +47,15 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
         return
     lines = [news, views.table((workflow,)), *(f"warning: {each}" for each in workflow.warnings)]
     if step:
-        lines += [
-            "",
-            f"Next: {step.text}.",
-            *(["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []),
-        ]
+        lines += ["", f"Next: {step.text}.", *_how(workflow, step)]
     options.say("\n".join(lines).strip("\n"))
+
+
+def _how(workflow: Workflow, step: Step) -> list[str]:
+    """Return how a step's agent is launched, or that no agent moves this workflow, and the step's prompt."""
+    followed = workflow.format in formats.WITH_AGENTS
+    said = (
+        [] if followed or not step.agent else ["No agent moves this workflow: run `holdfast done` when that is done."]
+    )
+    prompt = ["", views.call(step) if followed else "Prompt:", step.prompt]
+    return [*said, *(prompt if step.prompt != step.title or (followed and step.agent) else [])]

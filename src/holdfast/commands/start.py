@@ -17,6 +17,8 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.workflow.model import Workflow
+
 # What may be meant as an agent but stands in the title; no mail address, no version.
 _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL)
 
@@ -56,14 +58,18 @@ def command(
 
     With --format hybrid it is kept in .claude/state/workflow.json with a Markdown view, phases move when their agents
     end, and one that names no agent gets general-purpose. With --format compaction it is kept in a file of its own
-    under untracked/workflow-state/. Without --format the template decides, or the configuration, or it is compaction.
+    under untracked/workflow-state/, and agents do not move it. Without --format the template decides, or the
+    configuration, or it is compaction; but if a phase names an agent, it is a format whose phases agents move.
 
     What is given beside a template is added to it; phases replace its phases.
     """
     project = options.open_project(project_dir)
     template = templates.EMPTY if pattern is None else templates.get(project, pattern)
-    keeper = formats.get(format_name or template.format or project.config.format)
     given = tuple(map(templates.phase, phases)) or template.phases
+    usual = template.format or project.config.format
+    if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
+        usual = formats.WITH_AGENTS[0]
+    keeper = formats.get(format_name or usual)
     session = options.session()
     start = Start(
         title=title,
@@ -81,7 +87,7 @@ def command(
     paused = [each for each in formats.all_found(project).workflows if each.resting and each.key not in resting]
     if session:
         owners.own(project, workflow, session)
-    news = [f"Started in {workflow.place}.", *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused)]
+    news = [_started(workflow), *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused)]
     moving.tell(workflow, as_json, "\n".join(news))
     options.tell_outside(project, start.reading)
     if here := options.inside(project, project_dir):
@@ -89,6 +95,13 @@ def command(
     for name, agent in given:
         if not agent and (stuck := _STUCK.fullmatch(name)):
             click.echo(_hint(stuck["title"], stuck["agent"], name), err=True)
+
+
+def _started(workflow: Workflow) -> str:
+    """Say where and in which format a workflow is kept, and what moves it there."""
+    units = f"{workflow.unit}s"
+    how = f"{units} move as agents finish" if workflow.format in formats.WITH_AGENTS else "move on with `holdfast done`"
+    return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
 
 
 def _where(root: Path, here: Path) -> str:
