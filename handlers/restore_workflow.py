@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import advise, capture, environment, hookimpl, paths, tell_user
 from holdfast.budget import units
-from holdfast.survival import deliveries, seals, sessions
+from holdfast.survival import deliveries, hints, seals, sessions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from holdfast.survival.judging import Verdict
     from holdfast.survival.seals import Seal
     from holdfast.workflow.model import Found, Workflow
+
+
+_TAKEN = "taken"  # the hint that a workflow is another live session's
 
 
 @hookimpl
@@ -44,20 +47,47 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
 
 @hookimpl
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Outcome]:
-    """Note that the session lives; the second chance of guidance whose absence the transcript proves.
+    """Note that the session lives, and tell its model of workflows that it was given from a terminal.
+
+    It is also the second chance of guidance whose absence the transcript proves.
 
     So it is where the reply to SessionStart(compact) was lost, and where that event never fired after a PreCompact
     ([ISS 28305], [ISS 15174]).
     """
     _seen(event, context)
+    news = _given(event, context)
     lost = deliveries.settle(context.project, event.session_id)
     if lost is None and not seals.missed(context.project, event.session_id):
-        return []
+        return news
     context.log(f"the guidance {lost.mark if lost else 'of a compaction'} never arrived; given again")
     given = _trail(event, context) if lost and not lost.workflow else _restore(event, context, known=True)
     if lost and not given:
         deliveries.let_go(context.project, lost.id)
-    return given
+    return [*given, *news]
+
+
+def _given(event: UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Tell the model, once for each, of the workflows that a person gave to its session from a terminal."""
+    project, session = context.project, event.session_id
+    keys = hints.owed(project, session, hints.GIVEN)
+    if not keys or event.in_subagent:
+        return []
+    from holdfast.survival import owners
+    from holdfast.workflow import formats, guidance, wording
+
+    found = [each for each in formats.near(project, session).workflows if each.key in keys and not each.finished]
+    mine = [each for each in found if owners.owner(project, each) == session]
+
+    def told() -> None:
+        for key in keys:
+            hints.tell(project, session, hints.GIVEN, key)
+
+    if not mine:
+        told()
+        return []
+    listed = wording.fenced("What the user gave to this session from a terminal.", [guidance.line(e) for e in mine])
+    ways = "`holdfast show` shows it, `holdfast next` says what to do. Ask the user if you should begin."
+    return [advise(f"{listed}\n{ways}", on_delivered=told)]
 
 
 @hookimpl
@@ -150,7 +180,8 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     summaries.take(context.project, event.session_id)
     if event.hook_event_name == "UserPromptSubmit":
         return []  # what the compaction took is finished by now, or another session's
-    told = _say_refused(event, context, verdict.refused) + _mention(found, verdict.others, context)
+    told = _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
+    told += _mention(found, verdict.others, context)
     told += [tell_user(f"Holdfast: {line}") for line in _plans_left(context)]
     return told + _trail(event, context, verdict.seal)
 
@@ -314,5 +345,31 @@ def _say_refused(
         tell_user(
             f"Holdfast restored nothing: {len(refused)} workflow(s) here could belong to another live session. "
             "`holdfast list` shows them; `holdfast next NAME`, asked of this session's model, takes one."
+        ),
+        advise(
+            f"Holdfast restored no workflow: {len(refused)} here could belong to another live session. If you worked "
+            "on one, find it with `holdfast list` and claim it with `holdfast next ID`; else leave it alone."
+        ),
+    ]
+
+
+def _say_taken(event: SessionStart | UserPromptSubmit, context: Context, taken: tuple[Workflow, ...]) -> list[Outcome]:
+    """Tell the user, once for each, which workflows of another live session were not restored, and how to move them."""
+    from holdfast.survival import owners
+    from holdfast.workflow import wording
+
+    project, session = context.project, event.session_id
+    new = [each for each in taken if not hints.told(project, session, _TAKEN, each.key)]
+    if not new:
+        return []
+
+    for each in new:
+        hints.tell(project, session, _TAKEN, each.key)
+    first, holder = new[0], (owners.owner(project, new[0]) or "")[:8]
+    more = f", and {len(new) - 1} more" if len(new) > 1 else ""
+    return [
+        tell_user(
+            f"Holdfast did not restore {wording.quoted(first.title)}{more}: session {holder} owns it and is live. "
+            f"To have it here: `holdfast resume {first.id} --session {session[:8]} --anyway`."
         )
     ]

@@ -26,9 +26,9 @@ BUDGETS = {
     "PreToolUse-Bash": 57,
     "PreToolUse-TodoWrite": 94,
     "PostToolUse-Agent": 99,
-    "UserPromptSubmit": 100,
+    "UserPromptSubmit": 101,
     "PreCompact-auto": 126,
-    "SessionStart-compact": 137,
+    "SessionStart-compact": 138,
 }
 SHOW = "\nimport sys; print(*sys.modules)"
 

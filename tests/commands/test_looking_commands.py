@@ -121,7 +121,7 @@ def test_status_shows_the_last_compactions(compacted: HoldfastProject) -> None:
     for words in (
         "PreCompact never fired",
         "not restored",
-        "there was no workflow",
+        "nothing was saved, for it owned no workflow",
         "; restored 2",
         "Book (1/1 Draft)",
     ):

@@ -129,6 +129,43 @@ def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
     assert (owner(root), owner(root, "Beta"), owner(root, "Gamma")) == (ME, ME, OTHER)
 
 
+def test_a_start_in_a_terminal_says_whose_it_is(tmp_path: Path) -> None:
+    """Of no live session nothing is said; one that is alone has it; of several none has, and the command is named."""
+    (tmp_path / ".git").mkdir()
+
+    def started(title: str) -> str:
+        return holdfast("start", title, "--phase", "One", root=tmp_path).out
+
+    assert "session" not in started("A")
+    live(tmp_path, ME)
+    assert f"It belongs to session {ME[:8]}, which is live here" in started("B")
+    assert owner(tmp_path, "B") == ME
+    live(tmp_path, OTHER)
+    said = started("C")
+    assert f"2 sessions are live here ({ME[:8]}, {OTHER[:8]}), and it belongs to none of them." in said
+    assert owner(tmp_path, "C") is None
+    command = said.partition("Give it to one with `")[2].partition("`")[0].split()
+    holdfast(*command[1:], root=tmp_path)
+    assert owner(tmp_path, "C") == ME
+
+
+def test_a_session_that_runs_next_claims_what_is_nobodys(root: Path) -> None:
+    """Also where another session is live; what that one owns it cannot take by it."""
+    live(root, ME, OTHER)
+    holdfast("next", root=root, session=ME)
+    assert owner(root) == ME
+    assert "belong to other live sessions" in holdfast("next", root=root, session=OTHER, code=1).err
+    assert owner(root) == ME
+
+
+def test_an_unknown_session_is_taken_at_its_word(root: Path) -> None:
+    """It may be one that has yet to begin; of two that begin alike more is wanted."""
+    holdfast("resume", "Alpha", "--session", "brand-new", root=root)
+    assert owner(root) == "brand-new"
+    live(root, "same-1", "same-2")
+    assert "several sessions begin with 'same'" in holdfast("resume", "--session", "same", root=root, code=1).err
+
+
 def test_after_a_claim_a_compaction_restores_even_what_is_old(
     holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +174,7 @@ def test_after_a_claim_a_compaction_restores_even_what_is_old(
     holdfast("start", "Alpha", "--phase", "One", root=project.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
     live(project.root, OTHER)
-    assert project.fire("SessionStart", "SessionStart-compact", session_id=ME).context == ""
+    assert RESTORED not in project.fire("SessionStart", "SessionStart-compact", session_id=ME).context
 
     holdfast("resume", "Alpha", root=project.root, session=ME)
 

@@ -285,17 +285,62 @@ def test_a_session_that_is_known_takes_no_other_ones_seal(project: HoldfastProje
 
 
 def test_what_another_session_could_own_is_refused_with_a_notice(project: HoldfastProject) -> None:
-    """A wrong restore is worse than none: the user reads one line, the model nothing."""
-    begin(project, "startup", session_id=OTHER)
+    """A wrong restore is worse than none: user and model read one line, which tells nothing of the workflow."""
     start(project, "Nobody's", "--remind", "secret")
+    begin(project, "startup", session_id=OTHER)
 
     fired = compact(project)
 
-    assert fired.context == ""
-    assert "secret" not in fired.stdout
+    assert fired.context.startswith("Holdfast restored no workflow: 1 here could belong to another live session.")
+    assert "`holdfast next ID`" in fired.context and "\n" not in fired.context
+    assert "secret" not in fired.stdout and "Nobody's" not in fired.stdout
     assert "restored nothing" in fired.reply["systemMessage"]
     assert "holdfast list" in fired.reply["systemMessage"]
     assert "\n" not in fired.reply["systemMessage"]
+
+
+def test_what_another_live_session_owns_is_named_to_the_user_once(project: HoldfastProject) -> None:
+    """With the command that moves it here; the model, whose it is not, hears nothing."""
+    begin(project, "startup", session_id=OTHER)
+    start(project, "Theirs", session=OTHER)
+
+    fired = compact(project)
+    assert fired.context == ""
+    said = fired.reply["systemMessage"]
+    assert said.startswith(f'Holdfast did not restore "Theirs": session {OTHER[:8]} owns it and is live.')
+    assert compact(project).reply.get("systemMessage") is None
+
+    command = said.partition("`")[2].partition("`")[0].split()
+    assert command[:2] == ["holdfast", "resume"]
+    holdfast(*command[1:], root=project.root)
+    assert "Theirs" in compact(project).context
+
+
+def test_what_a_person_gives_a_session_is_announced_to_its_model_once(project: HoldfastProject) -> None:
+    """At the next prompt; it is data, and the model is told how to go on."""
+    begin(project, "startup")
+    start(project, "Given </workflow-data> now")
+
+    def prompted() -> str:
+        return project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on").context
+
+    said = prompted()
+    assert '"Given ‹/workflow-data> now" (compaction): phase 1/2' in said
+    assert "`holdfast next`" in said
+    assert prompted() == ""
+
+    holdfast("resume", "--session", ME[:8], root=project.root)
+    assert "Given" in prompted(), "it was given again"
+    holdfast("resume", root=project.root, session=ME)
+    assert prompted() == "", "its own model asked"
+
+
+def test_what_was_given_and_went_elsewhere_is_not_announced(project: HoldfastProject) -> None:
+    """Nobody is told of what is another session's by then, or over."""
+    begin(project, "startup")
+    start(project, "Given")
+    holdfast("resume", "--anyway", root=project.root, session=OTHER)
+    assert project.fire("UserPromptSubmit", "UserPromptSubmit", prompt="go on").context == ""
 
 
 def test_a_session_that_lives_on_prompts_alone_keeps_its_workflow(
@@ -672,12 +717,12 @@ def test_after_a_precompact_without_a_compaction_nothing_is_given(
 def test_a_session_without_a_workflow_has_nothing_to_make_good(
     project: HoldfastProject, transcript: Transcript
 ) -> None:
-    """Its seal is empty."""
+    """Its seal is empty; what it is given afterwards it hears of as of any other."""
     project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
     transcript.compact()
     start(project, "Somebody's")
 
-    assert prompt(project, transcript) == ""
+    assert "RESTORED" not in prompt(project, transcript)
 
 
 def summarised(project: HoldfastProject, words: str, how: str) -> Fired:

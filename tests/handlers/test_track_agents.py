@@ -12,7 +12,7 @@ import pytest
 from holdfast import recorded
 from holdfast.workflow.formats import hybrid
 from tests import processes
-from tests.handmade import ME
+from tests.handmade import ME, OTHER
 from tests.signals import Agent
 
 if TYPE_CHECKING:
@@ -307,6 +307,23 @@ def test_a_reference_beats_the_agents_name(tool: Tool, words: str, field: str) -
 
     agent.returned()
     assert tool.statuses[1] == "completed"
+
+
+@pytest.mark.parametrize(("description", "kind"), [("phase_0", "Explore"), ("go", "builder")])
+def test_a_launch_claims_what_is_nobodys(tool: Tool, description: str, kind: str) -> None:
+    """Another live session could own it, but who works on it does; a mention claims nothing."""
+    for session in (ME, OTHER):
+        tool.project.fire("SessionStart", session_id=session)
+    Agent(tool.project, "look at phase_0", "Explore", number=3).returned()
+    assert tool.statuses == ["pending"] * 3
+
+    agent = Agent(tool.project, description, kind)
+    agent.about_to()
+    assert tool.statuses == BEGUN
+    Agent(tool.project, "phase_0", number=2, session=OTHER).returned()
+    assert tool.statuses == BEGUN, "it is the first one's now"
+    agent.returned()
+    assert tool.statuses == DONE
 
 
 def test_an_agent_of_several_phases_is_for_none_by_name_alone(tool: Tool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import options
-from holdfast.survival import claims, givenback
+from holdfast.survival import claims, givenback, sessions
 from holdfast.workflow import views
 from holdfast.workflow.wording import quoted
 
@@ -32,7 +32,9 @@ def command(
         claude "$(holdfast resume)"
     """
     project = options.open_project(project_dir)
-    claim = claims.claim(project, workflow_id, session_id or options.session(), anyway=anyway)
+    asking = options.session()
+    session = sessions.completed(project, session_id) if session_id else asking
+    claim = claims.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
     text = givenback.compile(project, claim.session or "", claim.workflow).guidance.text
     if as_json:
         fields = {"session": claim.session, "before": claim.before, "guidance": text}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import moving, options
-from holdfast.survival import owners
+from holdfast.survival import claims, owners, sessions
 from holdfast.workflow import formats, templates
 from holdfast.workflow.formats.hybrid_functions import DEFAULT_AGENT
 from holdfast.workflow.model import Start
@@ -17,6 +17,7 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.project import Project
     from holdfast.workflow.model import Workflow
 
 # What may be meant as an agent but stands in the title; no mail address, no version.
@@ -85,10 +86,12 @@ def command(
     resting = {each.key for each in formats.all_found(project).workflows if each.resting}
     workflow = keeper.start(project, start)
     paused = [each for each in formats.all_found(project).workflows if each.resting and each.key not in resting]
-    if session:
-        owners.own(project, workflow, session)
-    news = [_started(workflow), *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused)]
-    moving.tell(workflow, as_json, "\n".join(news))
+    news = [
+        _started(workflow),
+        _whose(project, workflow, session),
+        *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
+    ]
+    moving.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_outside(project, start.reading)
     if here := options.inside(project, project_dir):
         click.echo(_where(project.root, here), err=True)
@@ -102,6 +105,24 @@ def _started(workflow: Workflow) -> str:
     units = f"{workflow.unit}s"
     how = f"{units} move as agents finish" if workflow.format in formats.WITH_AGENTS else "move on with `holdfast done`"
     return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
+
+
+def _whose(project: Project, workflow: Workflow, session: str | None) -> str:
+    """Give a new workflow to the session that asks or, if a person does, to the one that is live here; say so."""
+    if session:
+        owners.own(project, workflow, session)
+        return ""
+    live = sorted(sessions.live_others(project, ""))
+    if len(live) == 1:
+        claims.give(project, workflow, live[0])
+        return f"It belongs to session {live[0][:8]}, which is live here; its model hears of it at your next prompt."
+    if not live:
+        return ""
+    named = ", ".join(each[:8] for each in live)
+    return (
+        f"{len(live)} sessions are live here ({named}), and it belongs to none of them. Give it to one with "
+        f"`holdfast resume {workflow.id} --session {live[0][:8]}`, or have a session run `holdfast next {workflow.id}`."
+    )
 
 
 def _where(root: Path, here: Path) -> str:

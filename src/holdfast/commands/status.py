@@ -121,7 +121,7 @@ def _agent(row: dict[str, Any]) -> str:
 
 def _compaction(row: dict[str, Any]) -> str:
     if not row["workflows"]:
-        return f"{row['trigger']}, session {row['session'][:8]}: there was no workflow"
+        return f"{row['trigger']}, session {row['session'][:8]}: nothing was saved, for it owned no workflow"
     saved = f"saved {row['saved_at']}" if row["saved_at"] else "PreCompact never fired"
     restored = (
         f"restored {row['restored_at']}" if row["restored_at"] else "not restored (no compaction came, or not yet)"

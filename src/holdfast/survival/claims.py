@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
-from holdfast.survival import owners, selection, sessions
+from holdfast.survival import hints, owners, selection, sessions
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -30,13 +30,22 @@ class Claim:
     live: bool
 
 
-def claim(project: Project, wanted: str | None, session: str | None, *, anyway: bool = False) -> Claim:
+def give(project: Project, workflow: Workflow, session: str) -> None:
+    """Make a workflow a session's own from outside, and let its model hear of it at its next prompt."""
+    owners.own(project, workflow, session)
+    hints.owe(project, session, hints.GIVEN, workflow.key)
+
+
+def claim(
+    project: Project, wanted: str | None, session: str | None, *, asked_by: str | None = None, anyway: bool = False
+) -> Claim:
     """Make a workflow a session's own, however old it is and whoever had it.
 
     Args:
         project: where.
         wanted: its id, title or path, whole; None is the one it must mean (`selection.select`).
-        session: who claims it; None is a person, for the one session that is live here.
+        session: whose it is to be; None is the one session that is live here.
+        asked_by: the session that asks; None is a person. Another session's model hears of its new workflow.
         anyway: also take it from another session that is live.
 
     Raises:
@@ -65,8 +74,10 @@ def claim(project: Project, wanted: str | None, session: str | None, *, anyway: 
         )
     if session is None:
         owners.release(project, workflow, by_hand=True)
-    else:
+    elif session == asked_by:
         owners.own(project, workflow, session)
+    else:
+        give(project, workflow, session)
     return Claim(workflow, session, before, before in live)
 
 

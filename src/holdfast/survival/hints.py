@@ -1,4 +1,4 @@
-"""Which hints a session was given: each is said once."""
+"""What a session is told once: hints it was given, and news that it is still to hear."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from holdfast.survival import oldest
 if TYPE_CHECKING:
     from holdfast.project import Project
 
+GIVEN = "given"
+"""The news that a workflow was given to the session from a terminal."""
 KEPT = 1_000  # hints per project; the oldest go
 TABLE = """
 CREATE TABLE IF NOT EXISTS hints (
     project TEXT NOT NULL, session TEXT NOT NULL, topic TEXT NOT NULL, workflow TEXT NOT NULL,
-    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, told_at TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, noted_at TEXT NOT NULL, told_at TEXT,
     PRIMARY KEY (project, session, topic, workflow));
-CREATE INDEX IF NOT EXISTS hints_told_at ON hints (project, told_at)
+CREATE INDEX IF NOT EXISTS hints_noted_at ON hints (project, noted_at)
 """
 
 
@@ -31,7 +33,7 @@ def told(project: Project, session: str, topic: str, workflow: str = "") -> bool
     """
     project.ledger.ensure(TABLE)
     found = project.ledger.one(
-        "SELECT 1 FROM hints WHERE project = ? AND session = ? AND topic = ? AND workflow = ?",
+        "SELECT 1 FROM hints WHERE project = ? AND session = ? AND topic = ? AND workflow = ? AND told_at IS NOT NULL",
         *(project.key, session, topic, workflow),
     )
     return found is not None
@@ -39,11 +41,32 @@ def told(project: Project, session: str, topic: str, workflow: str = "") -> bool
 
 def tell(project: Project, session: str, topic: str, workflow: str = "") -> None:
     """Note that a session was given a hint; see `told`."""
+    _note(project, session, topic, workflow, clock.stamp())
+
+
+def owe(project: Project, session: str, topic: str, workflow: str = "") -> None:
+    """Note that a session is still to be told something, also if it was told that before; see `told`."""
+    _note(project, session, topic, workflow, None)
+
+
+def owed(project: Project, session: str, topic: str) -> list[str]:
+    """Return the keys of the workflows about which a session is still to be told something, in their order."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT workflow FROM hints WHERE project = ? AND session = ? AND topic = ? AND told_at IS NULL"
+        " ORDER BY noted_at, workflow",
+        *(project.key, session, topic),
+    )
+    return [str(row["workflow"]) for row in rows]
+
+
+def _note(project: Project, session: str, topic: str, workflow: str, told_at: str | None) -> None:
     project.ledger.ensure(TABLE)
     project.ledger.run(
-        "INSERT INTO hints (project, session, topic, workflow, worktree, host, client, told_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (project, session, topic, workflow) DO UPDATE SET told_at = excluded.told_at",
-        *(project.key, session, topic, workflow, project.worktree, project.host, project.client, clock.stamp()),
+        "INSERT INTO hints (project, session, topic, workflow, worktree, host, client, noted_at, told_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, topic, workflow)"
+        " DO UPDATE SET noted_at = excluded.noted_at, told_at = excluded.told_at",
+        *(project.key, session, topic, workflow, project.worktree, project.host, project.client),
+        *(clock.stamp(), told_at),
     )
-    oldest.drop(project, "hints", "told_at", KEPT, key="project, session, topic, workflow")
+    oldest.drop(project, "hints", "noted_at", KEPT, key="project, session, topic, workflow")

@@ -23,6 +23,7 @@ class Verdict:
         full: the workflow whose guidance is given in full, if any.
         others: workflows that get a line each.
         refused: workflows of no live session, which another live session could own and nothing decides.
+        taken: workflows of other live sessions, where nothing is restored.
         step: which step of the order decided: 1 owner, 2 seal, 3 ancestry, 4 branch, 5 nobody else; 0 when nothing is
             restored.
         seal: the seal that announced this compaction; without one PreCompact never fired.
@@ -31,6 +32,7 @@ class Verdict:
     full: Workflow | None = None
     others: tuple[Workflow, ...] = ()
     refused: tuple[Workflow, ...] = ()
+    taken: tuple[Workflow, ...] = ()
     step: int = 0
     seal: Seal | None = None
 
@@ -137,7 +139,10 @@ def _decide(
     if live and ours:
         return Verdict(ours[0], tuple(ours[1:]), step=step), before
     if live:
-        return Verdict(refused=tuple(each for each in unfinished if holders[each.key] not in live)), before
+        refused, taken = (
+            tuple(each for each in unfinished if (holders[each.key] in live) is held) for held in (False, True)
+        )
+        return Verdict(refused=refused, taken=taken), before
     if not ours:
         newest = [each for each in unfinished if owners.fresh(project, each)]
         ours = _of_branch(project, newest)

@@ -53,6 +53,16 @@ def _all_mine(project: Project, session: str, *, resting: bool = False) -> list[
     return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
 
+def _nobodys(project: Project, session: str) -> list[Workflow]:
+    """Return the fresh workflows that belong to no live session: who launches an agent for one of them claims it."""
+    from holdfast.survival import owners, sessions
+    from holdfast.workflow import formats
+
+    live = {session, *sessions.live_others(project, session)}
+    found = [each for each in formats.agents_work_on(project, session) if owners.owner(project, each) not in live]
+    return [each for each in owners.ranked(found) if each.waits and owners.fresh(project, each)]
+
+
 def launch(
     project: Project,
     session: str,
@@ -85,7 +95,10 @@ def launch(
     if launches.find(project, session, tool_use_id):
         return None
     agent = agent or "general-purpose"
-    workflow, phase = _meant(project, session, _all_mine(project, session), f"{description}\n{prompt}", agent, begun)
+    text = f"{' '.join(description.split())}\n{prompt}"
+    workflow, phase = _meant(project, session, _all_mine(project, session), text, agent, begun)
+    if workflow is None:
+        workflow, phase = _meant(project, session, _nobodys(project, session), text, agent, begun)
     key = workflow.key if workflow and phase else None
     said = {"description": description, "prompt": prompt}
     launches.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)

@@ -241,6 +241,20 @@ def meant(project: Project, beginning: str) -> str:
     )
 
 
+def completed(project: Project, beginning: str) -> str:
+    """Return what `meant` does, but a text that no known session begins with as it is: it may be a new session's id.
+
+    Raises:
+        HoldfastError: several sessions begin so.
+    """
+    project.ledger.ensure(TABLE)
+    known = project.ledger.one(
+        "SELECT 1 FROM sessions WHERE project = ? AND id >= ? AND id < ? LIMIT 1",
+        *(project.key, beginning, f"{beginning}\U0010ffff"),
+    )
+    return meant(project, beginning) if known else beginning
+
+
 def happened(project: Project, asked: Asked) -> list[Happening]:
     """Return when sessions began, ended or went silent, those asked for; each as its last events have it."""
     if asked.workflow:
