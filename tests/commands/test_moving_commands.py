@@ -240,6 +240,17 @@ def test_the_compaction_format_says_that_it_keeps_no_deliverables(tmp_path: Path
     assert "deliverables" in holdfast("update", "--deliverable", "a.py", root=tmp_path, code=1).err
 
 
+@pytest.mark.parametrize("kind", ["compaction", "hybrid"])
+def test_the_documents_own_words_are_statuses(tmp_path: Path, kind: str) -> None:
+    """R001-07: `in_progress` and `not_started`, in every format."""
+    holdfast("start", "Book", "--format", kind, "--phase", "A", "--phase", "B", root=tmp_path)
+    holdfast("update", "--status", "in_progress", root=tmp_path)
+    assert only(tmp_path).phase_status == "active"
+    if kind == "compaction":
+        holdfast("update", "--status", "not_started", root=tmp_path)
+        assert only(tmp_path).phase_status == "pending"
+
+
 def test_an_update_of_the_status_is_kept(tmp_path: Path) -> None:
     """R001-07: blocked is a status of this format."""
     holdfast("start", "Book", "--phase", "A", root=tmp_path)

@@ -15,14 +15,23 @@ from holdfast.workflow.model import Changes
 if TYPE_CHECKING:
     from holdfast.workflow.model import Status, Workflow
 
-STATUSES = ("pending", "active", "completed", "failed", "blocked")
+STATUSES: dict[str, Status] = {
+    "pending": "pending",
+    "active": "active",
+    "completed": "completed",
+    "failed": "failed",
+    "blocked": "blocked",
+    "not_started": "pending",
+    "in_progress": "active",
+}
+"""What a status can be called: the neutral words, and those of document 001 (R001-07)."""
 
 
 @click.command(name="update")
 @options.workflow_argument
 @click.option("--phase", metavar="N|NAME", help="The phase that is current, by number or title, or its new title.")
 @click.option("--total", type=click.IntRange(min=1), metavar="N", help="How many phases there are.")
-@click.option("--status", type=click.Choice(STATUSES), help="The current phase's status.")
+@click.option("--status", type=click.Choice(tuple(STATUSES)), help="The current phase's status.")
 @click.option("--deliverable", "deliverables", multiple=True, metavar="D", help="A deliverable of the current phase.")
 @click.option("--context", "handover", metavar="TEXT", help="What the current phase leaves for the next.")
 @click.option("--error", default="", metavar="TEXT", help="What made the current phase fail, or blocks it.")
@@ -33,7 +42,7 @@ def command(
     workflow_id: str | None,
     phase: str | None,
     total: int | None,
-    status: Status | None,
+    status: str | None,
     deliverables: tuple[str, ...],
     handover: str | None,
     error: str,
@@ -49,7 +58,7 @@ def command(
         current=number,
         total=total,
         phase=phase if number is None else None,
-        status=status,
+        status=STATUSES[status] if status else None,
         reading=options.as_reading(reading),
         reminders=reminders,
         context=options.as_context(assignments),

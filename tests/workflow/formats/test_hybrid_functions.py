@@ -103,6 +103,13 @@ def test_completing_without_advancing_is_possible(project: Project) -> None:
     assert (state["status"], state["current_phase"]) == ("active", "phase_0")
 
 
+def test_the_context_has_two_names(project: Project) -> None:
+    """R000-18 calls it `context`."""
+    id_ = create_workflow_state(TASK, PHASES, root=project.root)
+    state = update_phase_status(id_, "phase_0", "completed", context="four functions", root=project.root)
+    assert state["phases"][0]["context_for_next"] == "four functions"
+
+
 def test_a_second_completion_changes_nothing(project: Project) -> None:
     """I000-8: the agent wrote first, the hook comes after; nothing it wrote is cleared or replaced."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)

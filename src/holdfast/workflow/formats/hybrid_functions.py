@@ -42,6 +42,7 @@ def update_phase_status(
     deliverables: Sequence[str] | None = None,
     context_for_next: str | None = None,
     *,
+    context: str | None = None,
     advance: bool = True,
     error: str = "",
     root: str | os.PathLike[str] | None = None,
@@ -49,20 +50,19 @@ def update_phase_status(
     """Set a phase's status, write the view and return the new state (R000-18); the to-do list is not touched.
 
     What is omitted stays (I000-3). Completing advances to the next phase unless `advance` is false (I000-7); a second
-    completion changes nothing that was written (I000-8). `error` is what a failed phase said; the ledger keeps it.
-    Raises TransitionError, and HoldfastError for a wrong id.
+    completion changes nothing that was written (I000-8). `context` is another name for `context_for_next`. `error` is
+    what a failed phase said; the ledger keeps it. Raises TransitionError, and HoldfastError for a wrong id.
     """
 
     def edit(data: dict[str, Any]) -> None:
         store.expect(data, workflow_id)
         index = store.index_of(data, phase_id)
-        given, handover = deliverables or (), context_for_next or ""
+        given, handover = deliverables or (), context_for_next or context or ""
         moves.move(data, index, status, deliverables=given, handover=handover, advance=advance)
         moves.check_error(data, index, error)
 
     workflow, _ = store.change(_project(root), edit, why=f"{phase_id} {status}", error=error)
-    state: dict[str, Any] = json.loads(workflow.raw)
-    return state
+    return dict(json.loads(workflow.raw))
 
 
 def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
