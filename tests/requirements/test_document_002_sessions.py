@@ -265,6 +265,27 @@ def test_of_several_markers_the_newest_stays(workflows: Workflows) -> None:
     assert workflows.markers() == [".active-WFS-two"]
 
 
+def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workflows) -> None:
+    """I002-11: whatever marks it, and however late: the running one is restored, and stays as it is after a repair."""
+    workflows.start("Old")
+    workflows.run("complete", "old", "--anyway")
+    running = workflows.start("New")
+    workflows.add("Build the login")
+    stale = workflows.top / ".active-WFS-old"
+    stale.touch()
+    os.utime(stale, (4_000_000_000, 4_000_000_000))
+
+    assert workflows.run("active").out == "Active session: WFS-new\n"
+    workflows.run("task", "start", "IMPL-1")
+    workflows.project.fire("PreCompact")
+    restored = workflows.project.fire("SessionStart", "SessionStart-compact").context
+    assert "RESTORED" in restored and "Build the login" in restored
+
+    workflows.run("repair")
+    assert workflows.markers() == [".active-WFS-new"]
+    assert workflows.state(running)["status"] == "active"
+
+
 def test_a_broken_state_is_made_anew_and_the_bad_file_kept(workflows: Workflows) -> None:
     """R002-10, I002-23: from the template, progress from the tasks; what it held stays beside it."""
     folder = workflows.top / "WFS-old"

@@ -11,7 +11,16 @@ from holdfast.commands import options, wfs_tasks
 from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError, StateError
 from holdfast.survival import history, owners
-from holdfast.workflow.formats import wfs_check, wfs_choice, wfs_index, wfs_markers, wfs_repair, wfs_scratch, wfs_turns
+from holdfast.workflow.formats import (
+    wfs_check,
+    wfs_choice,
+    wfs_index,
+    wfs_markers,
+    wfs_repair,
+    wfs_scratch,
+    wfs_session,
+    wfs_turns,
+)
 from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_store as store
@@ -100,7 +109,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
 def active(as_json: bool, project_dir: str | None) -> None:
     """Say which session is active."""
     project = options.open_project(project_dir)
-    names = wfs_markers.active(project)
+    names = wfs_session.active(project)
     if as_json:
         options.print_json({"active": names, "text": wfs_markers.detected(names)})
     else:

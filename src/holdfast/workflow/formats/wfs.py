@@ -238,7 +238,8 @@ def undoing(phase_id: str) -> str:
 
 def _read(project: Project, folders: Iterable[Path], left: int) -> Found:
     marked = markers.active(project)
-    last = markers.newest_first(project, [each for each in marked if places.has(project, each)])[:1]
+    active = [each for each in sessions.active(project) if places.has(project, each)] if len(marked) > 1 else marked
+    last = markers.newest_first(project, active)[:1]
     found, problems = list[Workflow](), list[Problem]()
     for folder in folders:
         try:
@@ -251,7 +252,7 @@ def _read(project: Project, folders: Iterable[Path], left: int) -> Found:
         board = index.board(project, folder)
         problems += board.problems
         workflow = views.workflow(project, session, board)
-        if len(marked) > 1 and session.name in marked and session.standing == "active":
+        if len(active) > 1 and session.name in active:
             said = f"several sessions are marked as active; {last[0]} was marked last and counts: holdfast wfs repair"
             rests = session.name not in last
             status: Status = "pending" if rests else workflow.status

@@ -38,8 +38,8 @@ def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
     marked = markers.active(project)
     if os.path.lexists(places.top(project)) and not places.top(project).is_dir():
         yield Finding(0, places.TOP, "", None, "it is no folder, so no session can be kept in it", "move it away")
-    if len(marked) > 1:
-        yield Finding(0, places.TOP, "markers", marked, "several sessions are marked as active", MEND)
+    if len(active := sessions.active(project)) > 1:
+        yield Finding(0, places.TOP, "markers", active, "several sessions are marked as active", MEND)
     linked = [each.name for each in places.links(project)]
     for name in linked:
         said = "it is a symbolic link, which is not followed, so it is no session"

@@ -85,7 +85,7 @@ def _orphans(project: Project) -> Iterator[Repair]:
 
 
 def _too_many(project: Project) -> Iterator[Repair]:
-    there = [name for name in markers.active(project) if places.has(project, name)]
+    there = [name for name in sessions.active(project) if places.has(project, name)]
     newest, *others = markers.newest_first(project, there) or [""]
     for name in others:
         what = f"{places.TOP}/{places.MARKER}{name}: several sessions are marked; {newest} was marked last and stays"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
 from holdfast.workflow import statefile
-from holdfast.workflow.formats import wfs_markers as markers
 from holdfast.workflow.formats import wfs_names as names
 from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_session as sessions
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,7 +38,7 @@ def route(project: Project, command: str, description: str, moment: datetime, *,
         StateError: the folder cannot be made.
     """
     name, stamp, top = names.command(command), names.stamp(moment), places.top(project)
-    marked = [each for each in markers.active(project) if (top / each).is_dir()]
+    marked = [each for each in sessions.active(project) if (top / each).is_dir()]
     session = top / marked[0] if len(marked) == 1 and not unrelated else None
     if name in _DESIGN:
         design = session / f"design-{stamp}" if session else top / places.DESIGN / f"run-{stamp}"

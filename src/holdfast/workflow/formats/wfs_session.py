@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.errors import NotOurs, TransitionError
+from holdfast.errors import NotOurs, StateError, TransitionError
 from holdfast.workflow import statefile, values
+from holdfast.workflow.formats import wfs_markers as markers
 from holdfast.workflow.formats import wfs_places as places
 
 if TYPE_CHECKING:
@@ -105,6 +106,23 @@ def load(project: Project, folder: Path, *, marked: bool) -> Session:
         StateError: it is broken, and no generation of it is known.
     """
     return view(statefile.read(project, places.state(folder)), folder, marked=marked)
+
+
+def active(project: Project) -> list[str]:
+    """Return the names that are marked as active, in alphabetical order, those without a folder too.
+
+    A completed session is never active, whatever marks it.
+    """
+    return [each for each in markers.active(project) if not _is_over(project, each)]
+
+
+def _is_over(project: Project, name: str) -> bool:
+    try:
+        return (
+            places.has(project, name) and load(project, places.top(project) / name, marked=True).standing == "completed"
+        )
+    except StateError:
+        return False
 
 
 def view(file: StateFile, folder: Path, *, marked: bool) -> Session:

@@ -60,7 +60,7 @@ def current(project: Project, name: str | None = None) -> Session:
     """
     if name:
         return get(project, name)
-    marked = markers.active(project)
+    marked = sessions.active(project)
     if len(marked) == 1:
         return get(project, marked[0])
     how = (

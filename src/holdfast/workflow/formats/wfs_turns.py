@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError, TransitionError
 from holdfast.survival import owners, sessions
-from holdfast.workflow.formats import wfs_markers as markers
 from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_session
 from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_view as views
 
@@ -42,5 +42,5 @@ def leave(project: Project, names: Iterable[str], session: str | None, remedy: s
 
 
 def active(project: Project, *, but: str = "") -> list[str]:
-    """Return the names of the sessions that are marked and there, all but one."""
-    return [each for each in markers.active(project) if each != but and places.has(project, each)]
+    """Return the names of the sessions that are active and there, all but one."""
+    return [each for each in wfs_session.active(project) if each != but and places.has(project, each)]
