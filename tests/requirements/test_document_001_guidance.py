@@ -205,7 +205,8 @@ def test_what_another_live_session_could_own_is_given_to_nobody(desk: Desk) -> N
 
     fired = desk.begin(session=ME)
 
-    assert fired.context == ""
+    assert "Somebody's" not in fired.stdout
+    assert fired.context.startswith("Holdfast restored no workflow: 1 here could belong to another live session.")
     assert "holdfast list" in fired.reply["systemMessage"]
 
 

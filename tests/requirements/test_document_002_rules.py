@@ -37,6 +37,15 @@ def _quiet(workflows: Workflows, folder: Path) -> None:
     workflows.put(folder, changed(top, "context.depends_on", []))
 
 
+def test_a_subtask_that_names_no_parent_needs_one_all_the_same(workflows: Workflows, folder: Path) -> None:
+    """R002-33, rule 3: its id says whose it is."""
+    orphan = example(id="IMPL-7.1")
+    del orphan["context"]["parent"]
+    workflows.put(folder, orphan)
+    found = [each["problem"] for each in workflows.violations() if each["rule"] == 3]
+    assert found == ["its parent IMPL-7 has no file"]
+
+
 def test_the_documents_task_breaks_no_rule(workflows: Workflows, folder: Path) -> None:
     """R002-33, I002-8: extra keys such as an artifact's `contains` are allowed."""
     assert workflows.violations(code=0) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -284,6 +285,32 @@ def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workf
     workflows.run("repair")
     assert workflows.markers() == [".active-WFS-new"]
     assert workflows.state(running)["status"] == "active"
+
+
+def test_a_check_fails_on_what_keeps_the_format_from_working(workflows: Workflows) -> None:
+    """R002-10: several markers, one of no session, a broken state, a file in the folder's place; not on a remark."""
+    folder = workflows.start("One")
+    assert workflows.json("check") == []
+    (workflows.top / ".active-WFS-gone").touch()
+    assert "session" in [each["field"] for each in workflows.json("check", code=1)]
+    (workflows.top / ".active-WFS-gone").unlink()
+    workflows.start("Two")
+    (workflows.top / ".active-WFS-one").touch()
+    assert "markers" in [each["field"] for each in workflows.json("check", code=1)]
+    (workflows.top / ".active-WFS-two").unlink()
+    (folder / "workflow-session.json").write_text("{")
+    assert True in [each["unread"] for each in workflows.json("check", "one", code=1)]
+    shutil.rmtree(workflows.top)
+    workflows.top.write_text("")
+    assert [each["wrong"] for each in workflows.json("check", code=1)] == [True]
+
+
+def test_a_name_that_no_file_can_have_is_no_session(workflows: Workflows) -> None:
+    """It is said in words, not by an error of the system."""
+    workflows.start("One")
+    for verb in ("switch", "resume", "complete"):
+        said = workflows.run(verb, "x" * 300, code=1).err
+        assert "there is no session" in said and "errno" not in said.lower() and "too long" not in said
 
 
 def test_a_broken_state_is_made_anew_and_the_bad_file_kept(workflows: Workflows) -> None:

@@ -185,7 +185,7 @@ def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | N
 @options.json_option
 @options.project_option
 def check(name: str | None, as_json: bool, project_dir: str | None) -> None:
-    """Check sessions: markers, states, tasks against the nine rules, lists. Exits with 1 where a rule is broken."""
+    """Check sessions: markers, states, tasks against the nine rules, lists. Exits with 1 on more than a remark."""
     project = options.open_project(project_dir)
     found = wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project))
     pages.print_findings(found, "Nothing is wrong.", as_json=as_json)

@@ -110,11 +110,11 @@ def step_line(number: int, each: Standing) -> str:
 
 
 def print_findings(found: Iterable[Finding], none: str, *, as_json: bool) -> None:
-    """Print what is wrong, or `none`; exits with 1 where a rule is broken."""
+    """Print what is wrong, or `none`; exits with 1 where that is more than a remark."""
     listed = list(found)
     if as_json:
         options.print_json([each._asdict() | {"text": each.text} for each in listed])
     else:
         options.say("\n".join(each.text for each in listed) or none)
-    if any(each.rule for each in listed):
+    if any(each.fails for each in listed):
         raise SystemExit(1)

@@ -37,9 +37,11 @@ def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
     """Yield what is wrong with sessions: markers, states, their tasks against the nine rules, their lists."""
     marked = markers.active(project)
     if os.path.lexists(places.top(project)) and not places.top(project).is_dir():
-        yield Finding(0, places.TOP, "", None, "it is no folder, so no session can be kept in it", "move it away")
+        yield Finding(
+            0, places.TOP, "", None, "it is no folder, so no session can be kept in it", "move it away", wrong=True
+        )
     if len(active := sessions.active(project)) > 1:
-        yield Finding(0, places.TOP, "markers", active, "several sessions are marked as active", MEND)
+        yield Finding(0, places.TOP, "markers", active, "several sessions are marked as active", MEND, wrong=True)
     linked = [each.name for each in places.links(project)]
     for name in linked:
         said = "it is a symbolic link, which is not followed, so it is no session"
@@ -47,7 +49,7 @@ def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
     for name in marked:
         if not places.has(project, name) and name not in linked:
             file = f"{places.TOP}/{places.MARKER}{name}"
-            yield Finding(0, file, "session", name, "there is no such session", MEND)
+            yield Finding(0, file, "session", name, "there is no such session", MEND, wrong=True)
     for folder in folders:
         for found in (*_session(project, folder, marked), *tasks(project, folder)):
             yield found._replace(file=f"{folder.name}/{found.file}")

@@ -21,7 +21,7 @@ _SHOWN = 80  # characters of a value
 
 
 class Finding(NamedTuple):
-    """What is wrong with a task file.
+    """What is wrong with a session, or with a file of it.
 
     Attributes:
         rule: which of `RULES` it breaks; 0 for a remark, which breaks none.
@@ -31,6 +31,7 @@ class Finding(NamedTuple):
         problem: what is wrong with that.
         remedy: what to do about it.
         unread: whether the file cannot be used at all.
+        wrong: whether it is more than a remark though it breaks no rule: it keeps the format from working.
     """
 
     rule: int
@@ -40,6 +41,12 @@ class Finding(NamedTuple):
     problem: str
     remedy: str
     unread: bool = False
+    wrong: bool = False
+
+    @property
+    def fails(self) -> bool:
+        """Whether a check that finds this has failed."""
+        return bool(self.rule) or self.unread or self.wrong
 
     @property
     def text(self) -> str:

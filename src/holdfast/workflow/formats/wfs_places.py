@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ PLAN_TEXT = "# Implementation Plan\n"
 """What a plan holds that nobody has written yet."""
 LIST_TEXT = "# Tasks\n"
 """What the list of a session without tasks holds (R002-09)."""
+_LONGEST_BYTES = 255  # of a file's name, on all systems that matter
 TASKS = ".task"
 SUMMARIES = ".summaries"
 CHAT = ".chat"
@@ -72,5 +74,6 @@ def inner(project: Project, path: Path) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can be a session's name: one part of a path that begins as such names do."""
-    return text.startswith("WFS-") and PurePosixPath(text).name == text and "\\" not in text and "\0" not in text
+    """Tell whether a text can be a session's name: one part of a path, of a length it can have, that begins so."""
+    plain = text.startswith("WFS-") and "\\" not in text and "\0" not in text
+    return plain and PurePosixPath(text).name == text and len(os.fsencode(MARKER + text)) <= _LONGEST_BYTES

@@ -114,7 +114,8 @@ def _parent(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> 
         return
     if own and given in (None, ""):
         yield say(0, "context.parent", given, f"the id says {own}", "holdfast wfs repair writes it")
-    elif given and board.get(given) is None:
+        given = None  # and whether there is a file of its parent is asked below
+    if given and board.get(given) is None:
         yield say(
             *(3, "context.parent", given, f"there is no {places.TASKS}/{given}.json"),
             f"write {own}; holdfast wfs repair writes it, and makes a container that is missing"
