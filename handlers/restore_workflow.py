@@ -354,9 +354,8 @@ def _say_refused(
 
 
 def _say_taken(event: SessionStart | UserPromptSubmit, context: Context, taken: tuple[Workflow, ...]) -> list[Outcome]:
-    """Tell the user, once for each, which workflows of another live session were not restored, and how to move them."""
+    """Tell the user, once for each, that another live session has a workflow, and how to move it; not what it is."""
     from holdfast.survival import owners
-    from holdfast.workflow import wording
 
     project, session = context.project, event.session_id
     new = [each for each in taken if not hints.told(project, session, _TAKEN, each.key)]
@@ -365,11 +364,11 @@ def _say_taken(event: SessionStart | UserPromptSubmit, context: Context, taken: 
 
     for each in new:
         hints.tell(project, session, _TAKEN, each.key)
-    first, holder = new[0], (owners.owner(project, new[0]) or "")[:8]
-    more = f", and {len(new) - 1} more" if len(new) > 1 else ""
+    holders = sorted({(owners.owner(project, each) or "")[:8] for each in new})
     return [
         tell_user(
-            f"Holdfast did not restore {wording.quoted(first.title)}{more}: session {holder} owns it and is live. "
-            f"To have it here: `holdfast resume {first.id} --session {session[:8]} --anyway`."
+            f"Holdfast restored nothing: {len(new)} workflow(s) here belong to another live session "
+            f"({', '.join(holders)}). `holdfast list` shows them; "
+            f"`holdfast resume NAME --session {session[:8]} --anyway` moves one here."
         )
     ]

@@ -79,6 +79,12 @@ def test_a_call_that_cannot_be_read_is_refused(place: Place, name: str) -> None:
     assert place.fire(raw(place, "Read", UNREADABLE[name]), "PreToolUse").stdout == ""
 
 
+def test_what_cannot_be_read_whole_is_not_taken_for_another_clients(place: Place) -> None:
+    """Claude Code before it set CLAUDECODE: the session's id may stand behind what is at fault."""
+    environ = place.environ(CLAUDECODE=None)
+    assert "user/guard.py" in reason(place.fire(b'{"tool_name": "Bash", "x": \xff', "PreToolUse", environ=environ))
+
+
 @pytest.mark.parametrize("data", [b"", b"\xff", b"{", b"[]", b'"PreToolUse"', b'{"tool_name": "Bas'])
 def test_a_tool_that_cannot_be_read_counts_as_matching(place: Place, data: bytes) -> None:
     """Nobody knows whether the guard would have judged it."""

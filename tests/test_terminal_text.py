@@ -102,7 +102,17 @@ def project(holdfast_project: Callable[..., HoldfastProject], tmp_path: Path) ->
     made.trust()
     log.set_project(made.root)
     phases = ("--phase", f"One {HOSTILE} @builder", "--phase", HOSTILE, "--read", HOSTILE, "--remind", HOSTILE)
-    holdfast("start", f"Title {HOSTILE}", *phases, "--set", f"{HOSTILE}={HOSTILE}", root=made.root, session=ME)
+    holdfast(
+        "start",
+        f"Title {HOSTILE}",
+        "--format",
+        "compaction",
+        *phases,
+        "--set",
+        f"{HOSTILE}={HOSTILE}",
+        root=made.root,
+        session=ME,
+    )
     holdfast("start", f"Other {HOSTILE}", "--format", "hybrid", "--phase", HOSTILE, root=made.root, session=OTHER)
     broken = made.root / "untracked" / "workflow-state" / HOSTILE
     broken.mkdir(parents=True)

@@ -307,10 +307,13 @@ def test_what_another_live_session_owns_is_named_to_the_user_once(project: Holdf
     fired = compact(project)
     assert fired.context == ""
     said = fired.reply["systemMessage"]
-    assert said.startswith(f'Holdfast did not restore "Theirs": session {OTHER[:8]} owns it and is live.')
+    assert said.startswith(
+        f"Holdfast restored nothing: 1 workflow(s) here belong to another live session ({OTHER[:8]})."
+    )
+    assert "Theirs" not in fired.stdout
     assert compact(project).reply.get("systemMessage") is None
 
-    command = said.partition("`")[2].partition("`")[0].split()
+    command = said.split("`")[3].replace("NAME", "Theirs").split()
     assert command[:2] == ["holdfast", "resume"]
     holdfast(*command[1:], root=project.root)
     assert "Theirs" in compact(project).context

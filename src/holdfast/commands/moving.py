@@ -53,9 +53,7 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
 
 def _how(workflow: Workflow, step: Step) -> list[str]:
     """Return how a step's agent is launched, or that no agent moves this workflow, and the step's prompt."""
-    followed = workflow.format in formats.WITH_AGENTS
-    said = (
-        [] if followed or not step.agent else ["No agent moves this workflow: run `holdfast done` when that is done."]
-    )
-    prompt = ["", views.call(step) if followed else "Prompt:", step.prompt]
-    return [*said, *(prompt if step.prompt != step.title or (followed and step.agent) else [])]
+    if workflow.format not in formats.WITH_AGENTS:
+        said = ["No agent moves this workflow: run `holdfast done` when that is done."] if step.agent else []
+        return [*said, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]
+    return ["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []

@@ -108,19 +108,21 @@ def _started(workflow: Workflow) -> str:
 
 
 def _whose(project: Project, workflow: Workflow, session: str | None) -> str:
-    """Give a new workflow to the session that asks or, if a person does, to the one that is live here; say so."""
+    """Give a new workflow to the session that asks; if a person does, to the one that is live and has none. Say so."""
     if session:
         owners.own(project, workflow, session)
         return ""
     live = sorted(sessions.live_others(project, ""))
-    if len(live) == 1:
+    busy = {owners.owner(project, each) for each in formats.all_found(project).workflows if each.waits}
+    if len(live) == 1 and live[0] not in busy:
         claims.give(project, workflow, live[0])
         return f"It belongs to session {live[0][:8]}, which is live here; its model hears of it at your next prompt."
     if not live:
         return ""
     named = ", ".join(each[:8] for each in live)
+    which = f"{len(live)} sessions are live here ({named})" if len(live) > 1 else f"Session {named} is live here"
     return (
-        f"{len(live)} sessions are live here ({named}), and it belongs to none of them. Give it to one with "
+        f"{which}, but it belongs to none. Give it to one with "
         f"`holdfast resume {workflow.id} --session {live[0][:8]}`, or have a session run `holdfast next {workflow.id}`."
     )
 

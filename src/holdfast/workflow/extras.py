@@ -117,7 +117,7 @@ def _replaceable(project: Project, path: Path) -> StateFile | None:
     except NotOurs:
         raise
     except StateError:
-        statefile.set_aside(project, path)
+        statefile.set_aside(project, path, ours=True)
         return None
 
 

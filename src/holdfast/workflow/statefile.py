@@ -233,8 +233,10 @@ def keep_aside(project: Project, path: Path, raw: bytes) -> Path | None:
     return aside
 
 
-def set_aside(project: Project, path: Path) -> Path:
+def set_aside(project: Project, path: Path, *, ours: bool = False) -> Path:
     """Rename a file that was read whole and is broken, and return its new path. Hold the folder's lock.
+
+    Another program may have a file of that name, unless it is `ours` alone.
 
     Raises ChangedError when it is whole after all, for somebody was in the middle of saving it, NotOurs when it is JSON
     of another kind or does not begin as JSON does, and StateError when it may not be read (outside the project, behind
@@ -247,7 +249,7 @@ def set_aside(project: Project, path: Path) -> Path:
         document.load(path)
     except BrokenError:
         begins = document.read(path)[0].removeprefix(codecs.BOM_UTF8).lstrip()[:1]
-        if begins not in (b"", b"{"):
+        if not ours and begins not in (b"", b"{"):
             raise NotOurs(path, "is not JSON, so Holdfast did not write it; move it away first") from None
         return document.set_aside(path)
     raise ChangedError(path, "was saved by somebody else meanwhile; try again")
