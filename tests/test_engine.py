@@ -809,6 +809,16 @@ def test_environment_lines_are_appended_once_and_mean_what_was_said(place: Place
     assert shown.stdout.decode() == f"kept|{value}|1|/usr/bin:/bin:{folder}"
 
 
+def test_an_environment_line_that_begins_or_ends_another_one_is_written(place: Place) -> None:
+    """Only a whole line counts as there already."""
+    place.user_handler("a", handler("return environment({'A': '1'})", "session_start"))
+    file = place.write("env.sh", "export A=12\nunset A; export A=1\n")
+
+    place.fire(place.payload("SessionStart-startup"), environ=place.environ(CLAUDE_ENV_FILE=str(file)))
+
+    assert file.read_text() == "export A=12\nunset A; export A=1\nexport A=1\n"
+
+
 def test_an_environment_file_of_any_bytes_is_only_added_to(place: Place) -> None:
     """What stands in the file, UTF-8 or not, stays as it is."""
     place.user_handler("a", handler("return environment({'A': '1'})", "session_start"))
