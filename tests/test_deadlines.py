@@ -13,6 +13,7 @@ from holdfast.events import EVENTS, model
     [
         ("Stop", [], 20),  # what the configuration says
         ("Stop", [5, 18], 20),  # which gives each of them as much
+        ("Stop", [19.5], 39.5),  # which is less than that: an interrupt needs its time, too
         ("Stop", [120], 140),
         ("Stop", [120, 10, 60], 200),
         ("UserPromptSubmit", [], 20),

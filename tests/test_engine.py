@@ -447,6 +447,27 @@ def test_a_guard_that_ends_the_turn_at_its_second_judgement_is_heard(place: Plac
     assert place.fire(bash(place)).reply["stopReason"] == "no rm: rm"
 
 
+def test_guards_that_agree_only_after_each_has_judged_again_and_again_let_it_run(place: Place) -> None:
+    """Two guards that correct each other in turns take a round for each correction, and one for the last word."""
+    body = "step = {0}.get(event.tool_input['command'])\nreturn change_input({{'command': step}}) if step else None"
+    place.user_handler("a", handler(body.format({"one": "two", "three": "four"}), options="strict=True"))
+    place.user_handler("b", handler(body.format({"two": "three"}), options="strict=True"))
+    place.user_handler("c", handler("return change_input({'command': 'one'})"))
+
+    assert place.fire(bash(place)).specific == {"hookEventName": "PreToolUse", "updatedInput": {"command": "four"}}
+
+
+def test_a_second_judgement_says_nothing_twice(place: Place) -> None:
+    """The user's terminal rings once, and what the user and the model are told stands there once."""
+    said = "return [terminal('\\a'), tell_user('look'), advise('careful')]"
+    place.user_handler("a", handler(said, options="strict=True"))
+    place.user_handler("b", handler("return change_input({'command': 'pwd'})"))
+
+    ended = place.fire(bash(place))
+
+    assert (ended.reply["terminalSequence"], ended.reply["systemMessage"], ended.advice) == ("\a", "look", "careful")
+
+
 def test_guards_that_never_agree_on_an_input_refuse(place: Place) -> None:
     """Two guards that undo each other's correction leave an input that one of them has not seen: it does not run."""
     body = "return change_input({{'command': '{0}'}}) if event.tool_input['command'] != '{0}' else None"
@@ -786,6 +807,16 @@ def test_environment_lines_are_appended_once_and_mean_what_was_said(place: Place
         check=True,
     )
     assert shown.stdout.decode() == f"kept|{value}|1|/usr/bin:/bin:{folder}"
+
+
+def test_an_environment_line_that_begins_or_ends_another_one_is_written(place: Place) -> None:
+    """Only a whole line counts as there already."""
+    place.user_handler("a", handler("return environment({'A': '1'})", "session_start"))
+    file = place.write("env.sh", "export A=12\nunset A; export A=1\n")
+
+    place.fire(place.payload("SessionStart-startup"), environ=place.environ(CLAUDE_ENV_FILE=str(file)))
+
+    assert file.read_text() == "export A=12\nunset A; export A=1\nexport A=1\n"
 
 
 def test_an_environment_file_of_any_bytes_is_only_added_to(place: Place) -> None:

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -329,6 +330,20 @@ def test_an_interpreter_that_is_being_upgraded_refuses_for_a_minute(installed: P
     assert registered(installed).stdout == ""
 
 
+def test_a_link_to_a_link_to_an_interpreter_that_is_being_upgraded_refuses(installed: Place, tmp_path: Path) -> None:
+    """As where a virtual environment was made with a Python that itself is a link: the last folder tells."""
+    folders = [tmp_path / name for name in ("bin", "first", "second", "last")]
+    for folder in folders[1:]:
+        folder.mkdir()
+    (tmp_path / "bin" / "python").unlink()
+    for folder, target in pairwise(folders):
+        (folder / "python").symlink_to(target / "python")
+    age(*folders[:-1])
+    assert "Holdfast's Python is missing" in reason(registered(installed))
+    age(folders[-1])
+    assert registered(installed).stdout == ""
+
+
 def test_an_interpreter_that_crashes_refuses(installed: Place, tmp_path: Path) -> None:
     """It is there, so nobody removed Holdfast: no minute runs out."""
     python = tmp_path / "bin" / "python"
@@ -445,9 +460,11 @@ def test_a_worker_that_dies_after_its_reply_leaves_it_alone(warm: warmth.Warm) -
     warm.user_handler(
         "guard",
         GUARD.replace("return None", "return advise('x', on_delivered=die)")
-        + "    import os, signal\n    def die():\n        os.kill(os.getppid(), signal.SIGKILL)\n",
+        + f"import os, signal\n    def die():\n        open('{warm.root}/died', 'w').close()\n"
+        + "        os.kill(os.getppid(), signal.SIGKILL)\n",
     )
     ended = warm.fire(call(warm), "PreToolUse")
+    assert (warm.root / "died").exists()
     assert "x" in ended.advice
     assert "permissionDecision" not in ended.specific
 

@@ -634,6 +634,20 @@ def test_settings_a_team_already_has_are_claimed_but_not_changed(root: Path) -> 
     assert json.loads(target.settings.read_text()) == {}
 
 
+def test_what_a_team_registers_after_its_settings_were_claimed_goes_as_well(root: Path) -> None:
+    """A teammate's next commit brings another event: uninstalling leaves no empty list of it either."""
+    target = scopes.target("project", root)
+    given(target, demand.printed(root))
+    install.install(target)
+    path = handler(root / ".claude" / "handlers", "ours", "notification")
+    trust.grant(root, {".claude/handlers/ours.py": trust.digest(path.read_bytes())})
+    given(target, demand.printed(root))
+    install.install(target)
+    assert "Notification" in events(target)
+    uninstall.uninstall(target)
+    assert json.loads(target.settings.read_text()) == {}
+
+
 def test_a_setting_that_silences_all_hooks_is_mentioned(target: Target) -> None:
     """An install that can have no effect says so (client fact §4.3)."""
     given(target, '{"disableAllHooks": true}')

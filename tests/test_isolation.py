@@ -228,6 +228,13 @@ def test_the_grace_to_obey_ends_with_the_event(monkeypatch: pytest.MonkeyPatch) 
     assert "its process was ended" in bad.fault
 
 
+def test_each_handlers_time_begins_with_its_own_turn() -> None:
+    """Several that take less than they may each, and more than that together, are all heard."""
+    answers = run(*(handler(name, "time.sleep(0.4)\nreturn advise('said')") for name in "abcd"), timeout=1.0)
+
+    assert [answer.fault for answer in answers] == [""] * 4
+
+
 def test_a_handler_gets_no_more_than_its_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a handler may take by itself, its interrupt comes before the event's own end."""
     ward = isolated(timeout=5.0)
@@ -330,6 +337,17 @@ def test_a_flood_of_prints_blocks_nobody() -> None:
 
     assert [answer.outcomes[0].text for answer in answers] == ["done", "last"]
     assert [len(text) for text in ward.printed.values()] == [CAPTURE_LIMIT, 0]
+
+
+def test_of_what_a_handlers_own_process_caught_only_the_first_part_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads a whole pipe before it answers, if we have not done so before: here we look at messages alone."""
+    monkeypatch.setattr(child.Child, "_capture", lambda *_: time.sleep(0.01))
+    ward = isolated()
+    ward.run([handler("long", f"os.write(1, b'x' * {3 * CAPTURE_LIMIT})\nreturn advise('done')")])
+    ward.deliver(())
+    ward.close()
+
+    assert [bytes(text) for text in ward.printed.values()] == [b"x" * CAPTURE_LIMIT]
 
 
 def test_a_background_process_that_keeps_the_output_open_holds_nobody_up(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -173,6 +174,25 @@ def test_two_pair_off_and_the_next_two_again(copies: Copies) -> None:
     assert [copies.answers(who) for who in ("plugin", "plugin", "settings", "settings", "settings")] == [
         *(True, True, False, False, True)
     ]
+
+
+def test_a_file_that_is_swept_while_it_is_being_locked_tells_nothing(
+    copies: Copies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is noted in it nobody else would find, so another file is made: the other copy still pairs off."""
+    real = fcntl.flock
+    swept: list[Path] = []
+
+    def lock(descriptor: int, operation: int) -> None:
+        real(descriptor, operation)
+        if not swept:
+            swept.extend(pairing._folder().iterdir())
+            swept[0].unlink()
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+
+    assert [copies.answers(who) for who in BOTH] == [True, False]
+    assert len(swept) == 1
 
 
 def test_another_payload_is_another_firing(copies: Copies) -> None:

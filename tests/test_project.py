@@ -82,6 +82,15 @@ def test_a_submodule_is_another_project(repository: Path, tmp_path: Path) -> Non
     assert Project.open(repository / "lib").branch == "main"
 
 
+def test_a_submodule_whose_folder_git_has_to_quote(repository: Path, tmp_path: Path) -> None:
+    """In a configuration file `#` begins a comment, so git writes the path in quotes."""
+    _git(tmp_path, "clone", "-q", str(repository), "lib")
+    _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "lib#1")
+    assert '"' in (repository / ".git/modules/lib#1/config").read_text().partition("worktree")[2].splitlines()[0]
+
+    assert Project.open(repository / "lib#1").identity == str(repository / ".git/modules/lib#1")
+
+
 def declare(root: Path, name: str) -> None:
     (root / ".claude").mkdir(exist_ok=True)
     paths.project_config(root).write_text(f'[project]\nid = "{name}"\n')

@@ -1,5 +1,6 @@
 """What is registered: the right events, matchers that select enough, and a command that cannot do harm."""
 
+import dataclasses
 import os
 import re
 import shutil
@@ -59,6 +60,14 @@ def test_only_active_files_want_anything() -> None:
         file(("SessionEnd", None), replaced_by=Path("elsewhere.py")),
     ]
     assert registration.wanted(files, frozenset(EVENTS)) == {}
+
+
+def test_only_active_files_have_the_client_wait() -> None:
+    """A file that does not run needs no time, whatever it asks for."""
+    slow = dataclasses.replace(file(), routes=(Route("SessionEnd", "on_it", timeout=10.0),))
+    off, untrusted = dataclasses.replace(slow, off=True), dataclasses.replace(slow, trusted=False)
+    assert registration.timeouts([off, untrusted]) == {}
+    assert registration.timeouts([off, slow]) == {"SessionEnd": 60}
 
 
 @pytest.mark.parametrize(

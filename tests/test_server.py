@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import relay, servers
+from holdfast import relay, servers, spent
+from holdfast.project import Project
 from tests import warmth
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT
 from tests.warmth import gone
@@ -387,6 +388,24 @@ def test_when_the_caller_goes_away_its_handlers_end(warm: Warm, number: int) -> 
     assert warm.advice() == "warm"
 
 
+def test_what_is_still_to_be_noted_is_noted_after_the_caller_went(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has its answer goes at once, and the count of what was said waits for a ledger that is locked."""
+    warmth.move_in(warm, monkeypatch)
+    project = Project.open(warm.root)
+
+    def counted() -> int:
+        return sum(cost.units for cost in spent.totals(project))
+
+    assert warm.advice() == "warm"
+    warm.until(lambda: counted() == len("cold" + "warm"))
+    with project.ledger.transaction():
+        assert warm.advice() == "warm"
+        time.sleep(0.3)
+    warm.until(lambda: counted() == len("cold" + "warm" + "warm"))
+    project.close()
+    assert "was ended" not in warm.log()
+
+
 def test_a_crash_of_a_handler_costs_only_itself(warm: Warm) -> None:
     """A handler that ends its process takes neither the event's other handlers nor the server with it."""
     warm.user_handler("crashes", "import os\nfrom holdfast import *\n@hookimpl\ndef on_pre_tool_use(): os.abort()\n")
@@ -515,6 +534,31 @@ def test_one_that_hangs_is_replaced_by_the_next_that_is_started(usual: Warm) -> 
 
     assert warm.pid != pid
     assert gone(pid)
+
+
+def test_a_change_while_it_is_loaded_has_the_next_event_try_again(fresh: Warm, short_folder: Path) -> None:
+    """What it has loaded may be half of an upgrade, so it ends; nothing keeps another from being started at once."""
+    program = short_folder / "p"
+    for name in ("src", "hooks", "handlers"):
+        shutil.copytree(ROOT / name, program / name, ignore=shutil.ignore_patterns("__pycache__"))
+    script = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1] + "/src")
+from holdfast import merging, relay, server, standby
+entry, module = sys.argv[1] + "/hooks/dispatch.py", Path(merging.__file__)
+server.warm_up = lambda: module.write_text(module.read_text() + "NEW = True")
+mark = standby.mark(Path(os.fsdecode(relay.address(entry, dict(os.environb)))))
+mark.parent.mkdir(parents=True)
+mark.touch()
+print(server.main("--serve", entry), mark.exists())
+"""
+    command = [sys.executable, "-c", script, str(program)]
+
+    done = subprocess.run(command, env=fresh.environ(), capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.stdout, done.stderr) == ("1 False\n", "")
+    assert "merging.py changed while it was loaded" in fresh.log()
 
 
 def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:

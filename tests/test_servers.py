@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths, relay, servers
+from holdfast import claiming, paths, relay, servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,6 +110,22 @@ def test_who_holds_the_lock_runs(place: Path) -> None:
     with held(place) as pid:
         assert servers.holder(place) == pid
         assert servers.found() == [servers.Running(place, pid)]
+
+
+def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None:
+    """Whoever looks whether a server runs has the lock as long as that takes; it is not a server that hangs."""
+    looking = os.open(place.with_suffix(".lock"), os.O_RDONLY | os.O_CREAT, 0o600)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    timer = threading.Timer(0.1, os.close, (looking,))
+    timer.start()
+    claimed = claiming.claim(place)
+    timer.join()
+
+    assert claimed is not None
+    listener, lock = claimed
+    assert servers.holder(place) == os.getpid()
+    listener.close()
+    os.close(lock)
 
 
 def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:

@@ -84,6 +84,23 @@ def test_an_earlier_command_is_brought_up_to_date_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
+    ("event", "limit", "left"),
+    [
+        ("Stop", 5, True),
+        ("Stop", 4, False),
+        ("SessionEnd", 2, True),
+        ("SessionEnd", 1.5, True),
+        ("SessionEnd", 1, False),
+    ],
+)
+def test_a_time_limit_stays_where_the_client_waits_no_longer_by_itself(event: str, limit: float, left: bool) -> None:
+    """What is shorter than a handler's usual time goes, unless the event has no more time than that anyway."""
+    text = json.dumps({"hooks": {event: [{"hooks": [{**entry(event), "timeout": limit}]}]}})
+    edited = registered(text, {event: None})
+    assert (edited.text == text, "timeout" in edited.text) == (left, left)
+
+
+@pytest.mark.parametrize(
     ("old", "new"), [("Bash", "Agent|Task"), (None, "Agent|Task"), ("Bash", None), ("*", "Agent|Task")]
 )
 def test_a_changed_matcher_is_changed_in_place(old: str | None, new: str | None) -> None:

@@ -154,8 +154,6 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
         elif file.digest != record.written:  # somebody's own changes lie between: there is nothing to put back
             record = dataclasses.replace(record, created=False, backup=None, before="")
         record = dataclasses.replace(record, written=settingsfile.sha256(planned.text.text.encode("utf-8")))
-    elif not record.written:
-        record = dataclasses.replace(record, written=file.digest)
     installs.keep(record)
     return backup, record
 

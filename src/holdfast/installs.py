@@ -31,7 +31,8 @@ class Install:
         settings: the file's real path.
         scope: whose settings it holds.
         root: the project it was installed from.
-        written: SHA-256 of the file after our last change: as long as it is that, nobody else changed it.
+        written: SHA-256 of the file after our last change: as long as it is that, nobody else changed it. Empty
+            until we change it.
         created: there was no file before.
         backup: the file before our first change, if that can be put back.
         before: SHA-256 of the backup.

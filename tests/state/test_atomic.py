@@ -75,6 +75,19 @@ def test_existing_file_keeps_its_owner_with_its_mode(tmp_path: Path) -> None:
     assert (info.st_uid, info.st_gid, _mode(file)) == (65_534, 65_534, 0o2755)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to any group")
+def test_existing_file_keeps_its_group(tmp_path: Path) -> None:
+    """A file of our own that others may use through its group stays theirs."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    os.chown(file, -1, 65_534)
+
+    atomic.write(file, b"new")
+
+    info = file.stat()
+    assert (info.st_uid, info.st_gid) == (0, 65_534)
+
+
 def test_large_content_is_written_whole_in_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A system that writes less than asked is asked again."""
     real = os.write
@@ -248,6 +261,7 @@ def test_orphans_of_dead_writers_are_swept(tmp_path: Path) -> None:
         _orphan(tmp_path, "file", alive, 120),
         _orphan(tmp_path, "file", dead.pid, 0),  # perhaps a living writer of another container
         _orphan(tmp_path, "other", dead.pid, 7200),
+        _orphan(tmp_path, "file.json", dead.pid, 7200),  # the next write of that file sweeps it
         tmp_path / ".file.notes.tmp",
     ]
     kept[-1].write_text("somebody's own")

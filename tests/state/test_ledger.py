@@ -69,10 +69,12 @@ def test_file_and_folder_are_private(ledger: Ledger) -> None:
     assert (folder / "ledger.db-wal").exists()
 
 
-def test_a_file_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o660, 0o604])
+def test_a_file_open_to_others_is_closed_to_them(tmp_path: Path, mode: int) -> None:
     """An existing ledger with a wider mode becomes 0600."""
     file = tmp_path / "ledger.db"
-    file.touch(0o644)
+    file.touch()
+    file.chmod(mode)
 
     Ledger.open(file).close()
 
@@ -155,6 +157,20 @@ def test_a_transaction_holds_the_write_lock_from_its_start(ledger: Ledger) -> No
         assert other.problem == f"{ledger.file}: {LOCKED}"
         assert other.whole
     assert _ids(ledger) == ["a"]
+
+
+def test_what_another_process_keeps_for_itself_is_not_read_past_its_lock(ledger: Ledger) -> None:
+    """The file alone, without the write-ahead log, is not what is remembered: an empty ledger says that it isn't."""
+    assert ledger.file is not None
+    with closing(sqlite3.connect(ledger.file, isolation_level=None)) as owner:
+        ledger.close()
+        owner.execute("PRAGMA locking_mode = EXCLUSIVE")
+        owner.execute("INSERT INTO notes VALUES ('a', 1, NULL)")
+        with Ledger.open(ledger.file, Patience(0.0)) as other:
+            assert other.problem == f"{ledger.file}: {LOCKED}"
+            assert not other.whole
+            other.ensure(NOTES)
+            assert _ids(other) == []
 
 
 def test_errors_name_the_file(ledger: Ledger) -> None:
