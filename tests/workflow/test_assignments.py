@@ -169,6 +169,29 @@ def test_of_two_phases_with_one_title_the_unfinished_one_counts() -> None:
     assert matched(flow, "Review it") == "phase_1"
     assert matched(flow, "Review it", "c") == "phase_2"
     assert matched(flow, "Review it", "@c") == "phase_2"
+    assert (
+        matched(replace(flow, phases=(*flow.phases[:2], replace(flow.phases[2], agent="b"))), "Review it") == "phase_1"
+    )
+    later = workflow(("First", "", "pending"), ("Review it", "b", "pending"), ("Review it", "c", "pending"))
+    assert matched(later, "Review it") is None, "in doubt nothing moves"
+    assert matched(later, "Review it", "c") == "phase_2"
+
+
+def test_a_title_word_for_word_goes_before_one_that_is_alike() -> None:
+    """Signs that do not count otherwise tell two titles apart."""
+    flow = workflow(
+        ("Port to C", "", "active"), ("Port to C++", "", "pending"), ("Port to C#", "", "pending"), current=1
+    )
+    assert matched(flow, "Port to C#") == "phase_2"
+    assert matched(flow, "Phase 3: port to c#") == "phase_2"
+    assert matched(flow, "Port to C") == "phase_0"
+    assert matched(flow, "Port to C++") == "phase_1"
+
+
+def test_a_quotations_mark_is_no_part_of_a_reference() -> None:
+    """Models quote what they were given."""
+    assert matched(THREE, "go\n> Write and run tests") == "phase_1"
+    assert matched(THREE, "> phase_2") == "phase_2"
 
 
 def test_the_longer_of_two_titles_that_begin_alike_counts() -> None:

@@ -65,7 +65,7 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
         agent: `subagent_type`; without one only a reference counts.
     """
     phases = referenced(workflow, text)
-    return likeliest(phases, agent) if phases else by_agent(workflow, agent, _due(workflow))
+    return likeliest(phases, agent, _due(workflow)) if phases else by_agent(workflow, agent, _due(workflow))
 
 
 def referenced(workflow: Workflow, text: str) -> list[Phase]:
@@ -77,19 +77,25 @@ def referenced(workflow: Workflow, text: str) -> list[Phase]:
     """
     description, _, prompt = text.partition("\n")
     names = [_Name(each, _plain(each.title), _unpadded(_plain(each.id))) for each in workflow.phases]
-    for line in (description, prompt.lstrip().partition("\n")[0][:_READ]):
+    for each in (description, prompt.lstrip().partition("\n")[0][:_READ]):
+        line = each.strip().lstrip("> ")  # a quotation's mark; elsewhere it may mean something
         plain = _plain(line)
-        found = [each.phase for each in names if plain and _refers(plain, line, each, workflow)]
-        if found := found or _by_number(workflow, plain):
+        found = [name.phase for name in names if plain and _refers(plain, line, name, workflow)]
+        verbatim = [phase for phase in found if line.casefold().endswith(phase.title.strip().casefold())]
+        if found := verbatim or found or _by_number(workflow, plain):
             return found
     return []
 
 
-def likeliest(phases: Sequence[Phase], agent: str) -> Phase:
-    """Choose among phases that a launch can refer to, such as two of the same title."""
-    unfinished = [phase for phase in phases if phase.status != "completed"]
+def likeliest(phases: Sequence[Phase], agent: str, due: Collection[str]) -> Phase | None:
+    """Choose among phases that a launch can refer to, such as two of the same title; None where it is in doubt.
+
+    An unfinished one goes before the others, and of several the one with this agent, else the one that is due.
+    """
+    unfinished = [phase for phase in phases if phase.status != "completed"] or phases[:1]
     own = [phase for phase in unfinished if bare(phase.agent) == bare(agent)]
-    return (own or unfinished or phases)[0]
+    now = [phase for phase in own or unfinished if phase.id in due]
+    return next((each[0] for each in (unfinished, own, now) if len(each) == 1), None)
 
 
 def by_agent(workflow: Workflow, agent: str, due: Collection[str]) -> Phase | None:

@@ -29,8 +29,8 @@ def match(workflow: Workflow, text: str, agent: str) -> Phase | None:
     referred = assignments.referenced(workflow, text)
     own, others = _keys(description), _keys(prompt)
     if referred:
-        task = assignments.likeliest(referred, agent)
-        return task if not own or ids.key(task.id) in own else None
+        task = assignments.likeliest(referred, agent, workflow.due)
+        return task if task and (not own or ids.key(task.id) in own) else None
     by_kind = assignments.by_agent(workflow, agent, workflow.due)
     named = own or others
     return by_kind if by_kind and (not named or ids.key(by_kind.id) in named) else None
