@@ -299,6 +299,23 @@ def test_what_another_session_could_own_is_refused_with_a_notice(project: Holdfa
     assert "\n" not in fired.reply["systemMessage"]
 
 
+@pytest.mark.parametrize("place", [b".workflow/WFS-\xff", b"untracked/workflow-state/\xff"])
+def test_a_name_that_is_not_utf_8_costs_nobody_a_workflow(project: HoldfastProject, place: bytes) -> None:
+    """Git carries such names, and a ledger cannot: the workflows beside it are saved and restored."""
+    folder = Path(os.fsdecode(os.fsencode(project.root) + b"/" + place))
+    folder.mkdir(parents=True)
+    (folder / "workflow-session.json").write_text('{"session_id": "WFS-x", "project": "p", "status": "active"}')
+    old = '{"workflow": "Odd", "phase": {"current": 1, "total": 2, "name": "p", "status": "in_progress"}}'
+    (folder / "state-odd-20200101_000000.json").write_text(old)
+    begin(project, "startup")
+    start(project, "Mine", session=ME)
+    fired = compact(project)
+    assert "Workflow: Mine" in fired.context
+    assert "raised" not in fired.stdout
+    for command in ("status", "explain", "list", "log"):
+        holdfast(command, root=project.root)
+
+
 def test_what_another_live_session_owns_is_named_to_the_user_once(project: HoldfastProject) -> None:
     """With the command that moves it here; the model, whose it is not, hears nothing."""
     begin(project, "startup", session_id=OTHER)

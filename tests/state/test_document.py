@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from pathlib import Path
@@ -405,6 +406,19 @@ def test_a_device_is_not_even_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     with pytest.raises(StateError, match="is not a regular file"):
         document.read(tmp_path / "zero")
+
+
+def test_a_device_that_calls_itself_a_file_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the kernel's log does: a read that would wait gives nothing, not even an empty text."""
+
+    class Silent(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return None  # type: ignore[return-value]
+
+    (tmp_path / "log").write_text("x")
+    monkeypatch.setattr(os, "fdopen", lambda *given, **named: Silent())
+    with pytest.raises(StateError, match="holds nothing now"):
+        document.read(tmp_path / "log")
 
 
 @pytest.mark.parametrize("within", ["top", "link"])

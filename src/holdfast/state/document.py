@@ -84,7 +84,10 @@ def head(path: Path, limit: int, *, within: Path | None = None) -> tuple[bytes, 
         info = os.fstat(descriptor)
         _check_kind(path, info)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(min(limit, info.st_size + _GROWTH)), info
+            raw: bytes | None = file.read(min(limit, info.st_size + _GROWTH))
+        if raw is None:  # a device that calls itself a regular file, such as /proc/kmsg
+            raise StateError(path, "cannot be read: it holds nothing now, and is no file")
+        return raw, info
     except OSError as error:
         raise StateError(path, f"cannot be read: {error.strerror or error}") from error
     finally:

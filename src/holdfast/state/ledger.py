@@ -186,7 +186,7 @@ class Ledger:
                 raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
 
     def _attempt(self, sql: str, values: tuple[object, ...]) -> tuple[list[dict[str, Any]], int]:
-        with closing(self._connection.execute(sql, values)) as cursor:
+        with closing(self._connection.execute(sql, tuple(map(_storable, values)))) as cursor:
             return cursor.fetchall(), cursor.rowcount
 
     def _mended(self, error: sqlite3.Error) -> bool:
@@ -237,6 +237,13 @@ class Ledger:
                 self._attempt(f"ALTER TABLE {name} ADD COLUMN {kind}", ())
                 added += 1
         return added
+
+
+def _storable(value: object) -> object:
+    """Return a value as SQLite takes it: a file's name that is not UTF-8, as Linux has them, with escapes in it."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value
 
 
 def _unusable(file: Path, error: Exception) -> str:

@@ -29,7 +29,18 @@ def outside(root: Path, entry: str) -> bool:
         entry: with or without `@`.
     """
     plain = entry.removeprefix("@")
-    return _leaves(root, plain) or any(_leaves(root, word) for word in _words(clean(entry)) if word != plain)
+    shown = clean(plain)
+    texts = {plain, shown, _visible(shown)}
+    return any(_leaves(root, each) for text in texts for each in {text, *_words(clean(text))})
+
+
+def _visible(text: str) -> str:
+    """Return a text without the signs that nobody sees, such as joiners: a reader takes the rest for the path."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return "".join(each for each in text if unicodedata.category(each)[0] not in "CM")
 
 
 def _words(text: str) -> Iterable[str]:
