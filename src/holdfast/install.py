@@ -23,6 +23,7 @@ from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.installs import Install
 from holdfast.project import Project
 from holdfast.settingstext import SettingsText
+from holdfast.state import document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -196,6 +197,8 @@ def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
 
 
 def _copy_skill(target: Target, source: bytes, record: Install) -> str:
+    if target.scope != "user" and document.leads_out(target.skill, target.root):
+        return f"skill: {target.skill} leads out of the project through a symbolic link, so nothing was written there"
     copied = skillcopy.copy(source, target.skill, record.skill_digest)
     if copied.ours:
         installs.keep(dataclasses.replace(record, skill=target.skill, skill_digest=copied.digest))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
+from holdfast import client, paths
 from holdfast.project import Project
 from holdfast.survival import former_ledger, sessions
 from tests.commandline import Said, holdfast
@@ -219,6 +219,30 @@ def test_no_link_in_a_workflow_brings_a_file_from_outside(tmp_path: Path) -> Non
     for verb in looking:
         told = said(*verb, root=mine, session=OTHER)
         assert SECRET not in told.out + told.err, verb
+
+
+@pytest.mark.parametrize("scope", ["project", "local"])
+def test_an_install_into_a_clone_writes_nothing_outside_it(
+    tmp_path: Path, scope: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its settings, or the folder of its skills, are a link to yours; whoever means that file can name it."""
+    monkeypatch.setattr(client, "version", lambda: None)
+    root, mine = tmp_path / "clone", tmp_path / "mine"
+    (root / ".claude").mkdir(parents=True)
+    mine.mkdir()
+    (mine / "config.json").write_text('{"mine": true}')
+    settings = root / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
+    settings.symlink_to(mine / "config.json")
+    refused = holdfast("install", "--scope", scope, "--allow-cli", root=root, code=1).err
+    assert "leads out of the project through a symbolic link" in refused
+    assert f"--settings {mine}/config.json" in refused
+    assert (mine / "config.json").read_text() == '{"mine": true}'
+
+    settings.unlink()
+    (root / ".claude" / "skills").symlink_to(mine)
+    said = holdfast("install", "--scope", scope, "--allow-cli", root=root).out
+    assert "leads out of the project through a symbolic link, so nothing was written there" in said
+    assert [each.name for each in mine.iterdir()] == ["config.json"]
 
 
 def test_sessions_of_worktrees_are_told_of_the_ledger_they_shared(tmp_path: Path) -> None:

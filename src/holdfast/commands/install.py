@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast import bytecode, demand, install, startup
 from holdfast.commands.targets import named, target_options
+from holdfast.errors import HoldfastError
+from holdfast.state import document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +32,11 @@ def command(
     The file as it was is backed up first, and `holdfast uninstall` puts it back.
     """
     target = named(scope, settings, project_dir)
+    if scope != "user" and settings is None and document.leads_out(target.settings, target.root):
+        raise HoldfastError(
+            f"{target.settings} leads out of the project through a symbolic link, which a repository can contain; "
+            f"if you mean that file, name it: --settings {shlex.quote(str(target.real))}"
+        )
     if printing:
         click.echo(demand.printed(target.root), nl=False)
     elif dry_run:
