@@ -63,7 +63,7 @@ def noted(seen: list[Any], folder: Path, reply: Reply) -> Callable[[Request], Re
 def test_agents_and_a_compaction(world: World, folder: Path) -> None:
     """An agent completes its task with a summary; what that frees is named, now and after a compaction."""
     seen: list[Any] = []
-    world.model.turns = [agent("Do IMPL-1.1", "PROMPT-ONE"), say("One."), say("Two.")]
+    world.model.turns = [agent("IMPL-1.1", "PROMPT-ONE"), say("One."), say("Two.")]
     world.model.agents = {"PROMPT-ONE": [noted(seen, folder, bash("true")), noted(seen, folder, say(REPORT))]}
     session = world.client.session()
     session.prompt("Begin.")
@@ -92,7 +92,7 @@ def test_agents_and_a_compaction(world: World, folder: Path) -> None:
 def test_a_failing_agent_blocks_its_task(world: World, folder: Path) -> None:
     """Nothing is completed by it, and the model is told."""
     world.holdfast("wfs", "task", "complete", "IMPL-1.1", "--summary", REPORT)
-    world.model.turns = [agent("Do IMPL-1.3", "PROMPT-ONE"), say("Hm.")]
+    world.model.turns = [agent("IMPL-1.3", "PROMPT-ONE"), say("Hm.")]
     world.model.agents = {"PROMPT-ONE": [fail(400, "invalid_request_error", "scripted failure")] * 30}
     session = world.client.session()
     session.prompt("Begin.")
@@ -109,8 +109,8 @@ def test_two_agents_at_once(world: World, folder: Path) -> None:
     world.holdfast("wfs", "task", "complete", "IMPL-1.1", "--summary", REPORT)
     seen: list[Any] = []
     launch = [
-        agent("Do IMPL-1.2", "PROMPT-TWO", background=True),
-        agent("Do IMPL-1.3", "PROMPT-THREE", background=True),
+        agent("IMPL-1.2", "PROMPT-TWO", background=True),
+        agent("IMPL-1.3", "PROMPT-THREE", background=True),
     ]
     world.model.turns = [*launch, say("Launched.")]
     world.model.agents = {
