@@ -176,9 +176,11 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
 
 def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
     """Say once how the model moves a workflow itself, where an agent was launched for no phase though one is due."""
-    project, workflow = context.project, progress.mine(context.project, session)
-    launch = launches.find(project, session, call)
-    if workflow is None or workflow.finished or launch is None or launch.phase:
+    project, launch = context.project, launches.find(context.project, session, call)
+    if launch is None or launch.phase:
+        return []
+    workflow = progress.mine(project, session)
+    if workflow is None or workflow.finished:
         return []
     from holdfast.survival import hints
     from holdfast.workflow import formats, wording

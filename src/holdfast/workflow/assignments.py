@@ -64,8 +64,8 @@ def match_phase(workflow: Workflow, text: str, agent: str) -> Phase | None:
         text: the call's description, one line, followed by its prompt.
         agent: `subagent_type`; without one only a reference counts.
     """
-    phases = referenced(workflow, text)
-    return likeliest(phases, agent, _due(workflow)) if phases else by_agent(workflow, agent, _due(workflow))
+    phases, due = referenced(workflow, text), _due(workflow)
+    return likeliest(phases, agent, due) if phases else by_agent(workflow, agent, due)
 
 
 def referenced(workflow: Workflow, text: str) -> list[Phase]:

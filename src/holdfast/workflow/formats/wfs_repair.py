@@ -61,20 +61,13 @@ def found(project: Project) -> Iterator[Repair]:
     yield from _too_many(project)
     for folder in store.folders(project):
         yield from _state(project, folder)
-        if _is_over(project, folder):
+        if sessions.is_over(project, folder):
             continue  # nothing is written in it any more
         yield from _broken(project, folder)
         yield from _hierarchy(project, folder)
         yield from _behind(project, folder)
         yield from _list(project, folder)
     yield from _drifted(project)
-
-
-def _is_over(project: Project, folder: Path) -> bool:
-    try:
-        return sessions.load(project, folder, marked=False).standing == "completed"
-    except StateError:
-        return False
 
 
 def _orphans(project: Project) -> Iterator[Repair]:

@@ -113,14 +113,16 @@ def active(project: Project) -> list[str]:
 
     A completed session is never active, whatever marks it.
     """
-    return [each for each in markers.active(project) if not _is_over(project, each)]
+    top = places.top(project)
+    return [
+        each for each in markers.active(project) if not (places.has(project, each) and is_over(project, top / each))
+    ]
 
 
-def _is_over(project: Project, name: str) -> bool:
+def is_over(project: Project, folder: Path) -> bool:
+    """Tell whether the session in a folder is completed; one that cannot be read is not."""
     try:
-        return (
-            places.has(project, name) and load(project, places.top(project) / name, marked=True).standing == "completed"
-        )
+        return load(project, folder, marked=False).standing == "completed"
     except StateError:
         return False
 
