@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -223,6 +224,51 @@ def test_a_value_may_hold_an_equals_sign(tmp_path: Path) -> None:
     holdfast("start", "Book", "--phase", "One", "--set", "x = a=b", root=tmp_path)
 
     assert state(tmp_path)["context"]["x"] == " a=b"
+
+
+@pytest.mark.parametrize(
+    ("kind", "seen", "said"),
+    [
+        ("compaction", [], []),
+        ("hybrid", ["?? .claude/workflow_state_system.md"], [".claude/workflow_state_system.md"]),
+        ("wfs", ["?? .workflow/"], [".workflow"]),
+    ],
+)
+def test_git_sees_nothing_of_this_machines_state(tmp_path: Path, kind: str, seen: list[str], said: list[str]) -> None:
+    """What a team may want to share is said once; a folder that was there before stays as it was."""
+
+    def git(*words: str) -> list[str]:
+        asked = ["git", "-C", str(tmp_path), "-c", "core.excludesFile=", *words]
+        return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
+
+    git("init", "-q")
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text("{}")
+    git("add", ".")
+    words = ("start", "Ship it", "--format", kind, "--phase", "A")
+    first, second = (holdfast(*words, "--replace", root=tmp_path).out for _ in range(2))
+
+    assert [line for line in git("status", "--porcelain") if not line.startswith("A ")] == seen
+    named = [f"Git sees {path}: commit it to share it, or name it in .gitignore." for path in said]
+    assert [line for line in first.splitlines() if "git" in line.casefold()] == named
+    assert "git" not in second.casefold()
+
+
+def test_git_sees_a_session_of_wfs(tmp_path: Path) -> None:
+    """The format's own command says so, too, and once."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    first, second = (holdfast("wfs", "start", "Ship it", root=tmp_path).out for _ in range(2))
+    assert first.count("Git sees .workflow:") == 1
+    assert "Git sees" not in second
+
+
+def test_a_folder_with_somebodys_files_gets_no_gitignore(tmp_path: Path) -> None:
+    """What git sees of them is their owner's choice."""
+    (tmp_path / "untracked/workflow-state").mkdir(parents=True)
+    (tmp_path / "untracked/workflow-state/notes.md").write_text("mine\n")
+    holdfast("start", "Ship it", "--phase", "A", root=tmp_path)
+
+    assert not list(tmp_path.rglob(".gitignore"))
 
 
 def test_hostile_names_stay_inside_the_project(tmp_path: Path) -> None:

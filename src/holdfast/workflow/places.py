@@ -15,11 +15,14 @@ class Layout(NamedTuple):
         top: the folder that holds its state.
         states: the files that hold state.
         views: the files that repeat the state or go with it: lists, plans, summaries.
+        shared: what of all this git sees, for a team to commit or to ignore as it likes. A folder that holds nothing
+            of it is this machine's, and is kept out of git from the start.
     """
 
     top: str
     states: tuple[str, ...]
     views: tuple[str, ...] = ()
+    shared: str = ""
 
 
 LAYOUTS = {
@@ -27,6 +30,7 @@ LAYOUTS = {
         ".claude/state",
         (".claude/state/workflow.json", ".claude/state/workflow.extra.json"),
         (".claude/workflow_state_system.md",),
+        shared=".claude/workflow_state_system.md",
     ),
     "compaction": Layout("untracked/workflow-state", ("untracked/workflow-state/*/state-*.json",)),
     "wfs": Layout(
@@ -37,6 +41,7 @@ LAYOUTS = {
             ".workflow/WFS-*/.task/IMPL-*.json",
         ),
         (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".workflow/.scratchpad/*"),
+        shared=".workflow",
     ),
 }
 """What each format keeps where. Whoever looks through a project for all of it goes by this, and names no path."""
@@ -48,6 +53,14 @@ SOURCES = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # what is detected (R001
 def is_state(root: Path, path: Path) -> bool:
     """Tell whether a path in the project at `root` is one that a format keeps a workflow at."""
     return _among(root, path, STATES)
+
+
+def private(root: Path, path: Path) -> Path | None:
+    """Return the folder of this machine's own state that a path lies in; None for what a team may share."""
+    for layout in LAYOUTS.values():
+        if layout.shared != layout.top and path.is_relative_to(root / layout.top):
+            return root / layout.top
+    return None
 
 
 def kept(root: Path, path: Path) -> bool:

@@ -146,6 +146,7 @@ def write(project: Project, path: Path, data: dict[str, Any], before: StateFile 
     """
     guard(project.root, path)
     if before is None:
+        _begin(project.root, path)
         written = document.replace(path, data, None)
     elif before.broken:
         written, _ = _write_over_broken(
@@ -188,6 +189,7 @@ def put_back(project: Project, path: Path, raw: bytes, before: StateFile | None,
         aside = keep_aside(project, path, before.document.raw)
         atomic.replace(path, raw, before.present)
     else:
+        _begin(project.root, path)
         atomic.replace(path, raw, None)
         aside = None
     generations.keep(project, path, raw, why=why)
@@ -253,6 +255,15 @@ def set_aside(project: Project, path: Path, *, ours: bool = False) -> Path:
             raise NotOurs(path, "is not JSON, so Holdfast did not write it; move it away first") from None
         return document.set_aside(path)
     raise ChangedError(path, "was saved by somebody else meanwhile; try again")
+
+
+def _begin(root: Path, path: Path) -> None:
+    """Keep the folder of this machine's state out of git when the first file comes into it."""
+    from holdfast.workflow import places
+
+    folder = places.private(root, path)
+    if folder and not (folder.is_dir() and any(folder.iterdir())):
+        atomic.write(folder / ".gitignore", b"*\n")
 
 
 def _readable(project: Project, path: Path) -> StateFile:
