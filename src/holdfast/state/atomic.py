@@ -95,6 +95,30 @@ def remove(path: Path) -> None:
     sync_folder(path.parent)
 
 
+@contextmanager
+def undone_on_failure(path: Path) -> Iterator[None]:
+    """Have a file be again what it was, or gone again, where the block fails; that takes no room on a full disk.
+
+    Where the file system has no hard links, what replaced a file stays.
+    """
+    there, link = path.exists(), _temporary_name(path)
+    try:
+        with suppress(OSError):
+            if there:
+                os.link(path, link)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if there:
+                link.replace(path)
+            else:
+                path.unlink()
+        raise
+    finally:
+        with suppress(OSError):
+            link.unlink()
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames and deletions in `folder` durable where the file system can; never raises."""
     with suppress(OSError):

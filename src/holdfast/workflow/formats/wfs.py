@@ -104,10 +104,13 @@ def start(project: Project, start: Start) -> Workflow:
         )
     if not start.replace:
         turns.leave(project, turns.active(project), start.session, "--replace pauses it all the same")
-    session = store.create(project, start.title, start.kind)
-    extras.begin(project, places.state(session.folder), session.name, start)
-    if start.phases:
-        moves.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
+
+    def fill(session: Session) -> None:
+        with extras.begun(project, places.state(session.folder), session.name, start):
+            if start.phases:
+                moves.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
+
+    session = store.create(project, start.title, start.kind, fill=fill)
     return _observed(project, views.shown(project, store.get(project, session.name)))
 
 
