@@ -249,6 +249,12 @@ def abandoned(folder: Path, prefix: str = ".") -> list[Path]:
     return []
 
 
+def is_temporary(name: str) -> bool:
+    """Tell whether a file is named as our temporary ones are (`_temporary_name`)."""
+    first, process, unique, last = ["", "", "", *name.rsplit(".", 3)][-4:]
+    return first[:1] == "." and process.isdecimal() and len(unique) == _UNIQUE_BYTES * 2 and last == "tmp"
+
+
 def _sweep(target: Path) -> None:
     """Delete temporary files that killed writers of this target left behind."""
     prefix = _prefix(target)
@@ -259,10 +265,10 @@ def _sweep(target: Path) -> None:
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    """Tell whether a file is named as `_temporary_name` has it, and whoever wrote it does not any more."""
-    _, process, unique, _ = ["", "", "", *entry.name.rsplit(".", 3)][-4:]
-    if not process.isdecimal() or len(unique) != _UNIQUE_BYTES * 2:
+    """Tell whether a file is one of our temporary ones, and whoever wrote it does not any more."""
+    if not is_temporary(entry.name):
         return False
+    process = entry.name.rsplit(".", 3)[-3]
     with suppress(OSError):
         age = time.time() - entry.stat(follow_symlinks=False).st_mtime
         return age > _ABANDONED_AGE or (age > _ORPHAN_AGE and not _alive(int(process)))
