@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Found, Workflow
 
 
+_LARGE = "large"  # the hint that a state file is too large to be read
 _TAKEN = "taken"  # the hint that a workflow is another live session's
 
 
@@ -155,6 +156,7 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     problem = context.project.ledger.problem
     said: list[Outcome] = [tell_user(f"Holdfast: {problem}.")] if problem else []
     found = formats.near(context.project, event.session_id)
+    said += _large(event, context, found)
     waiting = [
         each
         for each in owners.ranked(found.workflows)
@@ -163,6 +165,7 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     if not waiting:
         return said
     more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
+    more += f"; {found.left} other state files were not looked at (`holdfast list`)" if found.left else ""
     line = f"Holdfast: unfinished here is {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
     return [*said, tell_user(line)]
 
@@ -175,12 +178,13 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
+    large = _large(event, context, found)
     if verdict.full is not None:
-        return [_deliver(event, context, verdict.full, verdict, found), *_blind(context)]
+        return [_deliver(event, context, verdict.full, verdict, found), *large, *_blind(context)]
     summaries.take(context.project, event.session_id)
     if event.hook_event_name == "UserPromptSubmit":
-        return []  # what the compaction took is finished by now, or another session's
-    told = _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
+        return large  # what the compaction took is finished by now, or another session's
+    told = large + _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
     told += _mention(found, verdict.others, context)
     told += [tell_user(f"Holdfast: {line}") for line in _plans_left(context)]
     return told + _trail(event, context, verdict.seal)
@@ -300,11 +304,12 @@ def _problem(path: Path, reason: str, context: Context) -> str:
 
 def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> list[Outcome]:
     """Where nothing is restored, say in a line each what is there and what cannot be read."""
-    from holdfast.workflow import guidance
+    from holdfast.workflow import guidance, statefile
 
     lines = [guidance.line(other) for other in others if other.waits]
     lines += _left(found) if lines else []
-    problems = [_problem(problem.path, problem.reason, context) for problem in found.problems]
+    unread = [each for each in found.problems if statefile.TOO_LARGE not in each.reason]  # of those `_large` tells
+    problems = [_problem(problem.path, problem.reason, context) for problem in unread]
     said: list[Outcome] = []
     if lines:
         said.append(advise("\n".join(["Workflows of this project that were not restored, being too old:", *lines])))
@@ -313,11 +318,30 @@ def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> li
     return said
 
 
+def _large(event: SessionStart | UserPromptSubmit, context: Context, found: Found) -> list[Outcome]:
+    """Tell the user, once in a session for each, of state files that are too large to be read, and what to do."""
+    from holdfast.workflow import statefile
+
+    project, session = context.project, event.session_id
+    new = [
+        each
+        for each in found.problems
+        if statefile.TOO_LARGE in each.reason and not hints.told(project, session, _LARGE, str(each.path))
+    ]
+    if not new:
+        return []
+
+    for each in new:
+        hints.tell(project, session, _LARGE, str(each.path))
+    more = f" {len(new) - 1} more are, too; `holdfast doctor` names them." if len(new) > 1 else ""
+    return [tell_user(f"Holdfast: {new[0].path} {new[0].reason}.{more}")]
+
+
 def _left(found: Found) -> list[str]:
     """Say how many workflows nobody looked at, where there are any."""
     if not found.left:
         return []
-    return [f"{found.left} state files that were changed earlier were not looked at; `holdfast list` shows them."]
+    return [f"{found.left} other state files were not looked at; `holdfast list` shows them."]
 
 
 def _plans_left(context: Context) -> list[str]:

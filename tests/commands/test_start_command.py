@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.errors import StateError
 from holdfast.project import Project
+from holdfast.state import atomic
 from holdfast.survival import owners
 from holdfast.workflow import formats
+from holdfast.workflow.model import Start
 from tests.commandline import holdfast
 from tests.handmade import ME
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.workflow.model import Workflow
 
 
@@ -280,3 +285,77 @@ def test_hostile_names_stay_inside_the_project(tmp_path: Path) -> None:
 
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("home", "project")] == []
     assert len(formats.all_found(Project.open(root)).workflows) == 7
+
+
+FIRST: dict[str, list[tuple[str, ...]]] = {
+    "nothing": [],
+    "another": [("start", "Older", "--format", "wfs", "--phase", "One")],
+    "finished": [("start", "Older", "--format", "hybrid", "--phase", "One", "--read", "old.md"), ("done",)],
+    "same": [("start", "Ship it", "--format", "compaction", "--phase", "One")],
+}
+
+
+@pytest.mark.parametrize(
+    ("keeper", "first"),
+    [
+        ("wfs", "nothing"),
+        ("wfs", "another"),
+        ("hybrid", "nothing"),
+        ("hybrid", "finished"),
+        ("compaction", "nothing"),
+        ("compaction", "same"),
+    ],
+)
+def test_nothing_half_made_stays_where_a_start_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keeper: str, first: str
+) -> None:
+    """Whichever write it is that a full disk refuses, what failed is named, and what was there before is as it was."""
+    for command in FIRST[first]:
+        holdfast(*command, root=tmp_path)
+    phases = (("Build", "builder"), ("Test", "tester"))
+    start = Start(title="Ship it", phases=phases, reading=("a.md",), replace=True)
+    before, said = _tree(tmp_path), list[str]()
+    for after in range(50):
+        with monkeypatch.context() as patch, closing(Project.open(tmp_path)) as project:
+            _fill_disk(patch, after)
+            try:
+                formats.get(keeper).start(project, start)
+            except StateError as error:
+                said.append(str(error))
+                assert _tree(tmp_path) == before
+                continue
+        break
+
+    assert said
+    assert all(str(tmp_path) in each and each.endswith("No space left on device") for each in said)
+    assert formats.all_found(Project.open(tmp_path)).workflows[0].title == "Ship it"
+
+
+def _fill_disk(patch: pytest.MonkeyPatch, after: int) -> None:
+    """Have the disk be full after so many writes, also for a new empty file."""
+    left = [after]
+    fill, touch = atomic._fill, Path.touch
+
+    def take() -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def filled(descriptor: int, data: bytes) -> None:
+        take()
+        fill(descriptor, data)
+
+    def touched(path: Path) -> None:
+        if not path.exists():
+            take()
+        touch(path)
+
+    patch.setattr(atomic, "_fill", filled)
+    patch.setattr(Path, "touch", touched)
+
+
+def _tree(root: Path) -> dict[str, bytes]:
+    """Return what lies in the formats' folders, empty ones too."""
+    tops = (".workflow", ".claude/state", "untracked/workflow-state")
+    found = [path for top in tops for path in (root / top).glob("**/*")]
+    return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else b"" for path in found}

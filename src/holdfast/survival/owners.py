@@ -65,10 +65,10 @@ def owner(project: Project, workflow: Workflow) -> str | None:
     return str(row["session"]) if row else None
 
 
-def lately(project: Project, session: str) -> set[str]:
+def lately(project: Project, session: str) -> list[str]:
     """Return the keys of workflows that a session owns, and that others came to own or set free while they are fresh.
 
-    Of each sort the newest; a ledger that refuses names none.
+    In this order; of each sort the newest. A ledger that refuses names none.
     """
     since = clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
     asked = (
@@ -76,15 +76,14 @@ def lately(project: Project, session: str) -> set[str]:
         (TABLE, "owners WHERE project = ? AND worktree = ? AND since >= ? ORDER BY since DESC", since),
         (CHANGES, "ownings WHERE project = ? AND worktree = ? AND session = '' AND at >= ? ORDER BY at DESC", since),
     )
-    keys = set[str]()
+    keys = dict[str, None]()
     with suppress(LedgerError):
         for ddl, which, value in asked:
             project.ledger.ensure(ddl)
             values = (project.key, project.worktree, value, NAMED)
-            keys.update(
-                row["workflow"] for row in project.ledger.rows(f"SELECT workflow FROM {which} LIMIT ?", *values)
-            )
-    return keys
+            rows = project.ledger.rows(f"SELECT workflow FROM {which} LIMIT ?", *values)
+            keys.update(dict.fromkeys(row["workflow"] for row in rows))
+    return list(keys)
 
 
 def branch(project: Project, workflow: Workflow) -> str:

@@ -169,7 +169,7 @@ class Problem(NamedTuple):
 class Found:
     """What a format found in a project, the newest first.
 
-    `left` is how many state files were not looked at, all of them changed before those that were.
+    `left` is how many were not looked at: changed before those that were, or too large beside them.
     """
 
     workflows: tuple[Workflow, ...] = ()
