@@ -438,6 +438,34 @@ def test_a_worker_that_dies_after_go_refuses(warm: warmth.Warm) -> None:
     assert "its process ended" in reason(ended(process))
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_worker_that_is_stopped_refuses(warm: warmth.Warm, strict: bool) -> None:
+    """When its time is up, before the client's is: what comes after that the client does not hear."""
+    package = warm.entry.parent / "patient" / "holdfast"
+    warm.configure("timeout = 3.0\ndeadline = 3.0\n")
+    warmth.change(package / "engine.py", "WATCH_GRACE_S", "1.0")
+    warmth.change(package / "relay.py", "ANSWER", "10.0")  # it may be stopped before it could say that it has less
+    warm.until(lambda: not warm.sockets)  # the server ends: what it has loaded is another now
+    warm.warm_up()
+    process, worker = started(warm, "os.kill(os.getppid(), 19); time.sleep(600)", strict=strict)
+    said = ended(process)
+    assert warmth.gone(worker)
+    if strict:
+        assert "its time was up" in reason(said)
+    else:
+        assert (said.exit_code, said.stdout) == (0, "")
+    assert "PreToolUse is lost: the warm server did not answer it: its time was up" in warm.log()
+
+
+def test_a_worker_whose_handlers_may_take_longer_is_not_given_up(warm: warmth.Warm) -> None:
+    """It says so once they are chosen: the common limit is for choosing them."""
+    warmth.change(warm.entry.parent / "patient" / "holdfast" / "relay.py", "ANSWER", "5.0")
+    warm.until(lambda: not warm.sockets)
+    warm.warm_up()
+    process, _ = started(warm, "time.sleep(6); return deny('slept')")
+    assert reason(ended(process)) == "slept"
+
+
 @pytest.mark.parametrize("warmly", [True, False])
 def test_a_client_that_ends_the_hook_is_refused(warm: warmth.Warm, warmly: bool) -> None:
     """SIGTERM is what the client sends when it has waited long enough: the guard has not said yes."""

@@ -152,6 +152,7 @@ def answer(
     limits = project.config.handlers
     until = deadline(event, limits, started, plan)
     _watch(until + WATCH_GRACE_S)
+    streams.expect(until + WATCH_GRACE_S)
     isolated = Isolated(
         *(event, Context(project, environ), limits.timeout, until),
         private=streams.private,
