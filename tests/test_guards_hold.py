@@ -142,6 +142,15 @@ def test_another_clients_event_stays_unanswered(place: Place, payload: dict[str,
     assert place.fire(call(place), "PreToolUse", environ=place.environ(CLAUDE_PROJECT_DIR=None)).stdout == ""
 
 
+def test_a_project_whose_path_nothing_can_have_is_refused(place: Place) -> None:
+    """Its 50,000 parts are not followed, for that takes seconds, and no line of the log holds them."""
+    environ = place.environ(CLAUDE_PROJECT_DIR=str(place.root) + "/x" * 50_000)
+    said = reason(place.fire(call(place), "PreToolUse", environ=environ))
+    assert "user/guard.py: on_pre_tool_use: CLAUDE_PROJECT_DIR is longer than any path can be" in said
+    assert place.fire(call(place, "Read"), "PreToolUse", environ=environ).stdout == ""
+    assert "/x/x" not in place.log()
+
+
 def test_a_stdin_that_never_ends_is_refused(place: Place) -> None:
     """By the tool's name, which came; a call that nobody guards passes."""
     for tool, refused in (("Bash", True), ("Read", False)):

@@ -81,7 +81,7 @@ def guarding(event: str, value: str | None, root: str) -> list[str]:
     """
     if event not in STRICT_EVENTS:
         return []
-    real = os.path.realpath(root)
+    real = paths.real_root(root)
     try:
         entries = _read(memory_file())
     except (OSError, ValueError) as error:
