@@ -267,6 +267,23 @@ def test_no_configuration_of_a_repository_opens_a_guard(place: Place, text: str)
     assert reason(place.fire(call(place), "PreToolUse")) == "asked"
 
 
+def test_no_variable_hides_a_guard(place: Place, tmp_path: Path) -> None:
+    """A project's settings may set it; the command that the refusal names lifts it there, and nowhere else."""
+    environ = place.environ(XDG_CONFIG_HOME=str(tmp_path / "other"))
+    said = reason(place.fire(call(place), "PreToolUse", environ=environ))
+    assert "user/guard.py: on_pre_tool_use" in said
+    assert place.fire(call(place, "Read"), "PreToolUse", environ=environ).stdout == ""
+
+    command = said.partition("(in a terminal: ")[2].partition(")")[0]
+    python = f"{INTERPRETER[0]} -m holdfast"
+    terminal = place.environ(PYTHONPATH=str(SOURCE), CLAUDECODE=None, CLAUDE_PROJECT_DIR=None)
+    ended = processes.run(["/bin/sh", "-c", command.replace("holdfast", python, 1)], b"", terminal, place.root)
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert place.fire(call(place), "PreToolUse", environ=environ).stdout == ""
+    place.user_handler("guard", GUARD.replace("None", "deny('asked')"))
+    assert reason(place.fire(call(place), "PreToolUse")) == "asked"
+
+
 # --- the launcher, its package and its interpreter ----------------------------------------------------------------
 
 

@@ -88,11 +88,16 @@ def guarding(event: str, value: str | None, root: str) -> list[str]:
         log.write("error", f"{memory_file()}: cannot be read ({error}); any strict handler may stand in it")
         return ["a handler"]
     return [
-        f"{'user' if _root(path) == _EVERY else 'project'}/{path.rpartition('/')[2]}: {route.function}"
+        f"{'user' if everywhere(path) else 'project'}/{path.rpartition('/')[2]}: {route.function}"
         for path, routes in entries.items()
         for route in routes
         if _root(path) in (_EVERY, real) and _selects(route, event, value)
     ]
+
+
+def everywhere(path: str) -> bool:
+    """Tell whether a handler file is a user's own, in whatever folder, and so guards every project."""
+    return _root(path) == _EVERY
 
 
 def memory_file() -> Path:
