@@ -236,6 +236,37 @@ def test_a_reply_that_was_written_is_never_doubled(place: Place, tmp_path: Path)
     assert "failed inside Holdfast" in place.log()
 
 
+RELAYED: dict[str, tuple[str, str, str]] = {
+    "the client ends us": ("m.ask = lambda *_: os.kill(os.getpid(), 15)", "the client ended it", ""),
+    "nothing loads": (
+        "m.ask = lambda *_: None; sys.modules['holdfast.engine'] = None",
+        "Holdfast does not load",
+        "PreToolUse could not be dispatched: Holdfast does not load with",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RELAYED)
+def test_the_relay_refuses_by_itself(place: Place, tmp_path: Path, name: str) -> None:
+    """Before the event is handed over, and where there is nobody to hand it to; it says why."""
+    fault, why, noted = RELAYED[name]
+    script = tmp_path / "run.py"
+    script.write_text(
+        f"import os, sys; sys.path.insert(0, {str(SOURCE)!r}); import holdfast.relay as m; {fault}\n"
+        "note = lambda text: print(text, file=sys.stderr)\n"
+        f"sys.exit(m.main({str(script)!r}, {str(SOURCE)!r}, sys.argv[1], note))\n"
+    )
+
+    def fire(event: str) -> Ended:
+        return processes.run([INTERPRETER[0], str(script), event], b"{}", place.environ(), place.root)
+
+    ended = fire("PreToolUse")
+    assert f"the strict handler guard.py could not check this, because {why}." in reason(ended)
+    assert ended.stderr.startswith(noted)
+    assert bool(ended.stderr) is bool(noted)
+    assert fire("PermissionRequest").stdout == ""  # nobody guards it
+
+
 @pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
 def test_every_event_that_can_be_strict_is_refused_in_its_own_form(tmp_path: Path, event: str) -> None:
     """The engine's refusal and the shell's are what the client takes for a no."""
@@ -339,6 +370,45 @@ def test_a_package_that_is_half_there_refuses(installed: Place, tmp_path: Path) 
     (package / "engine.py").unlink()
     age(package, package.parent)
     assert "Holdfast does not load" in reason(registered(installed))
+
+
+@pytest.mark.parametrize(("seconds", "refused"), [(30.0, True), (90.0, False)])
+def test_an_upgrade_is_given_one_minute(installed: Place, tmp_path: Path, seconds: float, refused: bool) -> None:
+    """No more, and no less: an upgrade takes seconds, and nobody wants to wait where Holdfast was removed."""
+    package = tmp_path / "package"
+    shutil.rmtree(package / "holdfast")
+    os.utime(package, (time.time() - seconds,) * 2)
+    assert ("Holdfast's package is missing" in registered(installed).stdout) is refused
+
+
+def test_a_folder_that_cannot_be_asked_when_it_changed_refuses(installed: Place, tmp_path: Path) -> None:
+    """A condition that cannot be evaluated counts as true; here there is no `find`."""
+    package = tmp_path / "package"
+    shutil.rmtree(package / "holdfast")
+    age(package)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "uname", "readlink"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    command = ["/bin/sh", str(launcher.programs()[2]), "PreToolUse"]
+    assert processes.run(command, b"", installed.environ(), installed.root).stdout == ""
+    ended = processes.run(command, b"", installed.environ(PATH=str(tools)), installed.root)
+    assert "Holdfast's package is missing" in reason(ended)
+
+
+def test_the_shell_names_the_first_guard_of_the_event(installed: Place) -> None:
+    """In whose place it refuses: neither another event's nor another project's, nor all that there are."""
+    memory = installed.write(
+        installed.home / ".local/state/holdfast/strict",
+        "PermissionRequest\t*\t*\t/x/other.py\tf\nPreToolUse\tBash\t/elsewhere\t/x/far.py\tf\n"
+        f"PreToolUse\tBash\t{installed.root}\t/x/near.py\tf\nPreToolUse\tBash\t*\t/x/guard.py\tf\n",
+    )
+    command = ["/bin/sh", str(SOURCE / "holdfast" / "refuse.sh"), "PreToolUse"]
+    said = reason(processes.run(command, b"", installed.environ(), installed.root))
+    assert said == (
+        "Refused: the strict handler near.py could not check this, because Holdfast did not answer. "
+        f"In a terminal, 'holdfast doctor' shows why. To lift this without Holdfast: rm '{memory}'"
+    )
 
 
 def test_an_interpreter_that_is_being_upgraded_refuses_for_a_minute(installed: Place, tmp_path: Path) -> None:
