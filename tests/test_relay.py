@@ -171,7 +171,7 @@ class Asking(_socket.socket):
     made: list[Asking]
     went: bool
     limits: list[float | None]
-    broken: OSError | None = None  # what comes instead of an answer
+    broken: BaseException | None = None  # what comes instead of an answer
 
     def __init__(self, *arguments: int) -> None:
         super().__init__(*arguments)
@@ -236,7 +236,8 @@ def server(
                         os.close(descriptor)
                     if word:
                         heard.append(word)
-                        connection.sendall(code)
+                        if code:  # to send nothing is an error where nobody listens any more
+                            connection.sendall(code)
                         if hangs:
                             heard.append(connection.recv(1))
 
@@ -294,13 +295,20 @@ def test_an_event_that_was_handed_over_is_answered_by_nobody_else(
         relay.ask(ENTRY, "Stop")
 
 
-def test_a_child_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("limit", "broken", "why"),
+    [(LONG, None, "its time was up"), (LONG + 1, relay.Terminated(), "the client ended it")],
+)
+def test_a_child_that_hangs_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, short_folder: Path, limit: float, broken: BaseException | None, why: str
+) -> None:
     """It is told so, and after its last word, which does not come either, the event is nobody's."""
+    monkeypatch.setattr(Asking, "broken", broken)
     with server(monkeypatch, short_folder, code=b"", hangs=True) as heard:
-        monkeypatch.setattr(relay, "ANSWER", LONG)
-        with pytest.raises(relay.Died, match="its time was up"):
+        monkeypatch.setattr(relay, "ANSWER", limit)
+        with pytest.raises(relay.Died, match=why):
             relay.ask(ENTRY, "Stop")
-        assert [each.limits[-2:] for each in Asking.made] == [[LONG, relay.LAST_WORD_S]]
+        assert [each.limits[-2:] for each in Asking.made] == [[limit, relay.LAST_WORD_S]]
 
     assert heard[1:] == [relay.GO, b""]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST = 4096
-"""Bytes of the longest path that a system takes (Linux: PATH_MAX)."""
+"""A path has fewer bytes than this (Linux: PATH_MAX, which counts the zero at its end)."""
 _APP = "holdfast"
 _PACKAGE = Path(__file__).resolve().parent
 
