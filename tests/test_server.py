@@ -623,6 +623,8 @@ def handed_over(connection: socket.socket, payload: dict[str, Any]) -> bytes:
     for each in (reading, into):
         os.close(each)
     with os.fdopen(out, "rb") as said:
+        assert connection.recv(1) == relay.LONGER
+        assert 200 < int.from_bytes(connection.recv(2), "big") < 3_600  # what `warmth.make` and handlers allow
         assert connection.recv(1) + connection.recv(1) == relay.WRITTEN + b"\0"
         return said.read()
 

@@ -207,6 +207,7 @@ def test_a_projects_guard_guards_that_project_alone(guards: Path, tmp_path: Path
     assert strictness.guarding("UserPromptSubmit", None, str(tmp_path / "link"))
     assert strictness.guarding("UserPromptSubmit", None, f"{guards}/")
     assert not strictness.guarding("UserPromptSubmit", None, str(tmp_path))
+    assert not strictness.guarding("UserPromptSubmit", None, str(guards) + "/." * 4_096)  # longer than any path
 
 
 def test_a_memory_that_cannot_be_read_may_hold_a_guard(guards: Path) -> None:
