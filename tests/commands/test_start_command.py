@@ -355,7 +355,7 @@ def _fill_disk(patch: pytest.MonkeyPatch, after: int) -> None:
 
 
 def _tree(root: Path) -> dict[str, bytes]:
-    """Return what lies in the formats' folders, empty ones too."""
+    """Return what lies in the formats' folders, empty ones too, but for what keeps a folder out of git."""
     tops = (".workflow", ".claude/state", "untracked/workflow-state")
-    found = [path for top in tops for path in (root / top).glob("**/*")]
+    found = [path for top in tops for path in (root / top).glob("**/*") if path.name != ".gitignore"]
     return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else b"" for path in found}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ from holdfast.state import atomic, document
 from holdfast.survival import generations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from holdfast.project import Project
@@ -169,8 +169,8 @@ def write(project: Project, path: Path, data: dict[str, Any], before: StateFile 
     """
     guard(project.root, path)
     if before is None:
-        _begin(project.root, path)
-        written = document.replace(path, data, None, limit=LIMIT)
+        with _out_of_git(project.root, path):
+            written = document.replace(path, data, None, limit=LIMIT)
     elif before.broken:
         written, _ = _write_over_broken(
             project, path, before, lambda now: document.replace(path, data, now, like=before.document, limit=LIMIT)
@@ -212,8 +212,8 @@ def put_back(project: Project, path: Path, raw: bytes, before: StateFile | None,
         aside = keep_aside(project, path, before.document.raw)
         atomic.replace(path, raw, before.present)
     else:
-        _begin(project.root, path)
-        atomic.replace(path, raw, None)
+        with _out_of_git(project.root, path):
+            atomic.replace(path, raw, None)
         aside = None
     generations.keep(project, path, raw, why=why)
     return aside
@@ -280,13 +280,17 @@ def set_aside(project: Project, path: Path, *, ours: bool = False) -> Path:
     raise ChangedError(path, "was saved by somebody else meanwhile; try again")
 
 
-def _begin(root: Path, path: Path) -> None:
-    """Keep the folder of this machine's state out of git when the first file comes into it."""
+@contextmanager
+def _out_of_git(root: Path, path: Path) -> Iterator[None]:
+    """Keep the folder of this machine's state out of git, if the block writes the first file into it."""
     from holdfast.workflow import places
 
     folder = places.private(root, path)
-    if folder and not (folder.is_dir() and any(folder.iterdir())):
-        atomic.write(folder / ".gitignore", b"*\n")
+    first = folder is not None and not (folder.is_dir() and any(folder.iterdir()))
+    yield
+    if folder is not None and first:
+        with suppress(StateError, OSError):  # the state is there, and that is what counts
+            atomic.write(folder / ".gitignore", b"*\n")
 
 
 def _readable(project: Project, path: Path) -> StateFile:
