@@ -350,6 +350,18 @@ def test_one_transcript_under_two_ids_is_one_session(project: Project) -> None:
     assert compacted(project, mine).step == 3
 
 
+def test_alone_but_for_the_id_it_had_before_a_session_gets_lines_too(project: Project) -> None:
+    """The former self is no other live session, so the rest of the project's workflows are no secret."""
+    mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
+    sessions.seen(project, OTHER, transcript=PARENT)
+    owners.own(project, mine, OTHER)
+    sessions.seen(project, ME, transcript=FORK)
+
+    verdict = compacted(project, mine, nobodys)
+
+    assert (verdict.full, verdict.others, verdict.step) == (mine, (nobodys,), 3)
+
+
 @pytest.mark.parametrize("why", ["strangers", "no transcript", "owner's unknown", "goes on", "runs"])
 def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
     project: Project, monkeypatch: pytest.MonkeyPatch, why: str
