@@ -256,6 +256,17 @@ def test_a_session_whose_process_is_gone_goes_on_in_the_next(project: Project) -
     assert sessions.live_others(project, OTHER) == {ME}
 
 
+@pytest.mark.parametrize("over", [True, False])
+def test_a_session_that_ended_can_have_become_another(project: Project, over: bool) -> None:
+    """Even if its last event came after the other's first, and its process runs: a client goes on under another id."""
+    sessions.seen(project, OTHER, process=str(os.getpid()))
+    sessions.seen(project, ME, process=str(os.getppid()))
+    if over:
+        sessions.ended(project, OTHER)
+
+    assert sessions.superseded(project, OTHER, ME) == over
+
+
 def test_of_very_many_sessions_the_newest_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A crowd of silent sessions, of which none said that it ended, hides none that is live."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T07:00:00Z")
