@@ -112,6 +112,21 @@ def test_the_later_of_a_change_and_a_release_counts(project: Project) -> None:
     assert owners.fresh(project, changed_long_ago)
 
 
+def test_of_very_many_workflows_the_newest_are_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen of those that were given to a session, and of those that were set free."""
+    many = [workflow(project.root, f"Release {number}") for number in range(20)]
+    newest = {each.key for each in many[-16:]}
+    for number, each in enumerate(many):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{number:02}:00Z")
+        owners.own(project, each, ME)
+    assert owners.lately(project, ME) == owners.lately(project, OTHER) == newest
+
+    for number, each in enumerate(many):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T13:{number:02}:00Z")
+        owners.release(project, each)
+    assert owners.lately(project, ME) == newest
+
+
 def test_a_session_alone_may_save_and_move_all(project: Project) -> None:
     """With no other live session nobody else could mind."""
     mine, theirs, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Nobody's"))

@@ -98,6 +98,15 @@ def test_who_loses_the_marker_is_paused_unless_it_ended_meanwhile(
     assert wfs_markers.active(project) == ["WFS-another"]
 
 
+def test_a_session_that_is_opened_again_says_nothing_of_its_end(project: Project) -> None:
+    """Only the moment at which it was resumed; at its next end the next moment."""
+    ended = wfs_store.complete(project, NAME, anyway=True)
+    assert "completed_at" in ended.file.data
+    resumed = wfs_store.resume(project, NAME).file.data
+    assert "completed_at" not in resumed
+    assert "resumed_at" in resumed
+
+
 def test_nothing_is_changed_in_a_session_that_has_gone(project: Project) -> None:
     """Its folder is not made again by whoever comes late."""
     session = wfs_store.get(project, NAME)
