@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.project import Project
+from holdfast.workflow.formats import wfs_check
 from holdfast.workflow.formats import wfs_moves as moves
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_store as store
@@ -46,6 +47,11 @@ def task(session: Session, id_: str) -> dict[str, Any]:
 def say(session: Session, id_: str, status: str) -> None:
     """Write a status into a task's file by hand."""
     places.task(session.folder, id_).write_text(json.dumps(task(session, id_) | {"status": status}))
+
+
+def remedies(project: Project, session: Session) -> list[str]:
+    """Return what a check of a session says is to be done."""
+    return [each.remedy for each in wfs_check.look(project, [session.folder])]
 
 
 def test_a_task_whose_summary_cannot_be_written_is_not_completed(project: Project, session: Session) -> None:
@@ -96,6 +102,25 @@ def test_a_status_in_other_words_is_written_as_the_document_has_it(
     move(project, session, "IMPL-1")
 
     assert task(session, "IMPL-1")["status"] == written
+
+
+@pytest.mark.parametrize("said", ["cancelled", "skipped", "abandoned"])
+def test_what_was_dropped_is_not_done(project: Project, session: Session, said: str) -> None:
+    """A person decides whether what depends on it can begin all the same."""
+    moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
+    say(session, "IMPL-1", said)
+
+    with pytest.raises(TransitionError, match="IMPL-2 depends on IMPL-1, not completed yet"):
+        moves.begin(project, session, "IMPL-2")
+
+
+def test_a_check_asks_for_no_repair_of_a_completed_session(project: Project, session: Session) -> None:
+    """None would be done (R002-10); while it is unfinished, one is."""
+    say(session, "IMPL-1", "active")
+    assert wfs_check.MEND in remedies(project, session)
+
+    store.complete(project, session.name, anyway=True)
+    assert wfs_check.MEND not in remedies(project, session)
 
 
 def test_each_task_of_a_chain_waits_for_the_one_before(project: Project, session: Session) -> None:

@@ -42,6 +42,33 @@ def test_the_wrong_parent_is_named() -> None:
     assert broken == [(3, "context.parent", "the id says it is a subtask of IMPL-1")]
 
 
+def test_a_task_of_its_own_has_no_parent() -> None:
+    """Rule 3: its id says that it is no subtask, whoever it names."""
+    broken = found(IMPL_1=task("IMPL-1"), IMPL_2=task("IMPL-2", parent="IMPL-1"))
+    assert broken == [(3, "context.parent", "the id is that of a task of its own")]
+
+
+def test_what_a_container_waits_for_cannot_wait_for_its_subtasks() -> None:
+    """Rule 8: a subtask waits for what its container depends on, so neither could ever begin."""
+    broken = found(
+        IMPL_1=task("IMPL-1", "container", depends_on=["IMPL-2"]),
+        IMPL_1_1=task("IMPL-1.1", parent="IMPL-1"),
+        IMPL_2=task("IMPL-2", depends_on=["IMPL-1.1"]),
+    )
+    circle = "it depends on this task in turn (IMPL-2 → IMPL-1.1 → IMPL-2)"
+    assert broken == [(8, "context.depends_on[0]", circle)]
+
+
+@pytest.mark.parametrize("missing", ["type", "priority"])
+def test_an_artifact_has_a_type_and_a_priority(missing: str) -> None:
+    """Rule 9; its source follows from its type."""
+    lacking = {name: value for name, value in ARTIFACT.items() if name != missing} | {"path": "a.md"}
+    broken = found(IMPL_1=task("IMPL-1", artifacts=[lacking]))
+    assert [each[:2] for each in broken] == [(9, f"context.artifacts[0].{missing}")]
+    del lacking["source"]
+    assert found(IMPL_1=task("IMPL-1", artifacts=[lacking | {missing: ARTIFACT[missing]}])) == []
+
+
 @pytest.mark.parametrize(
     ("field", "value", "rule"),
     [
