@@ -1,0 +1,59 @@
+"""What a repair of `.workflow/` leaves alone, and what it sets right beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.workflow.formats import wfs_moves as moves
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats import wfs_repair, wfs_store
+from holdfast.workflow.formats.wfs_task import New
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from holdfast.workflow.formats.wfs_session import Session
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """An empty project."""
+    (tmp_path / "project").mkdir()
+    opened = Project.open(tmp_path / "project")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def session(project: Project) -> Session:
+    """An active session with one task."""
+    made = wfs_store.create(project, "User Auth")
+    moves.add(project, made, New("Implement login"))
+    return made
+
+
+def repaired(project: Project) -> list[str]:
+    """Do what is to be done, and return what was said of it."""
+    said = []
+    for each in wfs_repair.found(project):
+        said.append(each.what)
+        each.do()
+    return said
+
+
+def test_a_state_that_may_not_be_read_is_not_taken_for_broken(
+    project: Project, session: Session, tmp_path: Path
+) -> None:
+    """Nobody knows what it holds: `check` says what is in the way."""
+    elsewhere = tmp_path / "elsewhere.json"
+    places.state(session.folder).rename(elsewhere)
+    places.state(session.folder).symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+
+    assert repaired(project) == []
+    assert places.state(session.folder).is_symlink()
+    assert elsewhere.read_bytes() == before
