@@ -57,3 +57,19 @@ def test_a_state_that_may_not_be_read_is_not_taken_for_broken(
     assert repaired(project) == []
     assert places.state(session.folder).is_symlink()
     assert elsewhere.read_bytes() == before
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_state_that_is_made_anew_says_what_the_marker_says(project: Project, session: Session, marked: bool) -> None:
+    """In one go: there is no status left to be set right after it."""
+    unknown = session.folder.with_name("WFS-by-hand")
+    session.folder.rename(unknown)
+    places.state(unknown).write_text("{")
+    places.marker(project, session.name).unlink()
+    if marked:
+        places.marker(project, unknown.name).touch()
+
+    (said,) = repaired(project)
+
+    assert "it is made anew" in said
+    assert wfs_store.get(project, unknown.name).said == ("active" if marked else "paused")
