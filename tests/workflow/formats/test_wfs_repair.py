@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.project import Project
+from holdfast.workflow.formats import wfs_change, wfs_index, wfs_list, wfs_repair, wfs_store, wfs_task
 from holdfast.workflow.formats import wfs_moves as moves
 from holdfast.workflow.formats import wfs_places as places
-from holdfast.workflow.formats import wfs_repair, wfs_store
 from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
@@ -73,3 +74,16 @@ def test_a_state_that_is_made_anew_says_what_the_marker_says(project: Project, s
 
     assert "it is made anew" in said
     assert wfs_store.get(project, unknown.name).said == ("active" if marked else "paused")
+
+
+def test_a_parent_that_cannot_be_read_is_there_all_the_same(project: Project, session: Session) -> None:
+    """No container is made over it: whoever wrote it can still mend it."""
+    child = wfs_task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-7"})
+    places.task(session.folder, "IMPL-7.1").write_text(json.dumps(child))
+    broken = places.task(session.folder, "IMPL-7")
+    broken.write_text('{"id": "IMPL-7", "title": ')
+    wfs_change.follow(project, session, wfs_index.board(project, session.folder), why="test")
+    wfs_list.renew(project, session)
+
+    assert repaired(project) == []
+    assert broken.read_text() == '{"id": "IMPL-7", "title": '
