@@ -41,13 +41,13 @@ NAMED = 16  # workflows of one sort that `lately` names
 
 
 def own(project: Project, workflow: Workflow, session: str) -> None:
-    """Give a workflow to a session, whoever had it: it was started or taken by hand there."""
+    """Give a workflow to a session, whoever had it; one that has it already works in the branch that is checked out."""
     before = owner(project, workflow)
     project.ledger.run(
         "INSERT INTO owners (project, worktree, workflow, session, branch, host, client, since)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
         " session = excluded.session, branch = excluded.branch, host = excluded.host, client = excluded.client,"
-        " since = excluded.since",
+        " since = CASE WHEN owners.session = excluded.session THEN owners.since ELSE excluded.since END",
         *(project.key, project.worktree, workflow.key, session, project.branch or ""),
         *(project.host, project.client, clock.stamp()),
     )
@@ -98,7 +98,7 @@ def branch(project: Project, workflow: Workflow) -> str:
 
 def take(project: Project, workflow: Workflow, session: str) -> None:
     """Give a workflow to a session that works on it, unless it belongs to another that is live."""
-    if owner(project, workflow) not in {session, *sessions.live_others(project, session)}:
+    if owner(project, workflow) not in sessions.live_others(project, session):
         own(project, workflow, session)
 
 

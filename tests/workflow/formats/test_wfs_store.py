@@ -101,6 +101,34 @@ def test_who_loses_the_marker_is_paused_unless_it_ended_meanwhile(
     assert wfs_markers.active(project) == ["WFS-another"]
 
 
+def test_after_half_of_a_change_state_and_list_follow_what_was_written(project: Project) -> None:
+    """What broke off cannot be taken back, so nothing that is generated may say otherwise."""
+    session = wfs_store.get(project, NAME)
+    with pytest.raises(ZeroDivisionError), wfs_change.changing(project, session, why="test") as change:
+        change.edit("IMPL-1", lambda data: data.update(status="active"))
+        raise ZeroDivisionError
+    now = wfs_store.get(project, NAME)
+    assert (now.phase, now.file.data["progress"]["current_tasks"]) == ("IMPLEMENT", ["IMPL-1"])
+
+
+def test_before_anything_was_written_a_change_that_breaks_off_writes_nothing(project: Project) -> None:
+    """Not the list either, which somebody may have edited."""
+    session = wfs_store.get(project, NAME)
+    (session.folder / wfs_places.LIST).write_text("# Tasks: mine\n")
+    with pytest.raises(ZeroDivisionError), wfs_change.changing(project, session, why="test"):
+        raise ZeroDivisionError
+    assert (session.folder / wfs_places.LIST).read_text() == "# Tasks: mine\n"
+
+
+def test_a_session_that_is_opened_again_says_nothing_of_its_end(project: Project) -> None:
+    """Only the moment at which it was resumed; at its next end the next moment."""
+    ended = wfs_store.complete(project, NAME, anyway=True)
+    assert "completed_at" in ended.file.data
+    resumed = wfs_store.resume(project, NAME).file.data
+    assert "completed_at" not in resumed
+    assert "resumed_at" in resumed
+
+
 def test_nothing_is_changed_in_a_session_that_has_gone(project: Project) -> None:
     """Its folder is not made again by whoever comes late."""
     session = wfs_store.get(project, NAME)
