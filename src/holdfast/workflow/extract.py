@@ -23,6 +23,7 @@ class Extract:
         reading: entries with `@` in front.
         source: the file that named the workflow; `mtime` is that file's, in seconds since 1970.
         basis: the extract of the naming file alone, where a plan added to it.
+        unread: what of that file was not read, in words; empty where all of it was.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Extract:
     source: Path = field(default_factory=Path)
     mtime: float = 0.0
     basis: Extract | None = None
+    unread: str = ""
 
     @property
     def content(self) -> dict[str, Any]:
