@@ -182,7 +182,7 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
         return []  # what the compaction took is finished by now, or another session's
     told = _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
     told += _mention(found, verdict.others, context)
-    told += [tell_user(f"Holdfast: {line}") for line in _plans_left(context)]
+    told += [tell_user(f"Holdfast: {line}") for line in _plans_left(context)] + _stale_plan(event, context)
     return told + _trail(event, context, verdict.seal)
 
 
@@ -331,6 +331,19 @@ def _plans_left(context: Context) -> list[str]:
         f"{left} older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it,"
         " or edit the one that is worked on."
     ]
+
+
+def _stale_plan(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Name the model the old plan that the save before the compaction left alone."""
+    project, session = context.project, event.session_id
+    places = hints.owed(project, session, hints.STALE)
+    if not places:
+        return []
+    from holdfast.workflow import plans
+
+    for place in places:
+        hints.tell(project, session, hints.STALE, place)
+    return [advise(line) for place in places[-1:] if (line := plans.hint(context.root, place))]
 
 
 def _say_refused(

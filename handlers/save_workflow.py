@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import hookimpl, instruct_summary
@@ -12,6 +13,7 @@ from holdfast.workflow import detect, formats
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
     from holdfast.events import PreCompact
+    from holdfast.workflow.extract import Extract
 
 
 @hookimpl
@@ -26,7 +28,7 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     process = sessions.client_process(context.environ)
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
     summaries.take(context.project, event.session_id)  # of an earlier compaction, which nothing came of
-    _save_detected(context)
+    _save_detected(context, event.session_id)
     found = formats.near(context.project, event.session_id)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
@@ -45,9 +47,12 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     return instruct_summary(summary) if summary else None
 
 
-def _save_detected(context: Context) -> None:
+def _save_detected(context: Context, session: str) -> None:
     """Merge what CLAUDE.local.md or an active plan says into the state file (R001-13, I001-6)."""
-    extract = detect.detect(context.project).extract
+    detected = detect.detect(context.project)
+    if detected.stale is not None:
+        _leave(context, session, detected.stale)
+    extract = detected.extract
     if extract is None:
         return
     from holdfast.workflow.formats import compaction
@@ -58,3 +63,13 @@ def _save_detected(context: Context) -> None:
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
     else:
         context.log(f"saved {extract.name!r} from {extract.source}: {saved.action}")
+
+
+def _leave(context: Context, session: str, plan: Extract) -> None:
+    """Leave an old plan that would make a new state file to whoever takes it up; the session hears of it."""
+    from holdfast.survival import hints
+    from holdfast.workflow.formats import compaction
+
+    with suppress(HoldfastError):
+        if compaction.intend(context.project, plan).action == "created":
+            hints.owe(context.project, session, hints.STALE, plan.source.relative_to(context.root).as_posix())

@@ -79,6 +79,55 @@ def test_an_active_plan_is_saved(project: HoldfastProject) -> None:
     assert '"Migrate" (compaction): phase 2/2 "Switch"' in compact(project).stdout
 
 
+def aged(project: HoldfastProject, days: int, *numbers: int) -> None:
+    """Write plans in progress that were last changed so many days ago, each a day before the last."""
+    for number in numbers:
+        plan = f"# Plan 00{number}: Tide {number}\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Copy\n- [ ] a\n"
+        project.write({f"CLAUDE/Plan/00{number}-tide/PLAN.md": plan})
+        path = project.root / f"CLAUDE/Plan/00{number}-tide/PLAN.md"
+        moment = clock.now().timestamp() - (days + number) * 24 * 3600
+        os.utime(path, (moment, moment))
+
+
+def test_an_old_plan_is_nobodys_workflow(project: HoldfastProject) -> None:
+    """A plan that nobody changed for 90 days is no state file and no session's: it is a line beside the trail."""
+    aged(project, 89, *range(1, 13))
+    for _ in range(2):
+        compact(project).assert_silent()
+        given = project.fire("SessionStart", "SessionStart-compact").context
+        assert given.endswith(
+            'CLAUDE/Plan/001-tide/PLAN.md is in progress ("Tide 1"), but last changed on '
+            f"{clock.stamp(clock.from_mtime(clock.now().timestamp() - 90 * 24 * 3600))[:10]}, so it is left alone. "
+            "To take it up: `holdfast start 'Tide 1' --read CLAUDE/Plan/001-tide/PLAN.md`."
+        )
+    assert not (project.root / "untracked").exists()
+
+    holdfast("start", "Tide 1", "--read", "CLAUDE/Plan/001-tide/PLAN.md", root=project.root, session=ME)
+    compact(project)
+    given = project.fire("SessionStart", "SessionStart-compact").context
+    assert "Workflow: Tide 1" in given
+    assert "left alone" not in given
+
+
+def test_a_copy_is_as_old_as_its_plan(project: HoldfastProject) -> None:
+    """What a save once made of a plan is not fresh because the copy is; the next session gets a line of it."""
+    aged(project, 0, 1)
+    compact(project)
+    (copy,) = found(project)
+    assert copy.origin == "plan"
+    assert owners.fresh(opened(project), copy)
+    project.fire("SessionEnd", "SessionEnd-other")
+    aged(project, 89, 1)
+
+    (copy,) = found(project)
+    assert not owners.fresh(opened(project), copy)
+    compact(project, session_id=OTHER).assert_silent()
+    given = project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
+    assert "being too old" in given
+    assert "WORKFLOW RESTORED" not in given
+    assert owners.owner(opened(project), copy) == ME
+
+
 def test_workflows_of_all_formats_are_sealed(project: HoldfastProject) -> None:
     """The seal names every workflow of the session, whatever format keeps it."""
     holdfast("start", "Book", "--phase", "One", "--phase", "Two", root=project.root, session=ME)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 GIVEN = "given"
 """The news that a workflow was given to the session from a terminal."""
+STALE = "stale plan"
+"""A plan in progress that is too old to be saved: its place instead of a workflow's key."""
 KEPT = 1_000  # hints per project; the oldest go
 TABLE = """
 CREATE TABLE IF NOT EXISTS hints (

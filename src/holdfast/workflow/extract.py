@@ -92,8 +92,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The extract to save, if any, every file that was looked at, and the extracts of single files it is made of."""
+    """What was found in the files that people keep.
+
+    Attributes:
+        extract: what is to be saved, if anything.
+        candidates: every file that was looked at.
+        extracts: those of single files that `extract` is made of.
+        stale: of the last changed plan in progress, where that was too long ago: it is nobody's workflow unasked.
+    """
 
     extract: Extract | None
     candidates: tuple[Candidate, ...] = ()
     extracts: tuple[Extract, ...] = ()
+    stale: Extract | None = None
