@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 from holdfast import hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
-from holdfast.survival import compactions, generations, history, judging, launches, owners, seals, sessions, summaries
+from holdfast.survival import (
+    compactions,
+    generations,
+    hints,
+    history,
+    judging,
+    launches,
+    owners,
+    seals,
+    sessions,
+    summaries,
+)
 from holdfast.workflow import detect, formats
 
 if TYPE_CHECKING:
@@ -29,6 +40,8 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
     summaries.take(context.project, event.session_id)  # of an earlier compaction, which nothing came of
     _save_detected(context, event.session_id)
+    for key in owners.missing(context.project, event.session_id):
+        _miss(context, event.session_id, key)
     found = formats.near(context.project, event.session_id)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
@@ -63,11 +76,21 @@ def _save_detected(context: Context, session: str) -> None:
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
     else:
         context.log(f"saved {extract.name!r} from {extract.source}: {saved.action}")
+        if saved.workflow is not None and extract.unread:
+            hints.owe(context.project, session, hints.UNREAD, saved.workflow.key)
+        if saved.action == "buried" and saved.path is not None:
+            place = saved.path.relative_to(context.root).as_posix()
+            _miss(context, session, f"{compaction.NAME}:{place}#{saved.path.stem}")
+
+
+def _miss(context: Context, session: str, workflow: str) -> None:
+    """Let the session hear once that a workflow's state file was removed."""
+    if not hints.told(context.project, session, hints.GONE, workflow):
+        hints.owe(context.project, session, hints.GONE, workflow)
 
 
 def _leave(context: Context, session: str, plan: Extract) -> None:
     """Leave an old plan that would make a new state file to whoever takes it up; the session hears of it."""
-    from holdfast.survival import hints
     from holdfast.workflow.formats import compaction
 
     with suppress(HoldfastError):

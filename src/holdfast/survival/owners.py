@@ -65,6 +65,17 @@ def owner(project: Project, workflow: Workflow) -> str | None:
     return str(row["session"]) if row else None
 
 
+def missing(project: Project, session: str) -> list[str]:
+    """Return the keys of workflows that a session owns and whose file is not there, completed ones too."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT workflow FROM owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC LIMIT ?",
+        *(project.key, project.worktree, session, NAMED),
+    )
+    keys = [str(row["workflow"]) for row in rows]
+    return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
+
+
 def lately(project: Project, session: str) -> set[str]:
     """Return the keys of workflows that a session owns, and that others came to own or set free while they are fresh.
 
