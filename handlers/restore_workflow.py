@@ -180,13 +180,15 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
     large = _large(event, context, found)
     if verdict.full is not None:
-        return [_deliver(event, context, verdict.full, verdict, found), *large, *_blind(context)]
+        told = [_deliver(event, context, verdict.full, verdict, found), *large, *_blind(context)]
+        return told + _vanished(event, context)
     summaries.take(context.project, event.session_id)
     if event.hook_event_name == "UserPromptSubmit":
         return large  # what the compaction took is finished by now, or another session's
     told = large + _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
     told += _mention(found, verdict.others, context)
     told += [tell_user(f"Holdfast: {line}") for line in _plans_left(context)]
+    told += _vanished(event, context) + _stale_plan(event, context)
     return told + _trail(event, context, verdict.seal)
 
 
@@ -241,6 +243,8 @@ def _deliver(
     notices.catch_up(project, session, event.transcript_path, TaskNotification.noted)
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
     notes += [*_left(found), *_plans_left(context)]
+    if unread := workflow.key in hints.owed(project, session, hints.UNREAD):
+        notes.append("required reading may be missing: CLAUDE.local.md was not read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
     back = givenback.compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
@@ -263,6 +267,8 @@ def _deliver(
 
     def delivered() -> None:
         deliveries.written(project, delivery)
+        if unread:
+            hints.tell(project, session, hints.UNREAD, workflow.key)
         reading.inlined(project, session, back.known, made.inlined)
         if verdict.seal is None and event.hook_event_name == "SessionStart":
             # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
@@ -355,6 +361,36 @@ def _plans_left(context: Context) -> list[str]:
         f"{left} older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it,"
         " or edit the one that is worked on."
     ]
+
+
+def _vanished(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Tell user and model, once for each, of workflows that are ignored because their state file was removed."""
+    project, session = context.project, event.session_id
+    keys = hints.owed(project, session, hints.GONE)
+    if not keys:
+        return []
+    from holdfast.survival import vanished
+
+    for key in keys:
+        hints.tell(project, session, hints.GONE, key)
+    lines = [line for key in keys if (line := vanished.line(project, key))]
+    return [
+        *(tell_user(f"Holdfast: {line}") for line in lines),
+        *(advise(f"{line}. Ask the user first.") for line in lines),
+    ]
+
+
+def _stale_plan(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Name the model the old plan that the save before the compaction left alone."""
+    project, session = context.project, event.session_id
+    places = hints.owed(project, session, hints.STALE)
+    if not places:
+        return []
+    from holdfast.workflow import plans
+
+    for place in places:
+        hints.tell(project, session, hints.STALE, place)
+    return [advise(line) for place in places[-1:] if (line := plans.hint(context.root, place))]
 
 
 def _say_refused(

@@ -115,7 +115,7 @@ def test_the_later_of_a_change_and_a_release_counts(project: Project) -> None:
 def test_of_very_many_workflows_the_newest_are_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen of those that were given to a session, and of those that were set free."""
     many = [workflow(project.root, f"Release {number}") for number in range(20)]
-    newest = {each.key for each in many[-16:]}
+    newest = [each.key for each in reversed(many[-16:])]
     for number, each in enumerate(many):
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{number:02}:00Z")
         owners.own(project, each, ME)

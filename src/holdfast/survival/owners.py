@@ -65,6 +65,17 @@ def owner(project: Project, workflow: Workflow) -> str | None:
     return str(row["session"]) if row else None
 
 
+def missing(project: Project, session: str) -> list[str]:
+    """Return the keys of workflows that a session owns and whose file is not there, completed ones too."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT workflow FROM owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC LIMIT ?",
+        *(project.key, project.worktree, session, NAMED),
+    )
+    keys = [str(row["workflow"]) for row in rows]
+    return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
+
+
 def lately(project: Project, session: str) -> list[str]:
     """Return the keys of workflows that a session owns, and that others came to own or set free while they are fresh.
 
@@ -165,12 +176,22 @@ def of_session(project: Project, session: str, workflows: Iterable[Workflow]) ->
 def fresh(project: Project, workflow: Workflow) -> bool:
     """Tell whether a workflow's content changed recently enough to be restored unasked.
 
-    Freshness counts from the last change of content the ledger saw, and for a file it never saw from the
-    modification time (I001-10), or from when somebody set it free for the next session; `freshness_days` says how long.
+    Freshness counts from its last change (`changed_at`), or from when somebody set it free for the next session;
+    `freshness_days` says how long.
     """
-    changed = generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
-    moment = clock.parse(max(changed, _freed_at(project, workflow)))
+    moment = clock.parse(max(changed_at(project, workflow), _freed_at(project, workflow)))
     return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
+
+
+def changed_at(project: Project, workflow: Workflow) -> str:
+    """Return when a workflow was last changed (UTC stamp).
+
+    That is the last change of content the ledger saw, for a file it never saw the modification time (I001-10), and for
+    a plan's copy that nobody touched the plan's own.
+    """
+    if workflow.plan_at:
+        return workflow.plan_at
+    return generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
 
 
 def _freed_at(project: Project, workflow: Workflow) -> str:
