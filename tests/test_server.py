@@ -367,9 +367,10 @@ def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monk
     assert json.loads(out)["hookSpecificOutput"]["additionalContext"] == "warm"
 
 
-def test_a_variable_without_a_name_costs_no_event(warm: Warm) -> None:
-    """The system hands it on, but no process can set it: it is left out, and the event is answered."""
-    ended = warm.fire(warm.call(), "PreToolUse", environ={**warm.environ(), "": "nameless"})
+@pytest.mark.parametrize(("name", "value"), [("", "nameless"), ("OPTIONS", "a=b=c")])
+def test_a_strange_variable_costs_no_event(warm: Warm, name: str, value: str) -> None:
+    """One without a name the system hands on, but no process can set it: it is left out, and the event is answered."""
+    ended = warm.fire(warm.call(), "PreToolUse", environ={**warm.environ(), name: value})
 
     assert ended.advice == "warm"
 
