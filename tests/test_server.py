@@ -495,6 +495,16 @@ def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
     assert copied.advice() == "warm"
 
 
+def test_after_an_upgrade_before_its_first_event_another_is_tried_at_once(copied: Warm) -> None:
+    """The first one may have been started in the middle of it, and has answered nothing yet."""
+    pid, module = copied.pid, copied.entry.parents[1] / "src" / "holdfast" / "merging.py"
+    assert list(copied.folder.glob("*.tried"))
+    module.write_text(module.read_text() + "\nNEW = True\n")
+
+    copied.until(lambda: gone(pid))
+    assert not list(copied.folder.glob("*.tried"))
+
+
 def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
     """With the program gone the next event is exit 0 without a word on stderr, and its server has ended."""
     pid, entry = copied.pid, copied.entry
