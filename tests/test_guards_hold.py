@@ -86,6 +86,19 @@ def test_what_cannot_be_read_whole_is_not_taken_for_another_clients(place: Place
     assert "user/guard.py" in reason(place.fire(b'{"tool_name": "Bash", "x": \xff', "PreToolUse", environ=environ))
 
 
+def test_a_slash_command_that_cannot_be_read_is_judged_by_its_name(tmp_path: Path) -> None:
+    """As a call is by its tool's."""
+    made = processes.make(tmp_path)
+    made.write(made.home / ".local/state/holdfast/strict", "UserPromptExpansion\tdeploy\t*\t/x/guard.py\ton_x\n")
+
+    deploy, review = (
+        made.fire(b'{"command_name": "%b", \xff' % name, "UserPromptExpansion") for name in (b"deploy", b"review")
+    )
+
+    assert deploy.reply["decision"] == "block"
+    assert review.stdout == ""
+
+
 @pytest.mark.parametrize("data", [b"", b"\xff", b"{", b"[]", b'"PreToolUse"', b'{"tool_name": "Bas'])
 def test_a_tool_that_cannot_be_read_counts_as_matching(place: Place, data: bytes) -> None:
     """Nobody knows whether the guard would have judged it."""
@@ -272,10 +285,11 @@ def test_every_event_that_can_be_strict_is_refused_in_its_own_form(tmp_path: Pat
     """The engine's refusal and the shell's are what the client takes for a no."""
     made = processes.make(tmp_path)
     made.write(made.home / ".local/state/holdfast/strict", f"{event}\t*\t*\t/x/guard.py\ton_x\n")
-    first = made.fire(b"\xff", event)
+    unreadable = made.fire(b"\xff", event)
+    unknown = made.fire({"session_id": "s", "hook_event_name": "PreCoffee"}, event)
     shell = processes.run(["/bin/sh", str(SOURCE / "holdfast/refuse.sh"), event], b"", made.environ(), made.root)
 
-    for ended in (first, shell):
+    for ended in (unreadable, unknown, shell):
         said = json.dumps(ended.reply)
         assert "guard.py" in said
         assert '"deny"' in said if event in ("PreToolUse", "PermissionRequest") else '"block"' in said
@@ -464,8 +478,9 @@ def test_without_a_guard_nothing_that_is_missing_refuses(installed: Place, tmp_p
     assert registered(installed).stdout == ""
     memory.unlink()
     assert registered(installed).stdout == ""
-    memory.write_text(f"PreToolUse\t*\t{installed.root}\t/x/guard.py\tf\n")
-    assert "guard.py" in reason(registered(installed))
+    for root in (installed.root, "/written/as%09only Holdfast/reads%0Ait"):  # which may be this one
+        memory.write_text(f"PreToolUse\t*\t{root}\t/x/guard.py\tf\n")
+        assert "guard.py" in reason(registered(installed))
 
 
 @pytest.mark.parametrize("state", ["it's", 'a"b', "a\\b", "ä b", "$HOME", "`id`"])
