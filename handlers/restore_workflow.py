@@ -310,7 +310,7 @@ def _problem(path: Path, reason: str, context: Context) -> str:
 
 def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> list[Outcome]:
     """Where nothing is restored, say in a line each what is there and what cannot be read."""
-    from holdfast.workflow import guidance, statefile
+    from holdfast.workflow import guidance, statefile, wording
 
     lines = [guidance.line(other) for other in others if other.waits]
     lines += _left(found) if lines else []
@@ -318,7 +318,7 @@ def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> li
     problems = [_problem(problem.path, problem.reason, context) for problem in unread]
     said: list[Outcome] = []
     if lines:
-        said.append(advise("\n".join(["Workflows of this project that were not restored, being too old:", *lines])))
+        said.append(advise(wording.fenced("Workflows of this project that were not restored, being too old.", lines)))
     if problems:
         said.append(tell_user("Holdfast: " + "; ".join(problems)))
     return said
@@ -370,13 +370,17 @@ def _vanished(event: SessionStart | UserPromptSubmit, context: Context) -> list[
     if not keys:
         return []
     from holdfast.survival import vanished
+    from holdfast.workflow import wording
 
     for key in keys:
         hints.tell(project, session, hints.GONE, key)
     lines = [line for key in keys if (line := vanished.line(project, key))]
+    if not lines:
+        return []
+    given = wording.fenced("What was not restored.", lines)
     return [
         *(tell_user(f"Holdfast: {line}") for line in lines),
-        *(advise(f"{line}. Ask the user first.") for line in lines),
+        advise(f"{given}\nAsk the user before you bring anything back."),
     ]
 
 
@@ -386,11 +390,12 @@ def _stale_plan(event: SessionStart | UserPromptSubmit, context: Context) -> lis
     places = hints.owed(project, session, hints.STALE)
     if not places:
         return []
-    from holdfast.workflow import plans
+    from holdfast.workflow import plans, wording
 
     for place in places:
         hints.tell(project, session, hints.STALE, place)
-    return [advise(line) for place in places[-1:] if (line := plans.hint(context.root, place))]
+    lines = [line for place in places[-1:] if (line := plans.hint(context.root, place))]
+    return [advise(wording.fenced("An old plan of this project was not taken up.", lines))] if lines else []
 
 
 def _say_refused(

@@ -20,7 +20,7 @@ from holdfast.workflow import formats, statefile
 from holdfast.workflow.formats import compaction_near
 from tests import processes
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable
+from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
 
@@ -244,6 +244,7 @@ def test_a_stale_workflow_is_a_line_and_not_restored(project: HoldfastProject, m
     assert RESTORED not in text
     assert "old reminder" not in text
     assert '"Ancient" (compaction): phase 1/2' in text
+    assert "Ancient" not in unfenced(text)
 
 
 def test_two_sessions_in_one_folder_each_get_their_own(project: HoldfastProject) -> None:

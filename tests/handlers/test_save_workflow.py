@@ -14,7 +14,7 @@ from holdfast.project import Project
 from holdfast.survival import generations, owners, seals, sessions
 from holdfast.workflow import formats
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable
+from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
 
@@ -96,11 +96,12 @@ def test_an_old_plan_is_nobodys_workflow(project: HoldfastProject) -> None:
     for _ in range(2):
         compact(project).assert_silent()
         given = project.fire("SessionStart", "SessionStart-compact").context
-        assert given.endswith(
+        assert "Tide" not in unfenced(given)
+        assert (
             'CLAUDE/Plan/001-tide/PLAN.md is in progress ("Tide 1"), but last changed on '
             f"{clock.stamp(clock.from_mtime(clock.now().timestamp() - 90 * 24 * 3600))[:10]}, so it is left alone. "
-            "To take it up: `holdfast start 'Tide 1' --read CLAUDE/Plan/001-tide/PLAN.md`."
-        )
+            "To take it up: `holdfast start 'Tide 1' --read CLAUDE/Plan/001-tide/PLAN.md`.\n</"
+        ) in given
     assert not (project.root / "untracked").exists()
 
     holdfast("start", "Tide 1", "--read", "CLAUDE/Plan/001-tide/PLAN.md", root=project.root, session=ME)
@@ -125,6 +126,7 @@ def test_a_copy_is_as_old_as_its_plan(project: HoldfastProject) -> None:
     compact(project, session_id=OTHER).assert_silent()
     given = project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
     assert "being too old" in given
+    assert "Tide" not in unfenced(given)
     assert "WORKFLOW RESTORED" not in given
     assert owners.owner(opened(project), copy) == ME
 
@@ -153,6 +155,7 @@ def test_a_state_file_that_was_removed_is_missed_once(project: HoldfastProject) 
         assert "What names it elsewhere is ignored until it changes." in said
         assert f"`holdfast log restore 1 --of {place}`" in said
     assert f"`holdfast log restore 1 --of {place}`" in holdfast("explain", root=project.root).out
+    assert "Page" not in unfenced(told.context)
     again = restored(project)
     assert "state file" not in f"{user(again)}{again.context}"
     project.fire("SessionEnd", "SessionEnd-other")

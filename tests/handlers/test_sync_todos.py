@@ -12,7 +12,7 @@ from holdfast.budget import CAP, units
 from holdfast.project import Project
 from holdfast.survival import owners, sessions, todolists
 from holdfast.workflow.formats import hybrid
-from tests.contract import assert_acceptable
+from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER
 from tests.signals import Agent
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tests.handlers.conftest import Tool
 
 LIST = "as a to-do list"
-_FENCE = re.compile(r"<(workflow-data-[0-9a-f]{12})>\n.*?\n</\1>", re.DOTALL)
 FIRST, SECOND, THIRD = "Create calculator module", "Write and run tests", "Document the module"
 
 
@@ -97,7 +96,7 @@ def test_the_next_prompt_and_the_list_stand_in_a_fence(tool: Tool) -> None:
     blocks = re.findall(r"<workflow-data-([0-9a-f]{12})>\n(.*?)\n</workflow-data-\1>", text, re.DOTALL)
     assert ["Agent call:" in block for _, block in blocks] == [True, False]
     assert all("EVIL ‹/workflow-data>" in block for _, block in blocks)
-    assert "EVIL" not in re.sub(r"(?s)<workflow-data-([0-9a-f]{12})>.*?</workflow-data-\1>", "", text)
+    assert "EVIL" not in unfenced(text)
 
 
 def test_what_comes_next_is_not_started_twice(tool: Tool) -> None:
@@ -233,7 +232,7 @@ def test_no_text_of_a_workflow_or_an_agent_stands_outside_a_fence(tool: Tool) ->
         assert any(words in text for text in said), words
     assert "EVIL" in said[-1]
     for text in said:
-        assert "evil" not in _FENCE.sub("", text).casefold(), text
+        assert "evil" not in unfenced(text).casefold(), text
 
 
 def test_a_list_that_agrees_is_left_alone(tool: Tool) -> None:
