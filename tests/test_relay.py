@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import engine, relay
+from tests import warmth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -309,8 +310,7 @@ def test_a_child_that_hangs_is_given_up(
         with pytest.raises(relay.Died, match=why):
             relay.ask(ENTRY, "Stop")
         assert [each.limits[-2:] for each in Asking.made] == [[limit, relay.LAST_WORD_S]]
-
-    assert heard[1:] == [relay.GO, b""]
+        warmth.Warm.until(lambda: heard[1:] == [relay.GO, b""])
 
 
 @pytest.mark.parametrize("seconds", [61, 2_887])
