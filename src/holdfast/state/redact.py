@@ -15,7 +15,7 @@ from holdfast.state.tokenshapes import MASK, edged, masked_tokens
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["MASK", "beginning", "ending", "redact", "redact_value", "secret_name"]
 
@@ -23,8 +23,7 @@ _DEEPEST = 200  # levels; what lies deeper is masked whole
 _WINDOW_CHARS = 5_000  # no secret but a key block is longer, with its name: 4,096 characters of a value
 _COMMAND_CHARS = 200  # of a command's first words
 
-
-_Rule: TypeAlias = "tuple[tuple[str, ...], re.Pattern[str], str]"
+_Rule: TypeAlias = "tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]]"
 
 _BASE64_LINE = r"(?:(?:\s|\\+[nrt]|[\"'+,>])+[A-Za-z0-9+/=]{16,128}|\s*[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80}\s)"
 _KEY_BLOCK = regex(
@@ -59,9 +58,105 @@ def _option(command: str, option: str) -> _Rule:
 
 
 _GLUED = ("mysql", "mariadb", "7z")  # `-pPASSWORD`; with a blank between them the password is asked for
+# Secrets that a command is given: as an argument, through a pipe, in a statement of SQL or a program's definition.
+_ARGUMENT = r"(?![\[$`<-])[^\s\"'`|;&<>\\]++"
+_WORDS_BETWEEN = r"[^\n|;&]{0,300}?"  # of a command, up to what is looked for
+_OPENED = r"\\{0,4}[\"']?"
+_GAP = r"[ \t]+"
+
+
+def _before(words: tuple[str, ...], what: str, value: str = _ARGUMENT) -> _Rule:
+    """Return the rule for a value that stands behind something; one of the words stands in each such text."""
+    return (words, regex(rf"({what}{_OPENED}){value}"), rf"\1{MASK}")
+
+
+_TAKERS = (  # what takes a secret from its standard input
+    rf"(?:--password-stdin|--with-token|passwd\b[^\n|;&]{{0,60}}?--stdin\b|chpasswd|sudo{_GAP}(?:-\w{{1,8}}{_GAP}){{0,4}}-\w{{0,8}}S"
+    rf"|secret{_GAP}(?:put|set|create))"
+)
+_LITERAL = regex(rf"(--from-literal(?:=|{_GAP}){_OPENED}[\w.-]{{1,253}}={_OPENED}){_ARGUMENT}")
+_COMMANDS: tuple[_Rule, ...] = (
+    (
+        ("echo", "printf"),
+        regex(
+            rf"((?:\becho(?:{_GAP}-[neE]{{1,3}})?|\bprintf(?:{_GAP}[\"']?%[^\s|]{{1,8}})?){_GAP}{_OPENED})"
+            rf"(?![$`\[%-])[^\s\"'|\\](?:[^\"'|\n\\]{{0,512}}[^\s\"'|\\])?"
+            rf"(?=(?:\\n)?{_OPENED}[ \t]*\|[^\n|;&]{{0,200}}?{_TAKERS})"
+        ),
+        rf"\1{MASK}",
+    ),
+    _before(("--password-stdin", "--with-token"), rf"(?:--password-stdin|--with-token){_WORDS_BETWEEN}<<<[ \t]*"),
+    (
+        ("htpasswd",),
+        regex(
+            rf"(htpasswd(?=[^\n|;&<>]{{0,200}}?[ \t]-[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}}[ \t])"
+            rf"[^\n|;&<>]{{0,300}}[ \t]{_OPENED})"
+            rf"{_ARGUMENT}(?={_OPENED}[ \t]*(?:\Z|[\n|;&<>)\\,\"'\]}}]))"
+        ),
+        rf"\1{MASK}",
+    ),
+    _before(("lftp",), rf"lftp[^\n|&]{{0,300}}?[ \t](?:-u|--user)[ \t=]{{0,4}}{_OPENED}[^\s,\"']{{1,100}},"),
+    (
+        ("--from-literal",),
+        regex(rf"create{_GAP}secret\b(?:\\\n|[^\n|;&]){{0,4000}}+"),
+        lambda found: _LITERAL.sub(rf"\1{MASK}", found[0]),
+    ),
+    _before(("openssl",), rf"openssl{_GAP}enc{_WORDS_BETWEEN}[ \t]-k{_GAP}"),
+    _before(
+        ("smbclient", "rpcclient", "smbget"),
+        rf"(?:smbclient|rpcclient|smbget){_WORDS_BETWEEN}[ \t](?:-U|--user)[ \t=]{{0,4}}{_OPENED}[^\s%\"']{{1,100}}%",
+    ),
+    _before(("storepass", "keypass"), rf"[ \t]-(?:src|dest)?(?:store|key)pass{_GAP}"),
+    _before(("plink", "pscp", "psftp"), rf"(?:plink|pscp|psftp){_WORDS_BETWEEN}[ \t]-pw{_GAP}"),
+    _before(("sqlcmd", "bcp"), rf"(?:sqlcmd|bcp){_WORDS_BETWEEN}[ \t]-P[ \t]{{0,4}}"),
+    _before(
+        ("rdesktop", "rar"),
+        rf"(?:rdesktop{_WORDS_BETWEEN}[ \t]-p{_GAP}|(?<![a-z])(?:un)?rar{_GAP}[a-z]{_WORDS_BETWEEN}[ \t]-h?p)",
+    ),
+    _before(("xfreerdp",), rf"xfreerdp{_WORDS_BETWEEN}[ \t]/p:"),
+    _before(("configure set",), rf"configure set [\w.]{{0,60}}(?:secret_access_key|session_token){_GAP}"),
+    _before(("secret set",), rf"secret set{_WORDS_BETWEEN}[ \t](?:-b|--body)[ \t=]{{1,4}}"),
+    _before(("nmcli",), rf"nmcli{_WORDS_BETWEEN}[ \t]wifi{_WORDS_BETWEEN}[ \t]password{_GAP}"),
+    _before(("wpa_passphrase",), rf"wpa_passphrase{_GAP}[^\s|;&]{{1,100}}{_GAP}"),
+    _before(("rabbitmqctl",), rf"rabbitmqctl{_WORDS_BETWEEN}(?:add_user|change_password){_GAP}[^\s|;&]{{1,100}}{_GAP}"),
+    _before(("redis-cli",), rf"redis-cli{_WORDS_BETWEEN}[ \t](?ai:auth){_GAP}"),
+    _before(
+        ("requirepass", "masterauth"),
+        rf"(?:(?m:^)|(?ai:config set) )(?:requirepass|masterauth){_GAP}",
+        rf"{_ARGUMENT}(?=[\"'][ \t]|[\"']?[ \t]*(?:\Z|\n))",
+    ),
+    _before(("cargo login", "_authtoken"), rf"(?:cargo login|_authToken){_GAP}", r"(?![\[$`<-])[\w.=+/-]{20,}"),
+    _before(("pulumi config",), rf"pulumi config set{_WORDS_BETWEEN}--secret{_GAP}[\w:.-]{{1,100}}{_GAP}"),
+    (
+        ("identified by", "password '"),
+        regex(r"((?ai:identified by|(?:with|encrypted|set) password) ')(?!\[)[^'\n]{1,512}(?=')"),
+        rf"\1{MASK}",
+    ),
+    (
+        ("define(",),
+        regex(
+            r"(define\(\s{0,4}[\"'][A-Z_]{0,60}(?:PASSWORD|SECRET|(?:AUTH|API|LOGGED_IN|NONCE)_KEY|TOKEN|SALT)[\"']\s{0,4},\s{0,9}[\"'])(?!\[)[^\"'\n]{1,512}"
+        ),
+        rf"\1{MASK}",
+    ),
+    (
+        ("value",),
+        regex(
+            r"(\\{0,8}\"(?:name|key)\\{0,8}\"\s{0,4}:\s{0,4}\\{0,8}\"[\w.-]{0,60}(?ai:password|passwd|secret|token|api_?key)"
+            r"\\{0,8}\"\s{0,4},\s{0,40}\\{0,8}\"value\\{0,8}\"\s{0,4}:\s{0,4}\\{0,8}\")(?!\[|\$|\\{0,8}\")[^\"\n\\]{1,4096}"
+        ),
+        rf"\1{MASK}",
+    ),
+    (
+        ("@tcp(", "@unix("),
+        regex(r"(?<![\w.-])([\w.-]{1,64}:)(?!\[)[^\s:@\"'/]{1,256}(?=@(?:tcp|unix)\()"),
+        rf"\1{MASK}",
+    ),
+)
 # Secrets known by what stands around them: words, one of which stands in lower case in every text in which the pattern
 # finds something; the secret and its surroundings; what takes their place.
 _RULES: tuple[_Rule, ...] = (
+    *_COMMANDS,
     (("://",), regex(r"(://[^\s/:@\"'?#]{0,256}:)(?!\[|[{<$*]|%s)[^\s/\"'?#]{1,512}@"), rf"\1{MASK}@"),
     (("://",), regex(r"://[A-Za-z0-9_~.-]{20,256}(?=@[\w.-])"), f"://{MASK}"),  # https://TOKEN@host
     (("1//0",), regex(r"1//0[\w-]{30,}"), MASK),  # Google's refresh tokens
@@ -121,7 +216,12 @@ _RULES: tuple[_Rule, ...] = (
         regex(r"(<([\w:.-]{0,60}(?ai:password|passwd|secret|token|api-?key))>)(?!\[)[^<>\s]{1,4096}(?=</\2>)"),
         rf"\1{MASK}",
     ),
-    (("pwd=",), regex(r"([;\"'?&][ \t]?(?ai:pwd)=)(?!\[)[^\s\"';&\\]+"), rf"\1{MASK}"),
+    (("pwd=",), regex(r"([;\"'?&][ \t]?(?ai:pwd)=)(?![\[/~.$`<({])[^\s\"';&\\]+"), rf"\1{MASK}"),
+    (  # neither a folder nor a call: `pwd=X`, but not `pwd=./build`
+        ("pwd=",),
+        regex(r"(?<![\w$.-])((?:pwd|Pwd)=[\"']?)(?![\[~.$%`<({*])(?![^\s\"';&]{0,512}[/\\(])[^\s\"';&\\]{1,512}"),
+        rf"\1{MASK}",
+    ),
     (("mailgun",), regex(r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])"), MASK),
     (("pass:",), regex(rf"([ \t]-pass(?:in|out)?[ \t=]pass:)(?!\[){_VALUE}"), rf"\1{MASK}"),  # openssl
 )

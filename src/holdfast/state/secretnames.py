@@ -16,25 +16,49 @@ _KEYS = (
     "api|app|application|access|private|signing|encryption|account|master|service|auth|ssh|license|client|consumer"
     "|subscription|shared|storage|deploy|functions|secret|write"
 )
-_OTHERS = "passw(?:or)?d|passphrase|passcode|[_-]pwd|[_-]pass|secret|credentials?|cookie|token"
+_FOREIGN = (  # passwords in other languages
+    "passwort|kennwort|contrase[ñn]a|mot[ _-]de[ _-]passe|wachtwoord|lösenord|salasana|jelszó|пароль|密码|密碼"
+    "|パスワード|비밀번호|(?<![a-z])(?:senha|has[łl]o|heslo|şifre)"
+)
+_OTHERS = rf"passw(?:or)?d|passphrase|passcode|[_-]pwd|[_-]pass|secret|credentials?|cookie|token|{_FOREIGN}"
 _NUMBER = r"(?:[_-]?\d{1,3})?"
 _WHOLE = regex(rf"(?:authorization|{_OTHERS}|(?:{_KEYS})[_-]?key(?:[_-]base)?){_NUMBER}\Z", re.IGNORECASE)
 _KEY = "|".join(
     f"(?<={of}key)|(?<={of}[ _-]key)" for of in _KEYS.split("|")
 )  # so that `key` is looked for, which is fast
 _FOUND = regex(rf"(?:{_OTHERS}|pass(?==)|key(?:{_KEY})(?:[_-]base)?){_NUMBER}(?![a-z0-9])")  # in lower case
-_WORDS = ("pass", "pwd", "secret", "key", "credential", "cookie", "token")  # one is in every name
+_WORDS = (  # one is in every name
+    *(
+        "pass",
+        "pwd",
+        "secret",
+        "key",
+        "credential",
+        "cookie",
+        "token",
+        "kennwort",
+        "contrase",
+        "wachtwoord",
+        "lösenord",
+    ),
+    *("salasana", "jelszó", "пароль", "密", "パスワード", "비밀번호", "senha", "hasło", "haslo", "heslo", "şifre"),
+)
+_OF_OTHERS = regex(_FOREIGN)
 
 _COLOUR = r"(?:(?:\x1b|\\+(?:x1b|u001b|e|033))?\[[0-9;]{0,12}[mK])?"
 _AFTER = regex(
     rf"(?P<shut>\\{{0,8}}[\"'`]|&quot;)?(?:\]|[ \t]\[[^\]\n]{{0,24}}\](?=:))?{_COLOUR}(?P<gap>[ \t]*)"
-    rf"(?P<sign>=>|:=|={{1,3}}|!={{1,2}}|:|%3[AaDd]|,|(?:is|was)(?=[ \t]))?{_COLOUR}(?P<space>\s{{0,64}}){_COLOUR}"
+    rf"(?P<sign>=>|:=|={{1,3}}|!={{1,2}}|:|：|%3[AaDd]|,|(?:is|was)(?=[ \t]))?{_COLOUR}(?P<space>\s{{0,64}}){_COLOUR}"
 )
 _QUOTED = regex(r"(?P<quote>\\{0,8}[\"'`]|&quot;)(?P<value>(?:(?!(?P=quote))[^\n]){1,4096}+)(?P=quote)")
 _WIDE = regex(
     r"(?:[^\s\"'`\\]|\\(?![abefnrtvux0\"'\\])){1,4096}"
 )  # to the next space, as a shell or an .env file has it
 _NARROW = regex(r"[^\s\"'`&;,|)\\]{1,4096}")
+_NEXT_LINE = regex(  # a block of YAML
+    r"[ \t]*(?:[|>][+-]?\d?)?[ \t]*(?:\r?\n|\\+n)[ \t]+"
+    r"(?P<value>(?=[^\s\"'`]{0,40}[A-Za-z])[^\s\"'`:/\\]{12,4096})[ \t]*(?=\r?\n|\\+[nr]|\\*\"|\Z)"
+)
 _REST = regex(r"[^\"'\r\n\\]{1,4096}")
 _LINE_BEFORE = regex(
     rf"(?:\A|[\r\n]|{ESCAPE.pattern})[ \t]*(?:[-+>#*|][ \t]+)?(?:(?:export|set|setx|env|ENV|ARG)[ \t]+)?\Z"
@@ -43,6 +67,7 @@ _LINE_AFTER = regex(r"[ \t]*(?:#[^\r\n]*)?(?:\Z|[\r\n]|\\[nr]|[\"'`](?:\Z|[\s,}\
 _SETTER = regex(r"(?:ENV|ARG|[Ss]etx)[ \t]\Z")
 _WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
 _STEM_CHARS = 64  # before a name that are looked at
+_LONG = 12  # characters of a secret in a table
 _SHORTEST = 4  # characters of a secret in quotes that is no password
 _ESCAPED = 10  # characters of an escape at most
 _AWS_SECRET_CHARS = 40  # one may begin with a slash
@@ -51,6 +76,7 @@ _CLOSERS = (",", ")", ";")
 # What stands for a value, or says which kind one has: a placeholder, a type, a setting, a count.
 _PLAIN = regex(
     r"(?:true|false|null|none|nil|undefined|yes|no|on|off|required|optional|string|str|text|char|varchar|unknown"
+    r"|erforderlich|obligator[ioa]{1,2}|obrigat[óo]ri[oa]|requise?|verplicht|wymagane|обязател[а-я]{2,5}|必填|必須"
     r"|missing|invalid|expired|unset|empty|changed|any|object|bytes|bool(?:ean)?|number|integer|date(?:time)?|uuid|list|dict|include|omit|same-origin|inherit|prompt|read|write|\d{1,6}"
     r"|(?:u?int|float|bytes|sha|md|utf|base|aes|hs|rs|es|ed|x|str)[-_]?\d{1,4}|[~^]?v?\d+(?:\.\d+){1,3}|…|[*.]{3,}|x{3,}|\[redacted\]?)(?![\w+/=-])"
     r"|\$|[<{*(%]|\[(?!redacted)|&[a-z]",
@@ -86,7 +112,29 @@ def masked_values(text: str) -> str:
         if place := _value(_Given(text, name.start(), name.end(), name[0])):
             parts += (text[done : place[0]], MASK)
             done = place[1]
-    return "".join((*parts, text[done:])) if parts else text
+    text = "".join((*parts, text[done:])) if parts else text
+    return _masked_columns(text) if "|" in text and "--" in text else text
+
+
+def _masked_columns(text: str) -> str:
+    """Return `text` with `[redacted]` for what looks like a secret in the columns of tables that have such a name."""
+    lines, secret = text.split("\n"), frozenset[int]()
+    for number, line in enumerate(lines):
+        cells = line.split("|")
+        if number and len(cells) > 1 and not line.strip(" \t\r:|-"):
+            names = enumerate(lines[number - 1].split("|"))
+            secret = frozenset(place for place, name in names if secret_name(name.strip()))
+        elif len(cells) == 1:
+            secret = frozenset()
+        elif secret:
+            lines[number] = "|".join(_cell(cell) if place in secret else cell for place, cell in enumerate(cells))
+    return "\n".join(lines)
+
+
+def _cell(cell: str) -> str:
+    said = cell.strip().strip("`")
+    mixed = len(said) >= _LONG and " " not in said and not said.isdecimal() and _random(said) and not _PATH.match(said)
+    return cell.replace(said, MASK) if mixed else cell
 
 
 class _Given:
@@ -96,6 +144,7 @@ class _Given:
         text: all of it.
         begin: where the whole word begins that ends with the name.
         at: where what is given begins.
+        behind: where the sign ends.
         word: the whole word: `--db-password`, `X-Api-Key`.
         name: the secret-like end of it in lower case: `password`, `key`.
         sign: what stands between them: `=`, `:`, …; empty if nothing does.
@@ -103,7 +152,7 @@ class _Given:
         blank: the white space around the sign.
     """
 
-    __slots__ = ("at", "begin", "blank", "name", "shut", "sign", "text", "word")
+    __slots__ = ("at", "begin", "behind", "blank", "name", "shut", "sign", "text", "word")
 
     def __init__(self, text: str, start: int, end: int, name: str) -> None:
         """Look around the name between two places."""
@@ -114,16 +163,17 @@ class _Given:
         for escape in ESCAPE.finditer(text, max(0, begin - _ESCAPED), start):
             begin = max(begin, escape.end())  # its letters are not the word's
         self.text, self.name = text, name
-        self.begin, self.at = begin, after.end()
+        self.begin, self.at, self.behind = begin, after.end(), after.start("space")
         self.word = text[begin:end]
-        self.sign = (after["sign"] or "").lower()
+        self.sign = (after["sign"] or "").lower().replace("：", ":")
         self.shut = bool(after["shut"])
         self.blank = after["gap"] + after["space"]
 
     @property
     def password(self) -> bool:
         """Whether the name leaves no doubt, so that also a plain word is a secret; a token can be a parser's."""
-        return self.name.startswith("pass") or self.name[1:5] in ("pwd", "pass")
+        known = self.name.startswith("pass") or self.name[1:5] in ("pwd", "pass")
+        return known or _OF_OTHERS.match(self.name) is not None
 
     @property
     def sure(self) -> bool:
@@ -138,6 +188,9 @@ def _value(given: _Given) -> tuple[int, int] | None:
         return _argument(given)
     if quoted := _QUOTED.match(text, at):
         return quoted.span("value") if _is_secret(quoted, given) else None
+    if given.sign == ":" and (block := _NEXT_LINE.match(text, given.behind)):
+        line = _LINE_BEFORE.search(text, max(0, given.begin - _STEM_CHARS), given.begin)
+        return block.span("value") if line and _random(block["value"]) and "." not in block["value"] else None
     if "\n" in given.blank or text[at : at + 1] in ("", '"', "'", "`"):
         return None
     if given.sign not in ("=", "%3d") or given.blank:

@@ -82,7 +82,7 @@ SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("Shopify", "shpat_ shpca_ shppa_ shpss_ shpua_ shltm_", "", r"sh(?:p(?:at|ca|pa|ss|ua)|ltm)_[\w-]{30,}"),
     ("Square", "sq0", "", r"sq0[a-z]{3}-[\w-]{20,}"),
     ("Square access token", "EAAA", "EAAA", r"[\w-]{56,}"),
-    ("Facebook", "EAA", "EAA", "[A-Z][A-Za-z0-9]{90,}"),
+    ("Facebook", "EAA", "EAA", r"(?=[A-Z][a-z0-9A-Z]{0,24}\d)(?=\w{0,40}[a-z])[A-Z][A-Za-z0-9]{40,}"),
     ("npm", "npm_", "", "npm_[A-Za-z0-9]{30,}"),
     ("PyPI", "pypi-", "", r"pypi-(?=[\w-]{0,40}[A-Z])[\w-]{40,}"),
     ("RubyGems", "rubygems_", "", "rubygems_[0-9a-f]{40,}"),
