@@ -128,6 +128,18 @@ def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None
     os.close(lock)
 
 
+def test_who_claims_a_place_leaves_nothing_of_the_number_before(place: Path) -> None:
+    """It may have had more digits, and one whose number cannot be read cannot be ended."""
+    place.with_suffix(".lock").write_text("1234567890\n")
+    claimed = claiming.claim(place)
+
+    assert claimed is not None
+    listener, lock = claimed
+    assert servers.holder(place) == os.getpid()
+    listener.close()
+    os.close(lock)
+
+
 def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
     """One that has just begun: it runs, and it cannot be ended by guessing."""
     with place.with_suffix(".lock").open("w") as file:
