@@ -175,6 +175,31 @@ def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project:
     assert statuses(project) == ["pending", "pending", "pending"]
 
 
+def test_a_workflow_that_nobody_touched_for_long_is_not_claimed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A launch that happens to fit it is for other work, unless somebody takes it first."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
+    assert launch(project, "Design the parser") is None
+    assert owners.owner(project, hybrid.find(project).workflows[0]) is None
+
+    owners.own(project, hybrid.find(project).workflows[0], ME)
+    assert launch(project, "Design the parser", call="c2") is not None
+
+
+def test_a_sessions_own_workflow_comes_first_though_it_is_finished(project: Project) -> None:
+    """What an agent reports late belongs there."""
+    owners.own(project, hybrid.find(project).workflows[0], ME)
+    for number in range(3):
+        hybrid.move(project, f"phase_{number}", "completed")
+    wfs_store.create(project, "Docs")
+
+    workflow = progress.mine(project, ME)
+
+    assert workflow is not None
+    assert (workflow.title, workflow.finished) == ("Parser", True)
+
+
 def test_a_launch_past_a_failed_phase_begins_nothing(project: Project) -> None:
     """I000-9: the later phases of a failed workflow stay pending."""
     launch(project)

@@ -36,6 +36,13 @@ def test_of_several_failed_phases_each_can_be_retried(index: int) -> None:
     assert data["phases"][index]["status"] == "active"
 
 
+@pytest.mark.parametrize("index", [0, 2])
+def test_beside_an_active_phase_no_other_begins(index: int) -> None:
+    """R000-15: neither an earlier one that was left out nor a later one."""
+    with pytest.raises(TransitionError, match="phase_1 is active, and only one can be"):
+        hybrid_moves.move(state("pending", "active", "pending"), index, "active")
+
+
 def test_reopening_puts_back_whatever_is_active() -> None:
     """A file kept by hand may have several (I000-15)."""
     data = state("completed", "active", "pending", "active")

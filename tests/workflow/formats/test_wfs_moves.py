@@ -114,6 +114,16 @@ def test_what_was_dropped_is_not_done(project: Project, session: Session, said: 
         moves.begin(project, session, "IMPL-2")
 
 
+def test_a_subtask_waits_for_what_its_container_depends_on(project: Project, session: Session) -> None:
+    """Whoever begins it all the same says so."""
+    moves.add(project, session, New("Ship it", depends_on=("IMPL-1",)))
+    moves.decompose(project, session, "IMPL-2", [New("Write the notes")])
+
+    with pytest.raises(TransitionError, match=r"IMPL-2\.1 depends on IMPL-1, not completed yet"):
+        moves.begin(project, session, "IMPL-2.1")
+    assert moves.begin(project, session, "IMPL-2.1", anyway=True).changed
+
+
 def test_a_check_asks_for_no_repair_of_a_completed_session(project: Project, session: Session) -> None:
     """None would be done (R002-10); while it is unfinished, one is."""
     say(session, "IMPL-1", "active")

@@ -92,6 +92,15 @@ def test_what_is_wrong_with_a_field_is_told_once(field: str, value: object, rule
     assert [each[:2] for each in broken] == [(rule, field)]
 
 
+def test_a_source_that_does_not_go_with_the_type_is_a_remark() -> None:
+    """I002-9: and one that does is none."""
+    for source, said in (("brainstorm_framework", []), ("brainstorm_roles", ["context.artifacts[0].source"])):
+        data = task("IMPL-1", artifacts=[ARTIFACT | {"path": "a.md", "source": source}])
+        board = Board((wfs_brief.of("IMPL-1", data),))
+        remarks = wfs_rules.check(board, {"IMPL-1": data}, lambda path: True)
+        assert [(each.rule, each.field) for each in remarks] == [(0, field) for field in said]
+
+
 @pytest.mark.parametrize("path", ["a/../../b", "..", "a\\..\\..\\b", "/etc", "~/x", "C:\\x", " "])
 def test_an_artifact_lies_within_the_project(path: str) -> None:
     """Rule 9, however its path leads out; a name with two dots in it leads nowhere."""
