@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
-from holdfast.survival import (
-    compactions,
-    generations,
-    hints,
-    history,
-    judging,
-    launches,
-    owners,
-    seals,
-    sessions,
-    summaries,
-)
+from holdfast.survival import compactions, generations, history, judging, launches, owners, seals, sessions, summaries
 from holdfast.workflow import detect, formats
 
 if TYPE_CHECKING:
@@ -77,6 +66,8 @@ def _save_detected(context: Context, session: str) -> None:
     else:
         context.log(f"saved {extract.name!r} from {extract.source}: {saved.action}")
         if saved.workflow is not None and extract.unread:
+            from holdfast.survival import hints
+
             hints.owe(context.project, session, hints.UNREAD, saved.workflow.key)
         if saved.action == "buried" and saved.path is not None:
             place = saved.path.relative_to(context.root).as_posix()
@@ -85,12 +76,15 @@ def _save_detected(context: Context, session: str) -> None:
 
 def _miss(context: Context, session: str, workflow: str) -> None:
     """Let the session hear once that a workflow's state file was removed."""
+    from holdfast.survival import hints
+
     if not hints.told(context.project, session, hints.GONE, workflow):
         hints.owe(context.project, session, hints.GONE, workflow)
 
 
 def _leave(context: Context, session: str, plan: Extract) -> None:
     """Leave an old plan that would make a new state file to whoever takes it up; the session hears of it."""
+    from holdfast.survival import hints
     from holdfast.workflow.formats import compaction
 
     with suppress(HoldfastError):

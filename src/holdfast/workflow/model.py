@@ -259,8 +259,8 @@ class Judged(NamedTuple):
 class Format(Protocol):
     """What a module in `workflow/formats/` offers.
 
-    All but `find`, `near`, `step` and `parsed` write; they raise StateError when the file cannot be read or written,
-    NotOurs when it has another schema, and TransitionError when the change is refused.
+    All but `find`, `near`, `step` and `parsed` write the state; they raise StateError when the file cannot be read or
+    written, NotOurs when it has another schema, and TransitionError when the change is refused.
     """
 
     NAME: str
@@ -271,7 +271,8 @@ class Format(Protocol):
     def near(self, project: Project, keys: Collection[str]) -> Found:
         """Return as `find` does the workflows an event can be about: those last changed, those with these keys.
 
-        A key may end with its `#`: then the workflow that is kept at that path is meant.
+        A key may end with its `#`: then the workflow that is kept at that path is meant. What is generated from a file
+        that somebody changed by hand may be brought in step with it.
         """
 
     def start(self, project: Project, start: Start) -> Workflow:

@@ -17,7 +17,7 @@ from holdfast.workflow.formats.hybrid_functions import (
     get_workflow_state,
     update_phase_status,
 )
-from holdfast.workflow.formats.hybrid_past import parsed, put_back, written
+from holdfast.workflow.formats.hybrid_past import parsed, put_back, redraw, written
 from holdfast.workflow.formats.hybrid_view import generate_markdown
 from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Step, Workflow
 
@@ -70,8 +70,11 @@ def find(project: Project) -> Found:
 
 
 def near(project: Project, keys: Collection[str]) -> Found:
-    """Return what `find` does: there is one workflow of this format at most."""
-    return find(project)
+    """Return what `find` does: there is one workflow of this format at most. Its view follows a change by hand."""
+    found = find(project)
+    for workflow in found.workflows:
+        redraw(project, workflow)
+    return found
 
 
 def start(project: Project, start: Start) -> Workflow:

@@ -1,11 +1,11 @@
-"""Earlier contents of the hybrid format's state file, read and put back."""
+"""Contents of the hybrid format's state file that are not of its own making: earlier ones, and those of a hand."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import clock
-from holdfast.errors import TransitionError
+from holdfast import clock, log
+from holdfast.errors import StateError, TransitionError
 from holdfast.state import document
 from holdfast.state.lock import locked
 from holdfast.survival import archive, history
@@ -69,5 +69,23 @@ def _make_room(project: Project, now: Workflow, *, replace: bool) -> None:
 
 
 def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-    """Return a workflow whose state file somebody wrote, or None for another file; nothing follows from it."""
-    return workflow if path == workflow.path else None
+    """Return a workflow whose state file somebody wrote, or None for another file; the view follows from it."""
+    if path != workflow.path:
+        return None
+    redraw(project, workflow)
+    return workflow
+
+
+def redraw(project: Project, workflow: Workflow) -> None:
+    """Bring a view of ours in step with a state that was changed after it was written, by hand for one (R000-24)."""
+    view = project.root / hybrid_view.FILE
+    try:
+        if workflow.recovered or view.stat().st_mtime_ns > workflow.path.stat().st_mtime_ns:
+            return
+        wanted = hybrid_view.generate_markdown(files.load(project).data).encode("utf-8", "replace")
+        present = document.read(view, within=project.root)[0]
+        if present != wanted and present.startswith(wanted.partition(b":")[0]):
+            with locked(workflow.path.parent):
+                hybrid_view.write(project, files.load(project).data)
+    except (OSError, StateError) as error:
+        log.write("warning", f"the view of the workflow was not brought in step: {error}")
