@@ -160,7 +160,7 @@ def _remember_task(event: PostToolUse, context: Context) -> None:
 
 def _report(session: str, context: Context, moved: list[progress.Moved]) -> list[Outcome]:
     """Tell the model what moved, what comes next, and the to-do list if it is another than the one it knows."""
-    said = [advise(_sentence(each)) for each in moved]
+    said = [advise(text) for each in moved for text in (_sentence(each), *map(_clean, each.notes))]
     said += [advise(_doubt(*each)) for each in progress.contradicted(context.project, session)]
     workflow = progress.mine(context.project, session)
     if workflow is None:
@@ -239,6 +239,12 @@ def _doubt(launch: launches.Launch, words: str) -> str:
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
         f"`{undoing(launch.phase or '')}`."
     )
+
+
+def _clean(note: str) -> str:
+    from holdfast.workflow import wording
+
+    return f"{wording.clean(note)}."
 
 
 def _sentence(moved: progress.Moved) -> str:

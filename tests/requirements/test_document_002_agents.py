@@ -93,6 +93,50 @@ def test_its_end_completes_it_and_hands_over(workflows: Workflows, folder: Path)
     )
 
 
+def test_a_list_of_somebodys_own_survives_an_agent(workflows: Workflows, folder: Path) -> None:
+    """I002-30: ticks and a timeline stay; which command moves what is ticked is told, and not again."""
+    own = workflows.todo(folder).replace("- [ ] **IMPL-1.3**", "- [x] **IMPL-1.3**") + "\n## Timeline\n- docs done\n"
+    (folder / "TODO_LIST.md").write_text(own)
+    first = agent(workflows, "IMPL-1.1")
+    fired = first.about_to()
+    fired.assert_advised("has lines of somebody's own", "`holdfast wfs task complete IMPL-1.3` completes it")
+    assert "TODO_LIST.md" not in first.returned("Done.").context
+    assert workflows.todo(folder) == own
+    assert workflows.task(folder, "IMPL-1.3")["status"] == "pending"
+
+
+def test_a_tick_in_a_generated_list_is_told_as_it_goes(workflows: Workflows, folder: Path) -> None:
+    """I002-30: the list is generated anew, and the model hears which command moves the task."""
+    edited = workflows.todo(folder).replace("- [ ] **IMPL-1.3**", "- [x] **IMPL-1.3**")
+    (folder / "TODO_LIST.md").write_text(edited)
+    fired = agent(workflows, "IMPL-1.1").about_to()
+    fired.assert_advised("TODO_LIST.md was edited by hand", "`holdfast wfs task complete IMPL-1.3` completes it")
+    assert "- [ ] **IMPL-1.3**" in workflows.todo(folder)
+
+
+@pytest.mark.parametrize("verb", [("next",), ("done",), ("update", "--status", "blocked")])
+def test_the_general_verbs_tell_of_an_edited_list(workflows: Workflows, folder: Path, verb: tuple[str, ...]) -> None:
+    """I002-30: as the verbs of the format do."""
+    if verb != ("next",):
+        holdfast("next", root=workflows.root)
+    edited = workflows.todo(folder).replace("- [ ] **IMPL-1.3**", "- [x] **IMPL-1.3**")
+    (folder / "TODO_LIST.md").write_text(edited)
+    assert "`holdfast wfs task complete IMPL-1.3` completes it" in holdfast(*verb, root=workflows.root).out
+
+
+def test_who_ticks_the_list_hears_what_moves_the_task(workflows: Workflows, folder: Path) -> None:
+    """I002-30: at once, for nothing else would follow; the list is left to its writer until a task moves."""
+    path = folder / "TODO_LIST.md"
+    edited = workflows.todo(folder).replace("- [ ] **IMPL-1.3**", "- [x] **IMPL-1.3**")
+    path.write_text(edited)
+    fired = workflows.project.fire("PostToolUse", "PostToolUse-Edit", tool_input={"file_path": str(path)})
+    fired.assert_advised("`holdfast wfs task complete IMPL-1.3` completes it")
+    assert workflows.todo(folder) == edited
+    path.with_name("IMPL_PLAN.md").write_text("# Implementation Plan\n\nFirst the tokens.\n")
+    plan = {"file_path": str(path.with_name("IMPL_PLAN.md"))}
+    workflows.project.fire("PostToolUse", "PostToolUse-Edit", tool_input=plan).assert_silent()
+
+
 def test_a_failed_agent_blocks_its_task(workflows: Workflows, folder: Path) -> None:
     """R002-16: there is no failed status; what it said is told, and the task waits for somebody."""
     first = agent(workflows, "IMPL-1.1")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import paths
 from tests.commandline import holdfast
 from tests.requirements.document_002 import CONTEXT, CORE, alone, changed, example
 
@@ -57,18 +58,37 @@ def test_tasks_are_the_only_authority(workflows: Workflows, folder: Path) -> Non
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"
 
 
-def test_what_somebody_wrote_into_the_list_is_kept(workflows: Workflows, folder: Path) -> None:
-    """R002-01: generated anew does not mean lost; a file that is no list at all stays until it is asked for."""
+def test_a_list_of_somebodys_own_stays(workflows: Workflows, folder: Path) -> None:
+    """R002-01, I002-30: a line that no task gives makes it theirs; it is told once, and stays until it is asked for."""
     workflows.add("Build it")
-    (folder / "TODO_LIST.md").write_text(workflows.todo(folder) + "\nRemember the milk.\n")
-    workflows.add("Test it")
-    assert "milk" not in workflows.todo(folder)
+    own = workflows.todo(folder) + "\n## Timeline\n- 12:30 the build is green\n"
+    (folder / "TODO_LIST.md").write_text(own)
+    told = "TODO_LIST.md has lines of somebody's own, so it stays as it is; `holdfast wfs todo --anyway` replaces it"
+    assert told in workflows.run("task", "add", "Test it").out
+    assert "somebody's own" not in workflows.run("task", "add", "Ship it").out
+    workflows.run("repair")
+    assert "somebody's own" in workflows.run("todo", code=1).err
+    assert workflows.todo(folder) == own
+
+    workflows.run("todo", "--anyway")
+    assert "**IMPL-3**" in workflows.todo(folder) and "green" not in workflows.todo(folder)
     place = ".workflow/WFS-user-auth-system/TODO_LIST.md"
-    assert "-Remember the milk." in holdfast("log", "diff", "1", "now", "--of", place, root=workflows.root).out
+    assert "-- 12:30 the build is green" in holdfast("log", "diff", "1", "now", "--of", place, root=workflows.root).out
 
     (folder / "TODO_LIST.md").write_text("任务清单\n")
-    workflows.add("Ship it")
+    workflows.add("Celebrate")
     assert workflows.todo(folder) == "任务清单\n"
+    assert "TODO_LIST.md" not in workflows.run("check").out
+
+
+def test_a_list_of_somebodys_own_is_kept_without_a_ledger(workflows: Workflows, folder: Path) -> None:
+    """Replaced on request and not kept in the log, it stays beside the new one."""
+    (folder / "TODO_LIST.md").write_text("任务清单\n")
+    paths.config_dir().mkdir(parents=True, exist_ok=True)
+    (paths.config_dir() / "holdfast.toml").write_text('exclude = ["TODO_LIST.md"]\n')
+    workflows.run("todo", "--anyway")
+    (aside,) = folder.glob("TODO_LIST.md.kept-*")
+    assert aside.read_text() == "任务清单\n"
 
 
 def test_ids_keep_their_digits_and_count_in_numbers(workflows: Workflows, folder: Path) -> None:

@@ -222,15 +222,16 @@ def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
 
 @command.command()
 @name_argument
+@click.option("--anyway", is_flag=True, help="Also over a list with lines of somebody's own, which is kept.")
 @options.json_option
 @options.project_option
-def todo(name: str | None, as_json: bool, project_dir: str | None) -> None:
+def todo(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Generate TODO_LIST.md from the tasks, and print it; what it said otherwise is told, and kept as a generation."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
     board = wfs_index.board(project, session.folder)
     drift = lists.drift(session, board)
-    refused = lists.renew(project, session, anyway=True)
+    refused = lists.renew(project, session, anyway=anyway)
     if refused:
         raise HoldfastError(refused)
     text = lists.content(session, board).decode("utf-8", "replace")

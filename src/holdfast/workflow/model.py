@@ -247,11 +247,13 @@ class Judged(NamedTuple):
         workflow: as it is now.
         changed: whether anything changed.
         remark: what is out of the ordinary about it, in a few words.
+        notes: what the model is to be told beside, a sentence each.
     """
 
     workflow: Workflow
     changed: bool
     remark: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Format(Protocol):
@@ -299,7 +301,7 @@ class Format(Protocol):
     def written(self, project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
         """Return a workflow as it is after somebody wrote a file, or None when the file is none of its own.
 
-        What follows from the file is brought in step with it.
+        What follows from the file is brought in step with it. What the writer is to be told is among its warnings.
         """
 
 

@@ -108,11 +108,8 @@ class Change:
     def close(self) -> None:
         """Bring the session's state and its list in step with the tasks (R002-46, I002-24)."""
         self.session = follow(self._project, self.session, self.board, why=self._why)
-        edited = lists.edited(*self._before, self._listed)
-        if edited:
-            self.notes.append(
-                f"{places.LIST} was edited by hand ({edited}); it is never read back, and is kept in the log"
-            )
+        if news := lists.news(self._project, *self._before, self._listed):
+            self.notes.append(news)
         lists.write(self._project, self.session, self.board, before=self._listed)
 
 

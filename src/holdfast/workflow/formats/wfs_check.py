@@ -92,8 +92,9 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
     if not over and changes.followed(session.file.data, board) != session.file.data:
         said = "it does not say what follows from its tasks (type, current_phase, progress)"
         yield Finding(0, places.SESSION, "", None, said, MEND)
+    remedy = AS_IT_IS if over else lists.STAYS if lists.is_own(session) else ANEW
     for line in lists.drift(session, board):
-        yield Finding(0, places.LIST, "", None, line, AS_IT_IS if over else ANEW)
+        yield Finding(0, places.LIST, "", None, line, remedy)
 
 
 def _remedy(project: Project, path: Path, *, known: bool = True) -> str:

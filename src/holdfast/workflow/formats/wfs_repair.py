@@ -290,7 +290,7 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
         return
     board = index.board(project, folder)
     lines = lists.drift(session, board)
-    if lines and session.standing != "completed":
+    if lines and session.standing != "completed" and not lists.is_own(session):
         what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"
         yield Repair(
             f"{what}: it is generated anew, and what it says is kept as a generation",
@@ -299,7 +299,7 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
 
 
 def _relisted(project: Project, session: Session) -> None:
-    refused = lists.renew(project, session, anyway=True)
+    refused = lists.renew(project, session)
     if refused:
         raise StateError(session.folder / places.LIST, refused)
 
