@@ -355,6 +355,39 @@ def test_context_comes_down_and_across(workflows: Workflows, folder: Path) -> No
     assert workflows.task(folder, "IMPL-1.2")["context"]["inherited"]["context"] == ["Auth system design completed"]
 
 
+def test_what_a_parent_is_done_by_comes_down(workflows: Workflows, folder: Path) -> None:
+    """R002-31: acceptance, artifacts, approach and target files of the parent; of the session what it was given."""
+    parent = changed(example(id="IMPL-1", status="container"), "context.acceptance", ["no plain passwords"])
+    parent = changed(changed(parent, "context.parent", None), "context.depends_on", [])
+    parent = changed(parent, "flow_control.implementation_approach.task_description", "Do it in [focus_paths]")
+    parent = changed(parent, "flow_control.target_files", ["src/parent.py:run"])
+    child = changed(changed(example(id="IMPL-1.1"), "context.artifacts", None), "context.focus_paths", ["src/child"])
+    child = changed(child, "context.inherited", {"from": "IMPL-1", "context": [], "patterns": ["ours"]})
+    workflows.put(folder, parent, changed(child, "context.depends_on", []))
+    options = ("--set", "ticket=42", "--remind", "No tabs", "--read", "docs/auth.md")
+    holdfast("update", *options, root=workflows.root)
+    said = workflows.json("task", "show", "IMPL-1.1", "--for-agent")
+    inherited = said["task"]["context"]["inherited"]
+
+    assert inherited["acceptance"] == ["no plain passwords"]
+    assert inherited["artifacts"] == parent["context"]["artifacts"]
+    assert inherited["implementation_approach"]["task_description"] == "Do it in src/auth tests/auth config/auth.json"
+    assert inherited["target_files"] == ["src/parent.py:run"]
+    assert inherited["patterns"] == ["ours"]
+    assert said["workflow"] == {
+        "session": folder.name,
+        "phase": "PLAN",
+        "required_reading": ["@docs/auth.md"],
+        "key_reminders": ["No tabs"],
+        "context": {"ticket": 42},
+    }
+    page = workflows.run("task", "show", "IMPL-1.1").out
+    for line in ("no plain passwords", "Do it in src/auth", "src/parent.py:run", "ticket: 42", "synthesis-spec"):
+        assert line in page
+    reading = holdfast("show", "--json", root=workflows.root).json["required_reading"]
+    assert "@.workflow/WFS-session/.brainstorming/synthesis-specification.md" in reading
+
+
 def test_variables_really_resolve(workflows: Workflows, folder: Path) -> None:
     """R002-30, I002-10: outputs of steps and properties; what cannot be filled in is named, and stands as it stood."""
     workflows.put(folder, example(id="IMPL-1", status="container"), example(id="IMPL-1.1"), example())
@@ -374,6 +407,8 @@ def test_variables_really_resolve(workflows: Workflows, folder: Path) -> None:
         "flow_control.pre_analysis[1].command: [patterns]",
         "flow_control.implementation_approach.task_description: [design]",
         "flow_control.implementation_approach.modification_points[1]: [context]",
+        "context.inherited.implementation_approach.task_description: [design]",
+        "context.inherited.implementation_approach.modification_points[1]: [context]",
     ]
     for step, output in (
         ("check_patterns", "PATTERNS"),

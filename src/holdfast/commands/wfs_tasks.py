@@ -191,7 +191,7 @@ def show(id_: str, for_agent: bool, name: str | None, as_json: bool, project_dir
             pages.task_row(board, found) | {"file": given.task, "steps": [pages.step_row(each) for each in steps]}
         )
     else:
-        options.say("\n".join(pages.page(board, found, given.task, steps, given.unresolved)))
+        options.say("\n".join(pages.page(board, found, given, steps)))
 
 
 @task.command(name="next")

@@ -256,6 +256,18 @@ class Judged(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class Brief(NamedTuple):
+    """What an agent is given of the phase it was launched for.
+
+    Attributes:
+        lines: its text, which may be long.
+        command: what prints all of it.
+    """
+
+    lines: tuple[str, ...]
+    command: str
+
+
 class Format(Protocol):
     """What a module in `workflow/formats/` offers.
 
@@ -319,6 +331,9 @@ class AgentFormat(Format, Protocol):
 
         What no hook may do does nothing, or raises TransitionError where the agent's words are lost by that.
         """
+
+    def brief(self, project: Project, workflow: Workflow, phase: Phase) -> Brief | None:
+        """Return what an agent is given of a phase, where its format keeps more of it than a prompt says."""
 
     def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
         """Return the phases that can be begun now and worked on in parallel."""

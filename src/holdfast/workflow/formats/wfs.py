@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import StateError, TransitionError
+from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.state.lock import locked
 from holdfast.survival import history
 from holdfast.workflow import extras, manyfiles
@@ -29,7 +29,7 @@ from holdfast.workflow.formats.wfs_change import changing
 from holdfast.workflow.formats.wfs_next import nothing_due, ready, step
 from holdfast.workflow.formats.wfs_past import parsed, put_back, written
 from holdfast.workflow.formats.wfs_task import New
-from holdfast.workflow.model import Changes, Found, Judged, Problem, Start, Workflow
+from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NAME",
     "begin",
+    "brief",
     "done",
     "find",
     "judge",
@@ -236,6 +237,27 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
     with locked(session.folder):  # where it cannot be written, the task is judged again
         lists.insist(project, after.session, after.board)
     return Judged(observed, after.changed, remark, after.notes)
+
+
+def brief(project: Project, workflow: Workflow, phase: Phase) -> Brief | None:
+    """Return a task with all that comes to it from elsewhere, as its agent is given it (R002-44)."""
+    import json
+
+    from holdfast.workflow.formats import wfs_context as contexts
+    from holdfast.workflow.formats import wfs_steps as steps
+
+    try:
+        session = _session(project, workflow)
+        board = index.board(project, session.folder)
+        task = board.find(phase.id)
+        taken = steps.standings(
+            contexts.read(project, session, task.name), steps.runs(project, views.key(session), task.id)
+        )
+        given = contexts.given(project, session, board, task, steps.outputs(taken))
+    except HoldfastError:
+        return None
+    text = json.dumps(given.as_json(), ensure_ascii=False, indent=1)
+    return Brief(tuple(text.split("\n")), f"holdfast wfs task show {task.id} --for-agent --session {session.name}")
 
 
 def undoing(phase_id: str) -> str:
