@@ -91,6 +91,108 @@ def test_a_list_of_somebodys_own_is_kept_without_a_ledger(workflows: Workflows, 
     assert aside.read_text() == "任务清单\n"
 
 
+def test_what_a_task_says_can_be_changed(workflows: Workflows, folder: Path) -> None:
+    """R002-45, R002-22 to -28: one verb sets, adds, changes by name and takes away, and leaves all else."""
+    workflows.add("Build it", "--require", "JWT", "--target-file", "src/new.py")
+    workflows.put(folder, workflows.task(folder, "IMPL-1") | {"note": "ours"})
+    artifact = "synthesis_specification=.workflow/spec.md"
+    step = ("--step", "check", "--action", "Look around", "--command", "rg auth", "--output-to", "found")
+    workflows.run(
+        *("task", "set", "IMPL-1", "--title", "Build all", "--type", "refactor", "--agent", "test-fix-agent"),
+        *("--require", "OAuth", "--require", "JWT", "--artifact", artifact, *step, "--on-error", "retry_once"),
+        *("--target-file", "src/auth.py:login", "--context", "ttl=5", "--context", "mode=fast"),
+        *("--approach", "As before", "--point", "login", "--logic", "in → out"),
+    )
+    task = workflows.task(folder, "IMPL-1")
+    assert (task["title"], task["meta"]) == ("Build all", {"type": "refactor", "agent": "@test-fix-agent"})
+    assert (task["note"], task["status"]) == ("ours", "pending")
+    assert task["context"]["requirements"] == ["JWT", "OAuth"]
+    assert task["context"]["shared_context"] == {"ttl": 5, "mode": "fast"}
+    assert task["context"]["artifacts"] == [
+        {
+            "type": "synthesis_specification",
+            "source": "brainstorm_synthesis",
+            "path": ".workflow/spec.md",
+            "priority": "highest",
+        }
+    ]
+    flow = {
+        "step": "check",
+        "action": "Look around",
+        "command": "rg auth",
+        "output_to": "found",
+        "on_error": "retry_once",
+    }
+    assert task["flow_control"] == {
+        "pre_analysis": [flow],
+        "implementation_approach": {
+            "task_description": "As before",
+            "modification_points": ["login"],
+            "logic_flow": ["in → out"],
+        },
+        "target_files": ["src/new.py", "src/auth.py:login"],
+    }
+    assert workflows.violations(code=0) == []
+    assert "**IMPL-1**: Build all" in workflows.todo(folder)
+
+    said = workflows.json("task", "set", "IMPL-1", "--step", "check", "--on-error", "fail", "--context", "ttl=9")
+    assert (said["changed"], said["changes"]) == (True, ["context: ttl is 9", "step: 'check' changed"])
+    assert workflows.task(folder, "IMPL-1")["flow_control"]["pre_analysis"] == [flow | {"on_error": "fail"}]
+    workflows.run("task", "set", "IMPL-1", "--remove", "require", "--require", "SAML", "--remove", "context=mode")
+    workflows.run("task", "set", "IMPL-1", "--remove", "step=check", "--remove", "artifact=.workflow/spec.md")
+    task = workflows.task(folder, "IMPL-1")
+    assert task["context"]["requirements"] == ["SAML"]
+    assert task["context"]["shared_context"] == {"ttl": 9}
+    assert (task["flow_control"]["pre_analysis"], task["context"]["artifacts"]) == ([], [])
+    assert workflows.json("task", "set", "IMPL-1", "--require", "SAML")["changed"] is False
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--artifact", "nonsense=a.md"), "context.artifacts[0].type is"),
+        (("--artifact", "topic_framework=../a.md"), "context.artifacts[0].path is"),
+        (("--artifact", "a.md"), "--artifact"),
+        (("--step", "look"), "flow_control.pre_analysis[0].command is missing"),
+        (("--on-error", "fail"), "--on-error belongs to a step"),
+        (("--step", "look", "--on-error", "shrug"), "--on-error"),
+        (("--focus", "./src"), "context.focus_paths[0] is"),
+        (("--after", "IMPL-7"), "context.depends_on[0] is"),
+        (("--after", "IMPL-1"), "context.depends_on[0] is"),
+        (("--title", " "), "title is"),
+        (("--type", "wish"), "--type"),
+        (("--context", "ttl"), "--context"),
+        (("--remove", "status"), "--remove"),
+        (("--remove", "require=SAML"), "context.requirements has no 'SAML'; it has 'JWT'"),
+        ((), "give what is to be changed"),
+    ],
+)
+def test_a_change_that_breaks_a_rule_is_refused(
+    workflows: Workflows, folder: Path, options: tuple[str, ...], told: str
+) -> None:
+    """R002-33: by the same rules, with the field; what was wrong before is in nobody's way, and nothing is written."""
+    workflows.add("Build it", "--require", "JWT")
+    wild = changed(workflows.task(folder, "IMPL-1"), "context.acceptance", None)
+    workflows.put(folder, changed(wild, "flow_control.target_files", ["a:b:c:d"]) | {"status": "todo"})
+    before = workflows.task(folder, "IMPL-1")
+    usage = told.startswith(("--", "give"))
+    assert told in workflows.run("task", "set", "IMPL-1", *options, code=2 if usage else 1).err
+    assert workflows.task(folder, "IMPL-1") == before
+    workflows.run("task", "set", "IMPL-1", "--require", "OAuth")
+
+
+def test_a_new_task_takes_the_same_options(workflows: Workflows, folder: Path) -> None:
+    """R002-45: also as a subtask; what breaks a rule makes none."""
+    workflows.add("Auth")
+    options = ("--step", "check", "--action", "Look", "--command", "rg x", "--target-file", "a.py", "--context", "a=1")
+    assert workflows.add("Login", "--parent", "IMPL-1", *options) == "IMPL-1.1"
+    child = workflows.task(folder, "IMPL-1.1")
+    assert child["flow_control"]["target_files"] == ["a.py"]
+    assert (child["context"]["shared_context"], child["context"]["parent"]) == ({"a": 1}, "IMPL-1")
+    assert "pre_analysis[0].command" in workflows.run("task", "add", "Other", "--step", "look", code=1).err
+    assert not (folder / ".task" / "IMPL-2.json").exists()
+
+
 def test_ids_keep_their_digits_and_count_in_numbers(workflows: Workflows, folder: Path) -> None:
     """R002-15, I002-2: IMPL-2 before IMPL-10, zeros as they are written, the next id like those before it."""
     workflows.put(folder, *(example(id=f"IMPL-{number:03d}") for number in (10, 2, 1)))

@@ -70,6 +70,10 @@ class Change:
             self._board = index.board(self._project, self.session.folder)
         return self._board
 
+    def exists(self, path: str) -> bool:
+        """Tell whether a path, relative to the project, is there."""
+        return (self._project.root / path).exists()
+
     def read(self, name: str) -> dict[str, Any]:
         """Return what a task's file holds. Raises StateError."""
         return statefile.read(self._project, places.task(self.session.folder, name)).data

@@ -54,6 +54,21 @@ def check(board: Board, files: Mapping[str, Mapping[str, Any]], exists: Callable
     return [found for task in board.tasks for found in _of(task, files[task.name], board, twins, waiting, exists)]
 
 
+def check_one(name: str, data: Mapping[str, Any], board: Board, exists: Callable[[str], bool]) -> list[Finding]:
+    """Return all that is wrong with what a task's file is to hold, among the other tasks of its session.
+
+    Args:
+        name: the name of its file without `.json`.
+        data: the JSON object.
+        board: the session's tasks, with this one or without it.
+        exists: tells whether a path, relative to the project, is there.
+    """
+    task = briefs.of(name, data)
+    others = [each for each in board.tasks if each.name != name]
+    among = type(board)((*others, task), board.problems)
+    return list(_of(task, data, among, _twins(among), Waiting(among), exists))
+
+
 def _of(
     task: Brief,
     data: Mapping[str, Any],
