@@ -28,6 +28,7 @@ from holdfast.workflow.formats import wfs_view as views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_session import Session
@@ -92,6 +93,10 @@ def listed(as_json: bool, project_dir: str | None) -> None:
         if session.file.broken:
             problems.append(f"problem: {session.file.path}: {session.file.broken}; its last generation is used")
         problems += [f"problem: {problem.path}: {problem.reason}" for problem in board.problems]
+    for folder in places.elsewhere(project):
+        rows.append(_beside(project, folder))
+        if not places.is_archived(folder):
+            problems.append(f"problem: {folder}: {store.misplaced(folder)}")
     if as_json:
         options.print_json(rows)
         return
@@ -101,6 +106,16 @@ def listed(as_json: bool, project_dir: str | None) -> None:
     ]
     none = f"There are no sessions in {places.TOP}/; holdfast wfs start TOPIC begins one."
     options.say("\n".join([*lines, *problems]) or none)
+
+
+def _beside(project: Project, folder: Path) -> dict[str, Any]:
+    """Return a session that lies elsewhere than in `.workflow/` itself as --json has it."""
+    status = "archived" if places.is_archived(folder) else "elsewhere"
+    try:
+        session = wfs_session.load(project, folder, marked=False)
+    except StateError as error:
+        return pages.broken_row(folder.name, error.reason) | {"status": status, "path": str(folder)}
+    return pages.session_row(session, wfs_index.board(project, folder)) | {"status": status}
 
 
 @command.command()
@@ -187,7 +202,8 @@ def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | N
 def check(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Check sessions: markers, states, tasks against the nine rules, lists. Exits with 1 on more than a remark."""
     project = options.open_project(project_dir)
-    found = wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project))
+    found = list(wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project)))
+    found += () if name else wfs_check.elsewhere(project)
     pages.print_findings(found, "Nothing is wrong.", as_json=as_json)
 
 

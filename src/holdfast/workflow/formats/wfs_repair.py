@@ -71,8 +71,9 @@ def found(project: Project) -> Iterator[Repair]:
 
 
 def _orphans(project: Project) -> Iterator[Repair]:
+    beside = {each.name for each in places.elsewhere(project)}
     for name in markers.active(project):
-        if not places.has(project, name) and not (places.top(project) / name).is_symlink():
+        if not places.has(project, name) and name not in beside and not (places.top(project) / name).is_symlink():
             what = f"{places.TOP}/{places.MARKER}{name} marks a session that is not there: the marker is removed"
             yield Repair(what, partial(markers.take, project, name))
 
