@@ -6,6 +6,7 @@ the document says and no rule holds anybody to, such as a task type that it does
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.patterns import regex
@@ -65,7 +66,7 @@ def check_one(name: str, data: Mapping[str, Any], board: Board, exists: Callable
     """
     task = briefs.of(name, data)
     others = [each for each in board.tasks if each.name != name]
-    among = type(board)((*others, task), board.problems)
+    among = replace(board, tasks=(*others, task))
     return list(_of(task, data, among, _twins(among), Waiting(among), exists))
 
 
