@@ -8,5 +8,6 @@ from holdfast.events import SessionStart
 def on_session_start(event: SessionStart, context: Context) -> Outcome | None:
     """Bring our own entries up to date; a project's settings are its team's and only get a notice."""
     project = context.project
-    lines = upkeep.keep_registered(project) + upkeep.distrusted(project) + upkeep.faulty(project)
+    lines = upkeep.keep_registered(project) + upkeep.distrusted(project)
+    lines += upkeep.unguarded(project) + upkeep.faulty(project)
     return tell_user("Holdfast: " + "\n".join(lines)) if lines else None

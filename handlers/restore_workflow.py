@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Found, Workflow
 
 
+_LARGE = "large"  # the hint that a state file is too large to be read
 _TAKEN = "taken"  # the hint that a workflow is another live session's
 
 
@@ -155,6 +156,7 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     problem = context.project.ledger.problem
     said: list[Outcome] = [tell_user(f"Holdfast: {problem}.")] if problem else []
     found = formats.near(context.project, event.session_id)
+    said += _large(event, context, found)
     waiting = [
         each
         for each in owners.ranked(found.workflows)
@@ -163,6 +165,7 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     if not waiting:
         return said
     more = f", and {len(waiting) - 1} more (`holdfast list`)" if len(waiting) > 1 else ""
+    more += f"; {found.left} other state files were not looked at (`holdfast list`)" if found.left else ""
     line = f"Holdfast: unfinished here is {guidance.line(waiting[0])}{more}. `holdfast show` shows it."
     return [*said, tell_user(line)]
 
@@ -175,14 +178,17 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
+    large = _large(event, context, found)
     if verdict.full is not None:
-        return [_deliver(event, context, verdict.full, verdict, found), *_blind(context)]
+        told = [_deliver(event, context, verdict.full, verdict, found), *large, *_blind(context)]
+        return told + _vanished(event, context)
     summaries.take(context.project, event.session_id)
     if event.hook_event_name == "UserPromptSubmit":
-        return []  # what the compaction took is finished by now, or another session's
-    told = _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
+        return large  # what the compaction took is finished by now, or another session's
+    told = large + _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
     told += _mention(found, verdict.others, context)
     told += [tell_user(f"Holdfast: {line}") for line in _plans_left(context)]
+    told += _vanished(event, context) + _stale_plan(event, context)
     return told + _trail(event, context, verdict.seal)
 
 
@@ -237,6 +243,8 @@ def _deliver(
     notices.catch_up(project, session, event.transcript_path, TaskNotification.noted)
     notes = [_problem(problem.path, problem.reason, context) for problem in found.problems]
     notes += [*_left(found), *_plans_left(context)]
+    if unread := workflow.key in hints.owed(project, session, hints.UNREAD):
+        notes.append("required reading may be missing: CLAUDE.local.md was not read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
     back = givenback.compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
@@ -259,6 +267,8 @@ def _deliver(
 
     def delivered() -> None:
         deliveries.written(project, delivery)
+        if unread:
+            hints.tell(project, session, hints.UNREAD, workflow.key)
         reading.inlined(project, session, back.known, made.inlined)
         if verdict.seal is None and event.hook_event_name == "SessionStart":
             # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
@@ -301,24 +311,44 @@ def _problem(path: Path, reason: str, context: Context) -> str:
 
 def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> list[Outcome]:
     """Where nothing is restored, say in a line each what is there and what cannot be read."""
-    from holdfast.workflow import guidance
+    from holdfast.workflow import guidance, statefile, wording
 
     lines = [guidance.line(other) for other in others if other.waits]
     lines += _left(found) if lines else []
-    problems = [_problem(problem.path, problem.reason, context) for problem in found.problems]
+    unread = [each for each in found.problems if statefile.TOO_LARGE not in each.reason]  # of those `_large` tells
+    problems = [_problem(problem.path, problem.reason, context) for problem in unread]
     said: list[Outcome] = []
     if lines:
-        said.append(advise("\n".join(["Workflows of this project that were not restored, being too old:", *lines])))
+        said.append(advise(wording.fenced("Workflows of this project that were not restored, being too old.", lines)))
     if problems:
         said.append(tell_user("Holdfast: " + "; ".join(problems)))
     return said
+
+
+def _large(event: SessionStart | UserPromptSubmit, context: Context, found: Found) -> list[Outcome]:
+    """Tell the user, once in a session for each, of state files that are too large to be read, and what to do."""
+    from holdfast.workflow import statefile
+
+    project, session = context.project, event.session_id
+    new = [
+        each
+        for each in found.problems
+        if statefile.TOO_LARGE in each.reason and not hints.told(project, session, _LARGE, str(each.path))
+    ]
+    if not new:
+        return []
+
+    for each in new:
+        hints.tell(project, session, _LARGE, str(each.path))
+    more = f" {len(new) - 1} more are, too; `holdfast doctor` names them." if len(new) > 1 else ""
+    return [tell_user(f"Holdfast: {new[0].path} {new[0].reason}.{more}")]
 
 
 def _left(found: Found) -> list[str]:
     """Say how many workflows nobody looked at, where there are any."""
     if not found.left:
         return []
-    return [f"{found.left} state files that were changed earlier were not looked at; `holdfast list` shows them."]
+    return [f"{found.left} other state files were not looked at; `holdfast list` shows them."]
 
 
 def _plans_left(context: Context) -> list[str]:
@@ -332,6 +362,41 @@ def _plans_left(context: Context) -> list[str]:
         f"{left} older plans in CLAUDE/Plan were not looked at: move those that are finished into a folder of it,"
         " or edit the one that is worked on."
     ]
+
+
+def _vanished(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Tell user and model, once for each, of workflows that are ignored because their state file was removed."""
+    project, session = context.project, event.session_id
+    keys = hints.owed(project, session, hints.GONE)
+    if not keys:
+        return []
+    from holdfast.survival import vanished
+    from holdfast.workflow import wording
+
+    for key in keys:
+        hints.tell(project, session, hints.GONE, key)
+    lines = [line for key in keys if (line := vanished.line(project, key))]
+    if not lines:
+        return []
+    given = wording.fenced("What was not restored.", lines)
+    return [
+        *(tell_user(f"Holdfast: {line}") for line in lines),
+        advise(f"{given}\nAsk the user before you bring anything back."),
+    ]
+
+
+def _stale_plan(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
+    """Name the model the old plan that the save before the compaction left alone."""
+    project, session = context.project, event.session_id
+    places = hints.owed(project, session, hints.STALE)
+    if not places:
+        return []
+    from holdfast.workflow import plans, wording
+
+    for place in places:
+        hints.tell(project, session, hints.STALE, place)
+    lines = [line for place in places[-1:] if (line := plans.hint(context.root, place))]
+    return [advise(wording.fenced("An old plan of this project was not taken up.", lines))] if lines else []
 
 
 def _say_refused(

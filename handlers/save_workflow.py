@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
-from holdfast.survival import compactions, generations, history, judging, launches, owners, seals, sessions, summaries
+from holdfast.survival import (
+    compactions,
+    generations,
+    hints,
+    history,
+    judging,
+    launches,
+    owners,
+    seals,
+    sessions,
+    summaries,
+)
 from holdfast.workflow import detect, formats
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
     from holdfast.events import PreCompact
+    from holdfast.workflow.extract import Extract
 
 
 @hookimpl
@@ -26,7 +39,9 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     process = sessions.client_process(context.environ)
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
     summaries.take(context.project, event.session_id)  # of an earlier compaction, which nothing came of
-    _save_detected(context)
+    _save_detected(context, event.session_id)
+    for key in owners.missing(context.project, event.session_id):
+        _miss(context, event.session_id, key)
     found = formats.near(context.project, event.session_id)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
@@ -45,9 +60,12 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     return instruct_summary(summary) if summary else None
 
 
-def _save_detected(context: Context) -> None:
+def _save_detected(context: Context, session: str) -> None:
     """Merge what CLAUDE.local.md or an active plan says into the state file (R001-13, I001-6)."""
-    extract = detect.detect(context.project).extract
+    detected = detect.detect(context.project)
+    if detected.stale is not None:
+        _leave(context, session, detected.stale)
+    extract = detected.extract
     if extract is None:
         return
     from holdfast.workflow.formats import compaction
@@ -58,3 +76,23 @@ def _save_detected(context: Context) -> None:
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
     else:
         context.log(f"saved {extract.name!r} from {extract.source}: {saved.action}")
+        if saved.workflow is not None and extract.unread:
+            hints.owe(context.project, session, hints.UNREAD, saved.workflow.key)
+        if saved.action == "buried" and saved.path is not None:
+            place = saved.path.relative_to(context.root).as_posix()
+            _miss(context, session, f"{compaction.NAME}:{place}#{saved.path.stem}")
+
+
+def _miss(context: Context, session: str, workflow: str) -> None:
+    """Let the session hear once that a workflow's state file was removed."""
+    if not hints.told(context.project, session, hints.GONE, workflow):
+        hints.owe(context.project, session, hints.GONE, workflow)
+
+
+def _leave(context: Context, session: str, plan: Extract) -> None:
+    """Leave an old plan that would make a new state file to whoever takes it up; the session hears of it."""
+    from holdfast.workflow.formats import compaction
+
+    with suppress(HoldfastError):
+        if compaction.intend(context.project, plan).action == "created":
+            hints.owe(context.project, session, hints.STALE, plan.source.relative_to(context.root).as_posix())

@@ -44,7 +44,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
         history.observe(context.project, now)
         owners.take(context.project, now, event.session_id)
         said += [each for each in now.warnings if each not in workflow.warnings]
-    return [advise(f"{wording.clean(each)}.") for each in said]
+    lead = "What was written is not all that counts in this session's workflow."
+    return [advise(wording.fenced(lead, [f"{each}." for each in said]))] if said else []
 
 
 def _followed(context: Context, workflow: Workflow, saved: Path, tool: str) -> Workflow | None:

@@ -129,14 +129,10 @@ def _corrected(event: PreToolUse, context: Context) -> list[Outcome]:
         todolists.tell(context.project, event.session_id, workflow.key, digest)
     if not titles:
         return []
-    named = ", ".join(wording.quoted(title) for title in titles[:NAMED])
-    named += f" (+{len(titles) - NAMED} more)" if len(titles) > NAMED else ""
-    return [
-        change_input({**event.tool_input, "todos": corrected}),
-        advise(
-            f"Holdfast set the status of these to-dos to their {workflow.unit}'s status in {workflow.place}: {named}."
-        ),
-    ]
+    named = [f"- {wording.one_line(title)}" for title in titles[:NAMED]]
+    named += [f"+{len(titles) - NAMED} more"] if len(titles) > NAMED else []
+    lead = f"Holdfast set the status of these to-dos to their {workflow.unit}'s status, as the workflow has it."
+    return [change_input({**event.tool_input, "todos": corrected}), advise(wording.fenced(lead, named))]
 
 
 def _remember_task(event: PostToolUse, context: Context) -> None:
@@ -160,18 +156,23 @@ def _remember_task(event: PostToolUse, context: Context) -> None:
 
 def _report(session: str, context: Context, moved: list[progress.Moved]) -> list[Outcome]:
     """Tell the model what moved, what comes next, and the to-do list if it is another than the one it knows."""
-    said = [advise(text) for each in moved for text in (_sentence(each), *map(_clean, each.notes))]
-    said += [advise(_doubt(*each)) for each in progress.contradicted(context.project, session)]
+    lines = [text for each in moved for text in (_sentence(each), *(f"{note}." for note in each.notes))]
+    lines += [_doubt(*each) for each in progress.contradicted(context.project, session)]
+    listed: list[Outcome] = []
     workflow = progress.mine(context.project, session)
-    if workflow is None:
-        return said
-    from holdfast.workflow import formats
+    if workflow is not None:
+        from holdfast.workflow import formats
 
-    listed = _wanted_list(session, context, workflow, bool(moved))
-    # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its own bookkeeping.
-    over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
-    step = formats.get(workflow.format).step(workflow) if over else None
-    return [*said, *(_next(session, context, workflow, step) if step else []), *listed]
+        listed = _wanted_list(session, context, workflow, bool(moved))
+        # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its bookkeeping.
+        over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
+        step = formats.get(workflow.format).step(workflow) if over else None
+        lines += _next(session, context, workflow, step) if step else []
+    if not lines:
+        return listed
+    from holdfast.workflow import wording
+
+    return [advise(wording.fenced("What changed in this session's workflow, and what comes next.", lines)), *listed]
 
 
 def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
@@ -189,16 +190,18 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
     if due is None or hints.told(project, session, _UNMOVED, key):
         return []
+    unit = workflow.unit
+    lead = f"No {unit} of this session's workflow moved: nothing ties this agent to the one that is due."
+    given = wording.fenced(lead, [f"Due: {workflow.named(due)} {wording.quoted(due.title)}"])
     text = (
-        f"No {workflow.unit} moved: nothing ties this agent to the one that is due, {workflow.named(due)} "
-        f"{wording.quoted(due.title)}. If that is done, run `holdfast done`. To launch an agent for a {workflow.unit}, "
-        "make its id or exact title the description or the prompt's first line."
+        f"{given}\nIf that {unit} is done, run `holdfast done`. To launch an agent for a {unit}, make its id or exact "
+        "title the description or the prompt's first line."
     )
     return [advise(text, on_delivered=lambda: hints.tell(project, session, _UNMOVED, key))]
 
 
-def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[Outcome]:
-    """Tell what comes next, and what else can be begun beside it."""
+def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
+    """Return what comes next, and what else can be begun beside it, as lines of a fence."""
     from holdfast.survival import flights
     from holdfast.workflow import formats, views, wording
 
@@ -206,21 +209,19 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
     phase = next((each for each in workflow.phases if each.number == step.number), None)
     if phase and phase.id in running:
-        said = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
-    elif phase is None or step.prompt == step.text:  # nothing can be begun
-        said = [f"Next: {wording.one_line(step.text, 300)}."]
+        lines = [f"Next: {workflow.named(phase)}; {_running(running[phase.id])}."]
     else:
-        prompt = wording.clean(step.prompt)
-        prompt = prompt if len(prompt) <= PROMPT else f"{prompt[:PROMPT]}… (whole in {workflow.place})"
-        lines = [f"Next: {wording.one_line(step.text, 300)}.", views.call(step), prompt]
-        said = [wording.fenced("What this workflow asks for next.", lines)]
+        lines = [f"Next: {wording.one_line(step.text, 300)}."]
+        if phase is not None and step.prompt != step.text:  # else nothing can be begun
+            cut = f"{step.prompt[:PROMPT]}… (whole in {workflow.place})"
+            lines += [views.call(step), step.prompt if len(step.prompt) <= PROMPT else cut]
     ready = formats.of_agents(workflow.format).ready(workflow)
     beside = [each for each in ready if each is not phase and each.id not in running]
     if beside:
         named = [f"{workflow.named(each)} {wording.quoted(each.title)} ({each.agent or 'no agent'})" for each in beside]
         more = f" and {len(beside) - NAMED} more" if len(beside) > NAMED else ""
-        said.append(f"Ready beside it, to be worked on in parallel: {', '.join(named[:NAMED])}{more}.")
-    return [advise(text) for text in said]
+        lines.append(f"Ready beside it, to be worked on in parallel: {', '.join(named[:NAMED])}{more}.")
+    return lines
 
 
 def _running(launch: launches.Launch) -> str:
@@ -239,12 +240,6 @@ def _doubt(launch: launches.Launch, words: str) -> str:
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "
         f"`{undoing(launch.phase or '')}`."
     )
-
-
-def _clean(note: str) -> str:
-    from holdfast.workflow import wording
-
-    return f"{wording.clean(note)}."
 
 
 def _sentence(moved: progress.Moved) -> str:

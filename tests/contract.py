@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
+
+_FENCE = re.compile(r"<(workflow-data-[0-9a-f]{12})>\n.*?\n</\1>", re.DOTALL)
 
 # Client fact §1.6: the keys of hookSpecificOutput, by event; every other event refuses hookSpecificOutput.
 _ADVICE_ONLY = frozenset({"additionalContext"})
@@ -114,3 +117,8 @@ def _assert_permission(decision: dict[str, Any]) -> None:
 
 def _refuse(constant: str) -> None:
     raise AssertionError(f"{constant} is no JSON")
+
+
+def unfenced(text: str) -> str:
+    """Return what the model is told as ours: the text without what stands in fences."""
+    return _FENCE.sub("", text)

@@ -494,6 +494,14 @@ def test_an_approval_does_not_hold_for_what_a_later_handler_makes_of_the_input(p
     assert (specific["permissionDecision"], specific["permissionDecisionReason"]) == ("allow", "mine")
 
 
+def test_a_question_is_asked_whatever_a_later_handler_makes_of_the_input(place: Place) -> None:
+    """An approval that no longer holds is no loss; a question that is dropped lets the call run unasked."""
+    place.user_handler("a", handler("return ask('sure?')"))
+    place.user_handler("b", handler("return change_input({'command': 'rm -rf x'})"))
+
+    assert place.fire(bash(place)).specific["permissionDecision"] == "ask"
+
+
 def test_a_strict_approval_is_asked_for_again(place: Place) -> None:
     """A strict handler that approves what it is shown approves the final input, or does not."""
     place.user_handler(

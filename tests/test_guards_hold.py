@@ -86,6 +86,19 @@ def test_what_cannot_be_read_whole_is_not_taken_for_another_clients(place: Place
     assert "user/guard.py" in reason(place.fire(b'{"tool_name": "Bash", "x": \xff', "PreToolUse", environ=environ))
 
 
+def test_a_slash_command_that_cannot_be_read_is_judged_by_its_name(tmp_path: Path) -> None:
+    """As a call is by its tool's."""
+    made = processes.make(tmp_path)
+    made.write(made.home / ".local/state/holdfast/strict", "UserPromptExpansion\tdeploy\t*\t/x/guard.py\ton_x\n")
+
+    deploy, review = (
+        made.fire(b'{"command_name": "%b", \xff' % name, "UserPromptExpansion") for name in (b"deploy", b"review")
+    )
+
+    assert deploy.reply["decision"] == "block"
+    assert review.stdout == ""
+
+
 @pytest.mark.parametrize("data", [b"", b"\xff", b"{", b"[]", b'"PreToolUse"', b'{"tool_name": "Bas'])
 def test_a_tool_that_cannot_be_read_counts_as_matching(place: Place, data: bytes) -> None:
     """Nobody knows whether the guard would have judged it."""
@@ -140,6 +153,15 @@ def test_another_clients_event_stays_unanswered(place: Place, payload: dict[str,
     assert place.fire(payload, "PreToolUse").stdout == ""
     assert place.fire(json.dumps(payload).encode()[:-1] + b', "x": \xff}', "PreToolUse").stdout == ""
     assert place.fire(call(place), "PreToolUse", environ=place.environ(CLAUDE_PROJECT_DIR=None)).stdout == ""
+
+
+def test_a_project_whose_path_nothing_can_have_is_refused(place: Place) -> None:
+    """Its 50,000 parts are not followed, for that takes seconds, and no line of the log holds them."""
+    environ = place.environ(CLAUDE_PROJECT_DIR=str(place.root) + "/x" * 50_000)
+    said = reason(place.fire(call(place), "PreToolUse", environ=environ))
+    assert "user/guard.py: on_pre_tool_use: CLAUDE_PROJECT_DIR is longer than any path can be" in said
+    assert place.fire(call(place, "Read"), "PreToolUse", environ=environ).stdout == ""
+    assert "/x/x" not in place.log()
 
 
 def test_a_stdin_that_never_ends_is_refused(place: Place) -> None:
@@ -227,15 +249,47 @@ def test_a_reply_that_was_written_is_never_doubled(place: Place, tmp_path: Path)
     assert "failed inside Holdfast" in place.log()
 
 
+RELAYED: dict[str, tuple[str, str, str]] = {
+    "the client ends us": ("m.ask = lambda *_: os.kill(os.getpid(), 15)", "the client ended it", ""),
+    "nothing loads": (
+        "m.ask = lambda *_: None; sys.modules['holdfast.engine'] = None",
+        "Holdfast does not load",
+        "PreToolUse could not be dispatched: Holdfast does not load with",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RELAYED)
+def test_the_relay_refuses_by_itself(place: Place, tmp_path: Path, name: str) -> None:
+    """Before the event is handed over, and where there is nobody to hand it to; it says why."""
+    fault, why, noted = RELAYED[name]
+    script = tmp_path / "run.py"
+    script.write_text(
+        f"import os, sys; sys.path.insert(0, {str(SOURCE)!r}); import holdfast.relay as m; {fault}\n"
+        "note = lambda text: print(text, file=sys.stderr)\n"
+        f"sys.exit(m.main({str(script)!r}, {str(SOURCE)!r}, sys.argv[1], note))\n"
+    )
+
+    def fire(event: str) -> Ended:
+        return processes.run([INTERPRETER[0], str(script), event], b"{}", place.environ(), place.root)
+
+    ended = fire("PreToolUse")
+    assert f"the strict handler guard.py could not check this, because {why}." in reason(ended)
+    assert ended.stderr.startswith(noted)
+    assert bool(ended.stderr) is bool(noted)
+    assert fire("PermissionRequest").stdout == ""  # nobody guards it
+
+
 @pytest.mark.parametrize("event", sorted(STRICT_EVENTS))
 def test_every_event_that_can_be_strict_is_refused_in_its_own_form(tmp_path: Path, event: str) -> None:
     """The engine's refusal and the shell's are what the client takes for a no."""
     made = processes.make(tmp_path)
     made.write(made.home / ".local/state/holdfast/strict", f"{event}\t*\t*\t/x/guard.py\ton_x\n")
-    first = made.fire(b"\xff", event)
+    unreadable = made.fire(b"\xff", event)
+    unknown = made.fire({"session_id": "s", "hook_event_name": "PreCoffee"}, event)
     shell = processes.run(["/bin/sh", str(SOURCE / "holdfast/refuse.sh"), event], b"", made.environ(), made.root)
 
-    for ended in (first, shell):
+    for ended in (unreadable, unknown, shell):
         said = json.dumps(ended.reply)
         assert "guard.py" in said
         assert '"deny"' in said if event in ("PreToolUse", "PermissionRequest") else '"block"' in said
@@ -254,6 +308,23 @@ def test_no_configuration_of_a_repository_opens_a_guard(place: Place, text: str)
     """A file that nobody trusts makes no event fail: the guard is asked."""
     place.write(".claude/holdfast.toml", text.encode("utf-8", "surrogateescape"))
     assert place.fire(call(place), "PreToolUse").stdout == ""
+    place.user_handler("guard", GUARD.replace("None", "deny('asked')"))
+    assert reason(place.fire(call(place), "PreToolUse")) == "asked"
+
+
+def test_no_variable_hides_a_guard(place: Place, tmp_path: Path) -> None:
+    """A project's settings may set it; the command that the refusal names lifts it there, and nowhere else."""
+    environ = place.environ(XDG_CONFIG_HOME=str(tmp_path / "other"))
+    said = reason(place.fire(call(place), "PreToolUse", environ=environ))
+    assert "user/guard.py: on_pre_tool_use" in said
+    assert place.fire(call(place, "Read"), "PreToolUse", environ=environ).stdout == ""
+
+    command = said.partition("(in a terminal: ")[2].partition(")")[0]
+    python = f"{INTERPRETER[0]} -m holdfast"
+    terminal = place.environ(PYTHONPATH=str(SOURCE), CLAUDECODE=None, CLAUDE_PROJECT_DIR=None)
+    ended = processes.run(["/bin/sh", "-c", command.replace("holdfast", python, 1)], b"", terminal, place.root)
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert place.fire(call(place), "PreToolUse", environ=environ).stdout == ""
     place.user_handler("guard", GUARD.replace("None", "deny('asked')"))
     assert reason(place.fire(call(place), "PreToolUse")) == "asked"
 
@@ -315,6 +386,45 @@ def test_a_package_that_is_half_there_refuses(installed: Place, tmp_path: Path) 
     assert "Holdfast does not load" in reason(registered(installed))
 
 
+@pytest.mark.parametrize(("seconds", "refused"), [(30.0, True), (90.0, False)])
+def test_an_upgrade_is_given_one_minute(installed: Place, tmp_path: Path, seconds: float, refused: bool) -> None:
+    """No more, and no less: an upgrade takes seconds, and nobody wants to wait where Holdfast was removed."""
+    package = tmp_path / "package"
+    shutil.rmtree(package / "holdfast")
+    os.utime(package, (time.time() - seconds,) * 2)
+    assert ("Holdfast's package is missing" in registered(installed).stdout) is refused
+
+
+def test_a_folder_that_cannot_be_asked_when_it_changed_refuses(installed: Place, tmp_path: Path) -> None:
+    """A condition that cannot be evaluated counts as true; here there is no `find`."""
+    package = tmp_path / "package"
+    shutil.rmtree(package / "holdfast")
+    age(package)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "uname", "readlink"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    command = ["/bin/sh", str(launcher.programs()[2]), "PreToolUse"]
+    assert processes.run(command, b"", installed.environ(), installed.root).stdout == ""
+    ended = processes.run(command, b"", installed.environ(PATH=str(tools)), installed.root)
+    assert "Holdfast's package is missing" in reason(ended)
+
+
+def test_the_shell_names_the_first_guard_of_the_event(installed: Place) -> None:
+    """In whose place it refuses: neither another event's nor another project's, nor all that there are."""
+    memory = installed.write(
+        installed.home / ".local/state/holdfast/strict",
+        "PermissionRequest\t*\t*\t/x/other.py\tf\nPreToolUse\tBash\t/elsewhere\t/x/far.py\tf\n"
+        f"PreToolUse\tBash\t{installed.root}\t/x/near.py\tf\nPreToolUse\tBash\t*\t/x/guard.py\tf\n",
+    )
+    command = ["/bin/sh", str(SOURCE / "holdfast" / "refuse.sh"), "PreToolUse"]
+    said = reason(processes.run(command, b"", installed.environ(), installed.root))
+    assert said == (
+        "Refused: the strict handler near.py could not check this, because Holdfast did not answer. "
+        f"In a terminal, 'holdfast doctor' shows why. To lift this without Holdfast: rm '{memory}'"
+    )
+
+
 def test_an_interpreter_that_is_being_upgraded_refuses_for_a_minute(installed: Place, tmp_path: Path) -> None:
     """Its folder tells, or that of the interpreter it is a link to."""
     python = tmp_path / "bin" / "python"
@@ -368,8 +478,9 @@ def test_without_a_guard_nothing_that_is_missing_refuses(installed: Place, tmp_p
     assert registered(installed).stdout == ""
     memory.unlink()
     assert registered(installed).stdout == ""
-    memory.write_text(f"PreToolUse\t*\t{installed.root}\t/x/guard.py\tf\n")
-    assert "guard.py" in reason(registered(installed))
+    for root in (installed.root, "/written/as%09only Holdfast/reads%0Ait"):  # which may be this one
+        memory.write_text(f"PreToolUse\t*\t{root}\t/x/guard.py\tf\n")
+        assert "guard.py" in reason(registered(installed))
 
 
 @pytest.mark.parametrize("state", ["it's", 'a"b', "a\\b", "ä b", "$HOME", "`id`"])
@@ -436,6 +547,34 @@ def test_a_worker_that_dies_after_go_refuses(warm: warmth.Warm) -> None:
     process, worker = started(warm, "time.sleep(600)")
     os.kill(worker, signal.SIGKILL)
     assert "its process ended" in reason(ended(process))
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_worker_that_is_stopped_refuses(warm: warmth.Warm, strict: bool) -> None:
+    """When its time is up, before the client's is: what comes after that the client does not hear."""
+    package = warm.entry.parent / "patient" / "holdfast"
+    warm.configure("timeout = 3.0\ndeadline = 3.0\n")
+    warmth.change(package / "engine.py", "WATCH_GRACE_S", "1.0")
+    warmth.change(package / "relay.py", "ANSWER", "10.0")  # it may be stopped before it could say that it has less
+    warm.until(lambda: not warm.sockets)  # the server ends: what it has loaded is another now
+    warm.warm_up()
+    process, worker = started(warm, "os.kill(os.getppid(), 19); time.sleep(600)", strict=strict)
+    said = ended(process)
+    assert warmth.gone(worker)
+    if strict:
+        assert "its time was up" in reason(said)
+    else:
+        assert (said.exit_code, said.stdout) == (0, "")
+    assert "PreToolUse is lost: the warm server did not answer it: its time was up" in warm.log()
+
+
+def test_a_worker_whose_handlers_may_take_longer_is_not_given_up(warm: warmth.Warm) -> None:
+    """It says so once they are chosen: the common limit is for choosing them."""
+    warmth.change(warm.entry.parent / "patient" / "holdfast" / "relay.py", "ANSWER", "5.0")
+    warm.until(lambda: not warm.sockets)
+    warm.warm_up()
+    process, _ = started(warm, "time.sleep(6); return deny('slept')")
+    assert reason(ended(process)) == "slept"
 
 
 @pytest.mark.parametrize("warmly", [True, False])

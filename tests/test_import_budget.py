@@ -27,7 +27,7 @@ BUDGETS = {
     "PreToolUse-TodoWrite": 94,
     "PostToolUse-Agent": 99,
     "UserPromptSubmit": 101,
-    "PreCompact-auto": 126,
+    "PreCompact-auto": 127,
     "SessionStart-compact": 138,
 }
 SHOW = "\nimport sys; print(*sys.modules)"

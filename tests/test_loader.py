@@ -553,6 +553,33 @@ def test_a_users_guard_that_is_gone_refuses_until_it_is_forgotten(root: Path) ->
     assert refused(root) == []
 
 
+def test_a_users_guard_in_another_folder_refuses(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody's environment names another folder of configuration; the command that is named works there."""
+    guard = write(paths.user_handlers(), "guard.py", GUARD)
+    find(root)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "an other"))
+    (said,) = refused(root)
+    assert said.startswith(f"its file ({guard}) is not in {paths.user_handlers()}, where yours are looked for; ")
+    command = f"env 'XDG_CONFIG_HOME={tmp_path}/an other' holdfast handlers off guard"
+    assert f"(in a terminal: {command})" in said
+
+    write(paths.config_dir(), "holdfast.toml", '[handlers]\noff = ["guard"]\n')
+    assert refused(root) == []
+
+
+def test_a_users_guard_that_was_moved_with_its_folder_runs(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is there: it is found."""
+    guard = write(paths.user_handlers(), "guard.py", GUARD)
+    find(root)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "other"))
+    paths.user_handlers().mkdir(parents=True)
+    guard.rename(paths.user_handlers() / "guard.py")
+    assert refused(root) == []
+    assert [call.file.path.parent for call in loader.plan(find(root), "PreToolUse", "Bash")] == [paths.user_handlers()]
+
+
 def test_a_guard_that_is_gone_is_not_replaced(root: Path) -> None:
     """A project's trusted file of the same name does not take the place of the user's lost guard."""
     guard = write(paths.user_handlers(), "guard.py", GUARD)

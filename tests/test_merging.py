@@ -391,6 +391,11 @@ def test_a_permissions_decision() -> None:
         "updatedInput": {"a": 1},
         "updatedPermissions": [{"type": "setMode"}],
     }
+    approvals = [allow, outcomes.allow(permissions=[{"type": "addRules"}]), outcomes.allow()]
+    assert specific(merge("PermissionRequest", approvals))["decision"] == {
+        "behavior": "allow",
+        "updatedPermissions": [{"type": "setMode"}, {"type": "addRules"}],
+    }
     later = outcomes.change_input({"a": 1, "b": 2})
     assert specific(merge("PermissionRequest", [change, allow, later]))["decision"]["updatedInput"] == {"a": 1, "b": 2}
     assert specific(merge("PermissionRequest", [allow, deny]))["decision"] == {"behavior": "deny", "message": "no"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -132,3 +133,12 @@ def test_a_named_root_that_does_not_exist_is_refused(tmp_path: Path, name: str) 
 
     with pytest.raises(HoldfastError, match=f"{name} names .*missing, which is not a folder"):
         paths.find_root(explicit, env, tmp_path)
+
+
+def test_a_root_that_is_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of it is looked for on disk; one that a system takes is followed."""
+    longest = "/" + "ä" * 2_047
+    with monkeypatch.context() as changed:
+        changed.setattr(os.path, "realpath", lambda path: f"real {path}")
+        found = [paths.real_root(longest), paths.real_root(longest + "x")]
+    assert found == [f"real {longest}", ""]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import relay
+from holdfast import engine, relay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,12 +166,12 @@ LONG = 60.0  # seconds; nothing here takes that long on any machine
 
 
 class Asking(_socket.socket):
-    """The relay's own socket: from `GO` on, every wait that has a limit runs into it, as if an answer took for ever."""
+    """The relay's own socket: from `GO` on, every wait whose limit is no longer than `LONG` runs into it at once."""
 
     made: list[Asking]
     went: bool
     limits: list[float | None]
-    broken: OSError | None = None  # what comes instead of an answer
+    broken: BaseException | None = None  # what comes instead of an answer
 
     def __init__(self, *arguments: int) -> None:
         super().__init__(*arguments)
@@ -185,7 +185,7 @@ class Asking(_socket.socket):
 
     def recv(self, *arguments: int) -> bytes:
         self.limits.append(self.gettimeout())
-        if self.went and self.gettimeout() is not None:
+        if self.went and (self.gettimeout() or 0.0) <= LONG:
             raise TimeoutError("timed out")
         if self.went and self.broken:
             raise self.broken
@@ -194,7 +194,7 @@ class Asking(_socket.socket):
 
 @contextmanager
 def server(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, *, turns: int = 1, code: bytes = b"\7"
+    monkeypatch: pytest.MonkeyPatch, folder: Path, *, turns: int = 1, code: bytes = b"\7", hangs: bool = False
 ) -> Iterator[list[bytes]]:
     """Have a server listen where this process asks.
 
@@ -202,15 +202,17 @@ def server(
         monkeypatch: undoes it.
         folder: where; with a short path.
         turns: how often it says that it is not this event's turn yet.
-        code: the exit code it answers with; with none it hangs up after `GO`.
+        code: what it says after `GO`, usually the exit code.
+        hangs: whether it then waits for who asks to say more, or to say no more; else it hangs up.
 
     Yields:
-        What it hears: the request, then the next word.
+        What it hears: the request, then the next word, then what comes while it hangs.
     """
     heard: list[bytes] = []
     folder.chmod(0o700)
     monkeypatch.setattr(relay, "LIFE", LONG)
     monkeypatch.setattr(relay, "READY", LONG)
+    monkeypatch.setattr(relay, "ANSWER", LONG + 1)
     monkeypatch.setattr(relay, "address", lambda *_: bytes(folder / "socket"))
     monkeypatch.setattr(posix, "environ", HOME)
     its_own = ModuleType("_socket")
@@ -234,7 +236,10 @@ def server(
                         os.close(descriptor)
                     if word:
                         heard.append(word)
-                        connection.sendall(code)
+                        if code:  # to send nothing is an error where nobody listens any more
+                            connection.sendall(code)
+                        if hangs:
+                            heard.append(connection.recv(1))
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -248,7 +253,7 @@ def server(
             thread.join()
 
 
-def test_an_answer_may_take_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
+def test_an_answer_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
     """Once the event is handed over, no limit of the handshake's ends the wait: the event would be lost."""
     with server(monkeypatch, short_folder) as heard:
         assert relay.ask(ENTRY, "Stop") == 7
@@ -277,7 +282,7 @@ def test_the_server_may_take_longer_to_get_ready_than_to_give_a_sign_of_life(
     with server(monkeypatch, short_folder):
         monkeypatch.setattr(relay, "LIFE", LONG - 1)
         assert relay.ask(ENTRY, "Stop") == 7
-        assert [each.limits for each in Asking.made] == [[LONG - 1, LONG, LONG, None]]
+        assert [each.limits for each in Asking.made] == [[LONG - 1, LONG, LONG, LONG + 1]]
 
 
 @pytest.mark.parametrize("broken", [None, ConnectionResetError()])
@@ -288,6 +293,46 @@ def test_an_event_that_was_handed_over_is_answered_by_nobody_else(
     monkeypatch.setattr(Asking, "broken", broken)
     with server(monkeypatch, short_folder, code=b""), pytest.raises(relay.Died):
         relay.ask(ENTRY, "Stop")
+
+
+@pytest.mark.parametrize(
+    ("limit", "broken", "why"),
+    [(LONG, None, "its time was up"), (LONG + 1, relay.Terminated(), "the client ended it")],
+)
+def test_a_child_that_hangs_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, short_folder: Path, limit: float, broken: BaseException | None, why: str
+) -> None:
+    """It is told so, and after its last word, which does not come either, the event is nobody's."""
+    monkeypatch.setattr(Asking, "broken", broken)
+    with server(monkeypatch, short_folder, code=b"", hangs=True) as heard:
+        monkeypatch.setattr(relay, "ANSWER", limit)
+        with pytest.raises(relay.Died, match=why):
+            relay.ask(ENTRY, "Stop")
+        assert [each.limits[-2:] for each in Asking.made] == [[limit, relay.LAST_WORD_S]]
+
+    assert heard[1:] == [relay.GO, b""]
+
+
+@pytest.mark.parametrize("seconds", [61, 2_887])
+def test_a_child_that_has_longer_says_so(monkeypatch: pytest.MonkeyPatch, short_folder: Path, seconds: int) -> None:
+    """Once it knows what is to be called: nothing that still runs is cut."""
+    with server(monkeypatch, short_folder, code=relay.LONGER + seconds.to_bytes(2, "big") + b"\7"):
+        assert relay.ask(ENTRY, "Stop") == 7
+        assert [each.limits[-1] for each in Asking.made] == [seconds]
+
+
+def test_a_child_that_hangs_after_its_reply_is_not_answered_for(
+    monkeypatch: pytest.MonkeyPatch, short_folder: Path
+) -> None:
+    """A second reply would make both unreadable."""
+    soon = relay.LONGER + (1).to_bytes(2, "big")  # not in this order, but so that only the reply comes in time
+    with server(monkeypatch, short_folder, code=relay.WRITTEN + soon, hangs=True):
+        assert relay.ask(ENTRY, "Stop") == 0
+
+
+def test_who_waits_is_more_patient_than_the_engine() -> None:
+    """Until handlers are chosen; what comes then the engine says itself."""
+    assert engine.PREPARE_LIMIT_S < relay.ANSWER
 
 
 @pytest.mark.parametrize("check", ["ours", "private"])

@@ -367,9 +367,10 @@ def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monk
     assert json.loads(out)["hookSpecificOutput"]["additionalContext"] == "warm"
 
 
-def test_a_variable_without_a_name_costs_no_event(warm: Warm) -> None:
-    """The system hands it on, but no process can set it: it is left out, and the event is answered."""
-    ended = warm.fire(warm.call(), "PreToolUse", environ={**warm.environ(), "": "nameless"})
+@pytest.mark.parametrize(("name", "value"), [("", "nameless"), ("OPTIONS", "a=b=c")])
+def test_a_strange_variable_costs_no_event(warm: Warm, name: str, value: str) -> None:
+    """One without a name the system hands on, but no process can set it: it is left out, and the event is answered."""
+    ended = warm.fire(warm.call(), "PreToolUse", environ={**warm.environ(), name: value})
 
     assert ended.advice == "warm"
 
@@ -492,6 +493,16 @@ def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
     assert "the server ends: " in copied.log()
     copied.until(lambda: bool(copied.sockets) and servers.ask(copied.socket) is not None)
     assert copied.advice() == "warm"
+
+
+def test_after_an_upgrade_before_its_first_event_another_is_tried_at_once(copied: Warm) -> None:
+    """The first one may have been started in the middle of it, and has answered nothing yet."""
+    pid, module = copied.pid, copied.entry.parents[1] / "src" / "holdfast" / "merging.py"
+    assert list(copied.folder.glob("*.tried"))
+    module.write_text(module.read_text() + "\nNEW = True\n")
+
+    copied.until(lambda: gone(pid))
+    assert not list(copied.folder.glob("*.tried"))
 
 
 def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
@@ -623,6 +634,8 @@ def handed_over(connection: socket.socket, payload: dict[str, Any]) -> bytes:
     for each in (reading, into):
         os.close(each)
     with os.fdopen(out, "rb") as said:
+        assert connection.recv(1) == relay.LONGER
+        assert 200 < int.from_bytes(connection.recv(2), "big") < 3_600  # what `warmth.make` and handlers allow
         assert connection.recv(1) + connection.recv(1) == relay.WRITTEN + b"\0"
         return said.read()
 

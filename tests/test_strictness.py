@@ -200,6 +200,13 @@ def test_a_guard_is_known_by_event_and_matcher(guards: Path, event: str, value: 
     assert strictness.guarding(event, value, str(guards)) == names
 
 
+def test_a_matcher_that_this_version_cannot_read_selects_every_value() -> None:
+    """An earlier version, or another Python, could read it: nobody knows what the guard would have judged."""
+    strictness.remember(user("odd.py"), [Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)])
+
+    assert strictness.guarding("PreToolUse", "Read", "/") == ["user/odd.py: on_pre_tool_use"]
+
+
 def test_a_projects_guard_guards_that_project_alone(guards: Path, tmp_path: Path) -> None:
     """Whichever way its root is written."""
     (tmp_path / "link").symlink_to(guards)
@@ -207,6 +214,7 @@ def test_a_projects_guard_guards_that_project_alone(guards: Path, tmp_path: Path
     assert strictness.guarding("UserPromptSubmit", None, str(tmp_path / "link"))
     assert strictness.guarding("UserPromptSubmit", None, f"{guards}/")
     assert not strictness.guarding("UserPromptSubmit", None, str(tmp_path))
+    assert not strictness.guarding("UserPromptSubmit", None, str(guards) + "/." * 4_096)  # longer than any path
 
 
 def test_a_memory_that_cannot_be_read_may_hold_a_guard(guards: Path) -> None:

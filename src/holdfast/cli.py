@@ -55,6 +55,15 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"holdfast.commands.{name}").command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was given."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # of a page (`sheet.put`); click would end with 1
+            from holdfast.terminal_text import nobody_reads
+
+            nobody_reads()
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' lines without importing any of them."""
         with formatter.section("Commands"):
@@ -82,8 +91,9 @@ def main(arguments: list[str] | None = None) -> Any:
         arguments: without the program's name; by default the process's own.
 
     Returns:
-        Never; ends with exit code 0, 1 for an error the user can mend (a sentence on stderr), or 2 for a wrong
-        call. `holdfast dispatch` ends with 0 whatever happens, for a usage error must not refuse a tool call.
+        Never; ends with exit code 0, 1 for an error the user can mend (a sentence on stderr), 2 for a wrong call, or
+        141 where nobody reads the output any more. `holdfast dispatch` ends with 0 whatever happens, for a usage error
+        must not refuse a tool call.
     """
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["dispatch"] and given[1:] not in (["-h"], ["--help"]):

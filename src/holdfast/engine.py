@@ -152,6 +152,7 @@ def answer(
     limits = project.config.handlers
     until = deadline(event, limits, started, plan)
     _watch(until + WATCH_GRACE_S)
+    streams.expect(until + WATCH_GRACE_S)
     isolated = Isolated(
         *(event, Context(project, environ), limits.timeout, until),
         private=streams.private,
@@ -203,12 +204,15 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> Project:
 
     Raises:
         KeyError: the environment names no project.
+        HoldfastError: what it names cannot be a folder.
     """
     from holdfast import trust
     from holdfast.project import Project
 
     log.begin_event()
     root = Path(environ["CLAUDE_PROJECT_DIR"])
+    if len(os.fsencode(root)) >= paths.LONGEST:
+        raise HoldfastError("CLAUDE_PROJECT_DIR is longer than any path can be")
     return Project.open(root, trusted=trust.config_trusted(root), tell=tell)
 
 

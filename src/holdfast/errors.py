@@ -32,6 +32,10 @@ class BrokenError(StateError):
     """
 
 
+class LargeError(StateError):
+    """A file that is larger than it may be; it was not read, or not written, and stays as it is."""
+
+
 class ChangedError(StateError):
     """A file that somebody else saved between our reading it and our writing it: what they saved stands."""
 

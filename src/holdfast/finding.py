@@ -161,6 +161,8 @@ def find(project: Project, event: str | None = None, value: str | None = None) -
     for place, folder in folders.items():
         names = folder.names() if wanted is None else wanted.intersection(folder.names())
         known = [*((name, _file) for name in names), *((name, _vanished) for name in gone[place])]
+        if place == "user":
+            known += [(path, _elsewhere) for path in _in_other_folders(folder, look.strict)]
         files += [make(place, folder, name, look) for name, make in sorted(known, key=lambda each: each[0])]
         if folder.fault:
             files.append(_whole_folder(place, folder))
@@ -205,6 +207,13 @@ def _gone(folder: scanned.Folder, strict: Collection[str]) -> list[str]:
     return [name for name in names if "/" not in name and name not in there]
 
 
+def _in_other_folders(folder: scanned.Folder, strict: Collection[str]) -> list[str]:
+    """Return the user's strict files that lie, or lay, in another folder than theirs now, and were not moved here."""
+    there = folder.names()
+    others = [path for path in strict if strictness.everywhere(path) and not path.startswith(f"{folder.path}/")]
+    return [path for path in others if path.rpartition("/")[2] not in there]
+
+
 def runs(conditions: Conditions, configuration: Config) -> bool:
     """Tell whether a configuration says what a file asks for in `RUNS_WHEN`; a key there is none of never does."""
     return all(getattr(configuration, key, None) in values for key, values in conditions)
@@ -235,6 +244,12 @@ def _anew(place: Place, path: Path, look: _Look) -> HandlerFile:
 def _vanished(place: Place, folder: scanned.Folder, name: str, look: _Look) -> HandlerFile:
     """Stand for a file that is gone: what it guarded is refused until it is back or its user lets go of it."""
     return _absent(place, folder.path / name, "is gone; put it back", look)
+
+
+def _elsewhere(place: Place, folder: scanned.Folder, name: str, look: _Look) -> HandlerFile:
+    """Stand for a user's strict file in another folder: a variable of the environment must not open what it guards."""
+    fault = f"({name}) is not in {folder.path}, where yours are looked for; move it or correct XDG_CONFIG_HOME"
+    return _absent(place, folder.path / name, fault, look)
 
 
 def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
@@ -318,8 +333,13 @@ def _broken_strict(path: Path, reason: str, place: Place, project: Project) -> t
 
 def _lifted(reason: str, path: Path, place: Place, project: Project) -> str:
     """Add to the reason for a refusal the command that lifts it, whatever became of the file."""
+    from shlex import quote
+
     verb = ["off", path.stem] if place == "user" else ["untrust", "--project", str(project.root), path.name]
-    return f"{reason}, or do without it (in a terminal: {_command(*verb)})"
+    command = _command(*verb)
+    if place == "user" and path.parent != paths.user_handlers():  # to a terminal that may be another folder
+        command = f"env {quote(f'XDG_CONFIG_HOME={paths.config_dir().parent}')} {command}"
+    return f"{reason}, or do without it (in a terminal: {command})"
 
 
 def _trust_again(path: Path, project: Project) -> str:

@@ -151,9 +151,10 @@ def _lines(place: Path) -> list[str]:
 
 
 def _about(root: str) -> str:
+    from holdfast.paths import real_root
     from holdfast.state.redact import redact
 
-    return _escape(_field("project", redact(os.path.realpath(root))))
+    return _escape(_field("project", redact(real_root(root))))
 
 
 def _line(message: str, fields: dict[str, object]) -> str:

@@ -13,6 +13,8 @@ from holdfast.errors import HoldfastError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LONGEST = 4096
+"""A path has fewer bytes than this (Linux: PATH_MAX, which counts the zero at its end)."""
 _APP = "holdfast"
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -144,6 +146,14 @@ def find_root(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path:
             return _named_root(source, cwd / text)
     start = cwd.resolve()
     return next((folder for folder in (start, *start.parents) if _is_project(folder)), start)
+
+
+def real_root(named: str) -> str:
+    """Return the real path of a project's root as the client names it.
+
+    Empty for one longer than any path can be: following its parts, none of which is there, would take seconds.
+    """
+    return os.path.realpath(named) if len(os.fsencode(named)) < LONGEST else ""
 
 
 def _named_root(source: str, folder: Path) -> Path:

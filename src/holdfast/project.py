@@ -102,6 +102,11 @@ class Project:
         return str(self.root)
 
     @property
+    def in_git(self) -> bool:
+        """Whether the project lies in a git checkout."""
+        return self._git is not None
+
+    @property
     def branch(self) -> str | None:
         """The branch checked out now, or None outside git and on a detached head."""
         head = _first_line(self._git[1] / "HEAD") if self._git else ""

@@ -11,6 +11,7 @@ from holdfast.deadlines import needed_client_limit
 from holdfast.events import EVENTS, model
 from holdfast.matching import NO_MATCHER as NO_MATCHER
 from holdfast.matching import TOOL_EVENTS, alternatives, matches, selects_all
+from holdfast.merging import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
 from holdfast.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ NO_WORKTREE = (
 
 LEAST_SECONDS = 5.0
 """What a handler may take by default: a time limit below that cuts off answers that come in time for us."""
-
-EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})
-"""Events that know no JSON decision: exit code 2 is the only way to say no (client fact §1.3)."""
 
 _LIST_EVENTS = frozenset({"StopFailure", "FileChanged"})
 _SAME_TOOL = frozenset({"Task", "Agent"})

@@ -19,8 +19,14 @@ READY = 1.0
 TURNS = 16
 """Times it may say so, every 0.3 seconds; then the event goes cold while there is time for it."""
 
+ANSWER = 21.0
+"""Seconds the child has from `GO` on to choose handlers (`engine.PREPARE_LIMIT_S`) or to answer; else it hangs."""
+
 ALIVE, WAIT, READY_NOW, GO = b"!", b".", b"r", b"g"
 """The words of the protocol: the server lives, your turn is still to come, a child is ready; answer the event."""
+
+LONGER = b"\xfe"
+"""What the child says once handlers are chosen: so many seconds, in two more bytes, it has instead of `ANSWER`."""
 
 WRITTEN = b"\xff"
 """What the child says, before its exit code, once the reply is written: from then on nobody else may refuse."""
@@ -29,7 +35,7 @@ STRICT_EVENTS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "UserPro
 """The events on which a handler may be strict: what is not answered may have to be refused."""
 
 LAST_WORD_S = 2.0
-"""How long the child has to refuse once the client has ended us."""
+"""How long the child has to refuse once the client has ended us, or its time is up."""
 
 OFF = (b"off", b"0", b"no", b"false")
 """What `HOLDFAST_SERVER` may hold to switch the server off."""
@@ -42,7 +48,7 @@ SPACES = ("mnt", "net", "user", "pid")
 
 
 class Died(Exception):
-    """The server's process for this event ended before it had answered, after the event was handed over."""
+    """The server's process for this event did not answer it, after it was handed over; the text says why."""
 
 
 class Terminated(BaseException):
@@ -71,7 +77,7 @@ def main(entry: str, root: str, argument: str | None, note: "Callable[[str], Non
         code = ask(entry, argument)
     except Died as error:
         note(f"{argument or 'an event'} is lost: the warm server did not answer it: {error}")
-        return refuse(root, argument, "its process ended")
+        return refuse(root, argument, str(error))
     except Terminated:
         return refuse(root, argument, "the client ended it")
     return cold(entry, root, argument, note) if code is None else code
@@ -137,7 +143,7 @@ def ask(entry: str, argument: str | None) -> int | None:
     """Let the warm server answer with our descriptors, environment and directory.
 
     Nobody has read stdin when it cannot, for its child waits for our word, `GO`: before that any doubt means None,
-    after it the event is answered once or, should the child die, not at all.
+    after it the event is answered once or, should the child die or hang, not at all.
 
     Args:
         entry: the entrypoint that asks.
@@ -149,7 +155,6 @@ def ask(entry: str, argument: str | None) -> int | None:
     Raises:
         Died: see there.
     """
-    told = False
     try:
         import posix
 
@@ -183,33 +188,39 @@ def ask(entry: str, argument: str | None) -> int | None:
         passed = b"".join([number.to_bytes(4, sys.byteorder) for number in (0, 1, 2)])
         # Not before: one that hangs would keep the client's pipes open.
         server.sendmsg([GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
-        told = True
+    except Exception:  # noqa: BLE001 - whatever it is, the event is still to be answered
+        return None
+    try:
         return _code(server)
-    except Exception as error:
-        if not told:
-            return None
-        raise Died(str(error)) from error
+    except OSError as error:
+        raise Died("its process ended") from error
 
 
 def _code(server: "socket") -> int:
     """Wait until the event is answered; return the exit code. Raises Died, OSError."""
-    server.settimeout(None)
-    written = False
+    limit, why, written = ANSWER, "", False
     while True:
+        server.settimeout(LAST_WORD_S if why else limit)
         try:
             said = server.recv(1)
-        except Terminated:
+            if said == LONGER:
+                limit = int.from_bytes(server.recv(2), "big")
+        except (Terminated, TimeoutError) as error:
+            if why:
+                said = b""
+                break
+            why = "its time was up" if isinstance(error, TimeoutError) else "the client ended it"
             server.shutdown(1)  # SHUT_WR: the server ends the child, which holds the client's stdout and may refuse
-            server.settimeout(LAST_WORD_S)
-            said = server.recv(1)
-        if said != WRITTEN:
+            continue
+        if said == WRITTEN:
+            written = True
+        elif said != LONGER:
             break
-        written = True
     if said:
         return ord(said)
     if written:
         return 0
-    raise Died("it closed the connection")
+    raise Died(why or "its process ended")
 
 
 def off(environ: "Mapping[bytes, bytes]") -> bool:

@@ -56,6 +56,13 @@ class Streams:
             except OSError:
                 return
 
+    def expect(self, until: float) -> None:
+        """Tell whoever waits for another process than this one that an answer may come until then.
+
+        Args:
+            until: a moment of `time.monotonic()`. Here nobody has to be told.
+        """
+
     def give_back(self) -> None:
         """Make the client's streams the standard ones again, for a program that this process becomes."""
         for number, descriptor in enumerate(self._client, start=1):

@@ -7,6 +7,7 @@ import os
 import select
 import socket
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ PATIENCE = 1.0
 """Seconds who asks has to send what it asks."""
 CERTAINTY = 60.0
 """Seconds it has to say `GO`: it does so at once, and if it were stopped just then its event must not be lost."""
+LATER = 2
+"""Seconds after our own deadline, one at least, at which who asks gives us up."""
 ANSWERED = b"a"
 """What a child tells the server when who asked may go: what it still does is nobody's loss then."""
 _HEAD = 8  # digits of a request's length
@@ -45,6 +48,12 @@ class Relayed(Streams):
         self._connection = connection
         self._control = control
         self._waits = True
+
+    def expect(self, until: float) -> None:
+        """Have the relay wait a little longer than we may take."""
+        seconds = int(max(until - time.monotonic(), 0.0)) + LATER
+        with suppress(OSError):  # who asked has gone
+            self._connection.send(relay.LONGER + seconds.to_bytes(2, "big"))
 
     def write(self, reply: Reply) -> None:
         """Write the reply, and tell the relay that it must not refuse in our place any more."""

@@ -66,19 +66,29 @@ def run(command: list[str]) -> None:
     Raises:
         OSError: this process cannot be forked.
     """
+    pid = os.fork()
+    if pid == 0:
+        try:
+            begin(command)
+        finally:
+            os._exit(0)
+    with suppress(ChildProcessError):  # whoever started us ignores its children's ends, and so do we then
+        os.waitpid(pid, 0)
+
+
+def begin(command: list[str]) -> int:
+    """Run a server as a child; return its process id. See `run`."""
     kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("XDG_")}
     pid = os.fork()
     if pid == 0:
         try:
             os.setsid()
-            if os.fork() == 0:
-                os.chdir("/")
-                nowhere = os.open(os.devnull, os.O_RDWR)
-                for number in range(3):
-                    os.dup2(nowhere, number)
-                os.closerange(3, max(1024, os.sysconf("SC_OPEN_MAX")))
-                os.execve(command[0], command, {**kept, "PATH": os.defpath})
+            os.chdir("/")
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):
+                os.dup2(nowhere, number)
+            os.closerange(3, max(1024, os.sysconf("SC_OPEN_MAX")))
+            os.execve(command[0], command, {**kept, "PATH": os.defpath})
         finally:
-            os._exit(0)
-    with suppress(ChildProcessError):  # whoever started us ignores its children's ends, and so do we then
-        os.waitpid(pid, 0)
+            os._exit(1)
+    return pid

@@ -81,18 +81,23 @@ def guarding(event: str, value: str | None, root: str) -> list[str]:
     """
     if event not in STRICT_EVENTS:
         return []
-    real = os.path.realpath(root)
+    real = paths.real_root(root)
     try:
         entries = _read(memory_file())
     except (OSError, ValueError) as error:
         log.write("error", f"{memory_file()}: cannot be read ({error}); any strict handler may stand in it")
         return ["a handler"]
     return [
-        f"{'user' if _root(path) == _EVERY else 'project'}/{path.rpartition('/')[2]}: {route.function}"
+        f"{'user' if everywhere(path) else 'project'}/{path.rpartition('/')[2]}: {route.function}"
         for path, routes in entries.items()
         for route in routes
         if _root(path) in (_EVERY, real) and _selects(route, event, value)
     ]
+
+
+def everywhere(path: str) -> bool:
+    """Tell whether a handler file is a user's own, in whatever folder, and so guards every project."""
+    return _root(path) == _EVERY
 
 
 def memory_file() -> Path:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from holdfast.patterns import regex
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator
 
+_NOBODY_READS = 141  # 128 and the number of SIGPIPE
 # Controls but for tab and line break, line and paragraph separators, lone surrogates, and what is not seen: marks of
 # direction, blanks without width, tags.
 _UNSEEN = (
@@ -56,8 +58,18 @@ class Guarded:
 
     def write(self, text: str) -> int:
         """Write text, printable; return how many characters of it there were."""
-        self.stream.write(printable(text))
+        try:
+            self.stream.write(printable(text))
+        except BrokenPipeError:
+            nobody_reads()
         return len(text)
+
+    def flush(self) -> None:
+        """Write what is still to be written."""
+        try:
+            self.stream.flush()
+        except BrokenPipeError:
+            nobody_reads()
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write several texts."""
@@ -82,3 +94,15 @@ def guarded() -> Iterator[None]:
 def unguarded(stream: TextIO) -> TextIO:
     """Return the stream itself, for those who write escape sequences of their own and guard the text between them."""
     return stream.stream if isinstance(stream, Guarded) else stream
+
+
+def nobody_reads() -> NoReturn:
+    """End without a word, as programs do that the system ends for it: `holdfast … | head -1` is no error."""
+    forget_output()
+    sys.exit(_NOBODY_READS)
+
+
+def forget_output() -> None:
+    """Send what is still to be written to stdout nowhere, or Python would complain of it at its end."""
+    with suppress(AttributeError, OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ import dataclasses
 import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import client, demand, installs, loader, log, paths, plugins, scopes, settingsfile, trust
+from holdfast import client, demand, installs, loader, log, paths, plugins, scopes, settingsfile, strictness, trust
 from holdfast.errors import HoldfastError
 from holdfast.install import Plan, carry_out, plan, recorded
 from holdfast.installs import Install
@@ -91,6 +91,25 @@ def distrusted(project: Project) -> list[str]:
     if gone or any(file.changed for file in files):
         lines.append(f"To do without what changed or is gone: holdfast handlers untrust {here} NAME.py")
     return lines
+
+
+def unguarded(project: Project) -> list[str]:
+    """Name the strict handlers that guard another worktree of the project and that this one's branch does not have.
+
+    Trust is given to files of one folder: nothing is refused here in their place.
+    """
+    from pathlib import Path
+
+    from holdfast.config import Config
+    from holdfast.project import Project
+
+    lines = []
+    for path in (Path(each) for each in strictness.known() if not strictness.everywhere(each)):
+        root, here = path.parents[2], paths.project_handlers(project.root) / path.name
+        if path.is_file() and not here.exists() and Project(root, Config()).location == project.location:
+            where = log.written(str(root))
+            lines.append(f"{_named(path)} guards {where}, but not this worktree: add it to the branch, then trust it.")
+    return lines[:_NAMED]
 
 
 def faulty(project: Project) -> list[str]:

@@ -523,6 +523,30 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
     assert not [path for path in files(project) if any(form in path.read_bytes() for form in spellings(word))]
 
 
+def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
+    """Only what we wrote goes, and what is left there is said."""
+    holdfast("start", "Book", "--phase", "Draft", root=project.root, session=ME)
+    project.fire("PreCompact", "PreCompact-auto", session_id=ME)
+    project.fire("SessionStart", "SessionStart-compact", session_id=ME)
+    holdfast("report", root=project.root)
+    folder = paths.sidecar_dir(project.root)
+    ours = {each.name for each in folder.iterdir()}
+    assert ours == {".gitignore", "report.html", "compaction-book.md"}
+    (folder / f".report.html.1.{'0' * 12}.tmp").write_text("half", "utf-8")
+    theirs = {"notes.md": "mine", "page.html": "<p>mine", "x.tmp": "mine", "data.json": "{}"}
+    for name, text in theirs.items():
+        (folder / name).write_text(text, "utf-8")
+    (folder / "linked.md").symlink_to(folder / "compaction-book.md")
+
+    said = holdfast("forget", "--everything", "--yes", root=project.root).out
+
+    left = {each.name: each.read_text("utf-8") for each in folder.iterdir() if not each.is_symlink()}
+    assert left == theirs
+    gone, _, stays = said.partition("These are your own and stay:")
+    assert [name in stays and name not in gone for name in [*theirs, "linked.md"]] == [True] * 5
+    assert [name in gone for name in ours] == [True] * 3
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("arguments", [("--everything",), ("--since", "2026-01-01")])
 def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...], known: bool) -> None:

@@ -44,9 +44,25 @@ def test_it_is_written_into_our_folder_and_said_where(project: HoldfastProject) 
     assert page.stat().st_mode & 0o777 == 0o600
     assert (page.parent / ".gitignore").read_text("utf-8") == "*\n"
     page.chmod(0o644)
-    page.write_text("older", "utf-8")
+    page.write_text(page.read_text("utf-8") + "older", "utf-8")
     holdfast("report", root=project.root)
     assert page.stat().st_mode & 0o777 == 0o600
+    assert not page.read_text("utf-8").endswith("older")
+
+
+@pytest.mark.parametrize("text", ["mine", "<!doctype html>\n<title>Our test run</title>", ""])
+def test_a_page_of_somebody_else_is_not_overwritten(project: HoldfastProject, text: str) -> None:
+    """Unless `--output` names it; what to do is said."""
+    page = project.root / PLACE
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(text, "utf-8")
+
+    said = holdfast("report", root=project.root, code=1).err
+
+    assert f"{page} is no report of Holdfast's; name another file with --output" in said
+    assert page.read_text("utf-8") == text
+    holdfast("report", "--output", str(page), root=project.root)
+    assert "Calculator" in page.read_text("utf-8")
 
 
 def test_it_goes_where_one_says(project: HoldfastProject, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import owners, sessions
+from holdfast.survival import hints, owners, sessions
 from holdfast.workflow import formats, guidance
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
@@ -45,6 +45,22 @@ def owner(root: Path, title: str = "Alpha") -> str | None:
     return name
 
 
+def owed(root: Path, session: str) -> list[str]:
+    """Return the workflows that a session's model is still to hear that it was given."""
+    project = Project.open(root)
+    found = hints.owed(project, session, hints.GIVEN)
+    project.close()
+    return found
+
+
+def tell(root: Path, session: str) -> None:
+    """Note that a session's model heard of them."""
+    project = Project.open(root)
+    for key in hints.owed(project, session, hints.GIVEN):
+        hints.tell(project, session, hints.GIVEN, key)
+    project.close()
+
+
 def test_a_model_claims_it_for_its_own_session(root: Path) -> None:
     """And has the guidance at once, in the tool's result."""
     live(root, ME, OTHER)
@@ -52,6 +68,19 @@ def test_a_model_claims_it_for_its_own_session(root: Path) -> None:
     assert owner(root) == ME
     assert RESTORED in said.out and "Phase: 1/2 - One" in said.out
     assert said.err == f'"Alpha" belongs to session {ME[:8]} now; every compaction gives it this.\n'
+
+
+def test_only_who_did_not_ask_hears_of_it_at_the_next_prompt(root: Path) -> None:
+    """Every time it is given one; the model that claims has the guidance at once."""
+    live(root, ME, OTHER)
+    holdfast("resume", "Alpha", root=root, session=ME)
+    assert owed(root, ME) == []
+
+    for _ in range(2):
+        holdfast("resume", "Alpha", "--session", OTHER, "--anyway", root=root)
+        assert len(owed(root, OTHER)) == 1
+        tell(root, OTHER)
+        assert owed(root, OTHER) == []
 
 
 def test_the_guidance_arrives_byte_by_byte(root: Path) -> None:
@@ -71,6 +100,9 @@ def test_a_person_claims_it_for_the_session_that_is_live(root: Path) -> None:
     live(root, OTHER)
     holdfast("resume", root=root)
     assert owner(root) == OTHER
+    said = holdfast("resume", "Alpha", root=root)
+    assert owner(root) == OTHER, "twice is no claim against that session"
+    assert "no longer has it" not in said.err
 
     live(root, ME)
     said = holdfast("resume", "Alpha", "--anyway", root=root, code=1)

@@ -256,17 +256,31 @@ def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPa
     assert ready.pid != pid
 
 
-def test_start_of_one_that_cannot_start_says_where_to_look(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The log has the reason, and the doctor looks for others."""
-    monkeypatch.setattr("holdfast.commands.server._STARTS", 1.0)
+def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for it: the folder that cannot be written, else what the server said last, else where to look."""
+    monkeypatch.setattr("holdfast.commands.server._STARTS", 3_600.0)
     ready.folder.parent.mkdir(parents=True, exist_ok=True)
     ready.folder.write_text("no folder")
+    folder = holdfast("server", "start", code=1).err
+    ready.folder.unlink()
+    package = ready.root.parent / "patient" / "holdfast"
+    warmth.change(package / "server.py", "DESCRIPTORS", str(1 << 40))
+    told = holdfast("server", "start", code=1).err
+    (package / "server.py").unlink()
+    (package / "server.py").write_text("main = lambda *_: 1")
+    silent = holdfast("server", "start", code=1).err
 
+    assert f"{ready.folder} cannot be written (File exists)" in folder
+    assert "no server was started: a process may open fewer than" in told
+    assert str(paths.log_file()) in silent and "holdfast doctor" in silent
+
+
+def test_start_of_one_that_does_not_answer_says_where_to_look(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log may have the reason, and the doctor looks for others."""
+    monkeypatch.setattr("holdfast.commands.server._STARTS", 0.0)
     said = holdfast("server", "start", code=1).err
-
-    assert "has not answered within 1 seconds" in said
+    assert "has not answered within 0 seconds" in said
     assert str(paths.log_file()) in said and "holdfast doctor" in said
-    ready.until(lambda: "no server was started" in ready.log())
 
 
 # --- ending -----------------------------------------------------------------------------------------------------------

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import subprocess
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.errors import StateError
 from holdfast.project import Project
+from holdfast.state import atomic
 from holdfast.survival import owners
 from holdfast.workflow import formats
+from holdfast.workflow.model import Start
 from tests.commandline import holdfast
 from tests.handmade import ME
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.workflow.model import Workflow
 
 
@@ -225,6 +231,51 @@ def test_a_value_may_hold_an_equals_sign(tmp_path: Path) -> None:
     assert state(tmp_path)["context"]["x"] == " a=b"
 
 
+@pytest.mark.parametrize(
+    ("kind", "seen", "said"),
+    [
+        ("compaction", [], []),
+        ("hybrid", ["?? .claude/workflow_state_system.md"], [".claude/workflow_state_system.md"]),
+        ("wfs", ["?? .workflow/"], [".workflow"]),
+    ],
+)
+def test_git_sees_nothing_of_this_machines_state(tmp_path: Path, kind: str, seen: list[str], said: list[str]) -> None:
+    """What a team may want to share is said once; a folder that was there before stays as it was."""
+
+    def git(*words: str) -> list[str]:
+        asked = ["git", "-C", str(tmp_path), "-c", "core.excludesFile=", *words]
+        return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
+
+    git("init", "-q")
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text("{}")
+    git("add", ".")
+    words = ("start", "Ship it", "--format", kind, "--phase", "A")
+    first, second = (holdfast(*words, "--replace", root=tmp_path).out for _ in range(2))
+
+    assert [line for line in git("status", "--porcelain") if not line.startswith("A ")] == seen
+    named = [f"Git sees {path}: commit it to share it, or name it in .gitignore." for path in said]
+    assert [line for line in first.splitlines() if "git" in line.casefold()] == named
+    assert "git" not in second.casefold()
+
+
+def test_git_sees_a_session_of_wfs(tmp_path: Path) -> None:
+    """The format's own command says so, too, and once."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    first, second = (holdfast("wfs", "start", "Ship it", root=tmp_path).out for _ in range(2))
+    assert first.count("Git sees .workflow:") == 1
+    assert "Git sees" not in second
+
+
+def test_a_folder_with_somebodys_files_gets_no_gitignore(tmp_path: Path) -> None:
+    """What git sees of them is their owner's choice."""
+    (tmp_path / "untracked/workflow-state").mkdir(parents=True)
+    (tmp_path / "untracked/workflow-state/notes.md").write_text("mine\n")
+    holdfast("start", "Ship it", "--phase", "A", root=tmp_path)
+
+    assert not list(tmp_path.rglob(".gitignore"))
+
+
 def test_hostile_names_stay_inside_the_project(tmp_path: Path) -> None:
     """Workflow names in paths unchecked is one of the traps others fell into."""
     root = tmp_path / "project"
@@ -234,3 +285,77 @@ def test_hostile_names_stay_inside_the_project(tmp_path: Path) -> None:
 
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("home", "project")] == []
     assert len(formats.all_found(Project.open(root)).workflows) == 7
+
+
+FIRST: dict[str, list[tuple[str, ...]]] = {
+    "nothing": [],
+    "another": [("start", "Older", "--format", "wfs", "--phase", "One")],
+    "finished": [("start", "Older", "--format", "hybrid", "--phase", "One", "--read", "old.md"), ("done",)],
+    "same": [("start", "Ship it", "--format", "compaction", "--phase", "One")],
+}
+
+
+@pytest.mark.parametrize(
+    ("keeper", "first"),
+    [
+        ("wfs", "nothing"),
+        ("wfs", "another"),
+        ("hybrid", "nothing"),
+        ("hybrid", "finished"),
+        ("compaction", "nothing"),
+        ("compaction", "same"),
+    ],
+)
+def test_nothing_half_made_stays_where_a_start_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keeper: str, first: str
+) -> None:
+    """Whichever write it is that a full disk refuses, what failed is named, and what was there before is as it was."""
+    for command in FIRST[first]:
+        holdfast(*command, root=tmp_path)
+    phases = (("Build", "builder"), ("Test", "tester"))
+    start = Start(title="Ship it", phases=phases, reading=("a.md",), replace=True)
+    before, said = _tree(tmp_path), list[str]()
+    for after in range(50):
+        with monkeypatch.context() as patch, closing(Project.open(tmp_path)) as project:
+            _fill_disk(patch, after)
+            try:
+                formats.get(keeper).start(project, start)
+            except StateError as error:
+                said.append(str(error))
+                assert _tree(tmp_path) == before
+                continue
+        break
+
+    assert said
+    assert all(str(tmp_path) in each and each.endswith("No space left on device") for each in said)
+    assert formats.all_found(Project.open(tmp_path)).workflows[0].title == "Ship it"
+
+
+def _fill_disk(patch: pytest.MonkeyPatch, after: int) -> None:
+    """Have the disk be full after so many writes, also for a new empty file."""
+    left = [after]
+    fill, touch = atomic._fill, Path.touch
+
+    def take() -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def filled(descriptor: int, data: bytes) -> None:
+        take()
+        fill(descriptor, data)
+
+    def touched(path: Path) -> None:
+        if not path.exists():
+            take()
+        touch(path)
+
+    patch.setattr(atomic, "_fill", filled)
+    patch.setattr(Path, "touch", touched)
+
+
+def _tree(root: Path) -> dict[str, bytes]:
+    """Return what lies in the formats' folders, empty ones too, but for what keeps a folder out of git."""
+    tops = (".workflow", ".claude/state", "untracked/workflow-state")
+    found = [path for top in tops for path in (root / top).glob("**/*") if path.name != ".gitignore"]
+    return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else b"" for path in found}

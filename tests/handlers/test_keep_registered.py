@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, install, paths, scopes
+from holdfast import client, install, paths, scan, scopes, strictness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from holdfast.testing import HoldfastProject
 
@@ -118,6 +120,31 @@ def test_what_changed_or_is_gone_is_named_with_the_command(project: HoldfastProj
     ]
     assert not any("no longer registered" in line and "PreToolUse" in line for line in lines), "it has to refuse"
     assert "PreToolUse" in registered(project)
+
+
+def test_a_guard_of_another_worktree_is_missed_here(project: HoldfastProject, tmp_path: Path) -> None:
+    """A branch without its file has no guard, and that is said; with it, or without that worktree, there is no need."""
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+        subprocess.run(["git", "-C", str(project.root), *who, *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    git("worktree", "add", "-q", str(tmp_path / "tree"))
+    guard = paths.project_handlers(tmp_path / "tree") / "guard.py"
+    strictness.remember(guard, scan.scan(GUARD.encode()).routes)
+    assert "guard.py" not in start(project)
+    guard.parent.mkdir(parents=True)
+    guard.write_text(GUARD)
+    missed = f"guard.py guards {tmp_path / 'tree'}, but not this worktree: add it to the branch, then trust it."
+    assert missed in start(project).removeprefix("Holdfast: ").split("\n")
+
+    project.write({".claude/handlers/guard.py": GUARD})
+    assert missed not in start(project)
+    assert "guard.py of this project is not trusted, so it does not run." in start(project)
+    project.trust()
+    assert "guard.py" not in start(project)
 
 
 def test_many_untrusted_files_fill_no_screen_and_steer_no_terminal(project: HoldfastProject) -> None:

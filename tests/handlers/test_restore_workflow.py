@@ -16,10 +16,11 @@ from holdfast.budget import CAP, units
 from holdfast.project import Project
 from holdfast.survival import deliveries, losses, owners, seals, sessions
 from holdfast.testing import HoldfastProject
-from holdfast.workflow import formats
+from holdfast.workflow import formats, statefile
+from holdfast.workflow.formats import compaction_near
 from tests import processes
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable
+from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
 
@@ -243,6 +244,7 @@ def test_a_stale_workflow_is_a_line_and_not_restored(project: HoldfastProject, m
     assert RESTORED not in text
     assert "old reminder" not in text
     assert '"Ancient" (compaction): phase 1/2' in text
+    assert "Ancient" not in unfenced(text)
 
 
 def test_two_sessions_in_one_folder_each_get_their_own(project: HoldfastProject) -> None:
@@ -1034,3 +1036,37 @@ def test_an_unmarked_agents_summary_says_nothing_of_the_sessions_workflow(projec
     begin(project, "compact").assert_advised(RESTORED)
 
     assert lost(project) == []
+
+
+def too_large(project: HoldfastProject) -> Path:
+    """Leave a hybrid state file that is too large to be read."""
+    path = project.root / ".claude/state/workflow.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"id": "wf", "task": "T", "phases": [], "pad": "x" * statefile.LIMIT}))
+    return path
+
+
+@pytest.mark.parametrize("source", ["startup", "compact"])
+@pytest.mark.parametrize("other", [True, False], ids=["another", "none"])
+def test_a_state_file_that_is_too_large_is_said_once(project: HoldfastProject, source: str, other: bool) -> None:
+    """To the user, with what to do, whatever else is restored; it stays, and the doctor names it."""
+    if other:
+        start(project, "Book", session=ME)
+    path = too_large(project)
+    raw = path.read_bytes()
+
+    said = [begin(project, source, session_id=ME).reply.get("systemMessage", "") for _ in range(2)]
+
+    assert [each.count(f"{path} {statefile.TOO_LARGE}") for each in said] == [1, 0]
+    assert f"{path}: {statefile.TOO_LARGE}" in holdfast("doctor", root=project.root, code=1).out.replace("\n", " ")
+    assert path.read_bytes() == raw
+
+
+def test_what_was_not_looked_at_is_said_at_any_start(project: HoldfastProject) -> None:
+    """In the line that names unfinished work."""
+    for number in range(compaction_near.MOST + 3):
+        start(project, f"Book {number}")
+
+    said = begin(project, "startup").reply["systemMessage"]
+
+    assert f"and {compaction_near.MOST - 1} more (`holdfast list`); 3 other state files were not looked at" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,7 @@ from holdfast.project import Project
 from holdfast.survival import generations, owners, seals, sessions
 from holdfast.workflow import formats
 from tests.commandline import holdfast
-from tests.contract import assert_acceptable
+from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
 
@@ -77,6 +78,128 @@ def test_an_active_plan_is_saved(project: HoldfastProject) -> None:
     project.write({"CLAUDE/Plan/007-migrate/PLAN.md": plan})
 
     assert '"Migrate" (compaction): phase 2/2 "Switch"' in compact(project).stdout
+
+
+def aged(project: HoldfastProject, days: int, *numbers: int) -> None:
+    """Write plans in progress that were last changed so many days ago, each a day before the last."""
+    for number in numbers:
+        plan = f"# Plan 00{number}: Tide {number}\n\n**Status**: 🔄 In Progress\n\n## Phase 1: Copy\n- [ ] a\n"
+        project.write({f"CLAUDE/Plan/00{number}-tide/PLAN.md": plan})
+        path = project.root / f"CLAUDE/Plan/00{number}-tide/PLAN.md"
+        moment = clock.now().timestamp() - (days + number) * 24 * 3600
+        os.utime(path, (moment, moment))
+
+
+def test_an_old_plan_is_nobodys_workflow(project: HoldfastProject) -> None:
+    """A plan that nobody changed for 90 days is no state file and no session's: it is a line beside the trail."""
+    aged(project, 89, *range(1, 13))
+    for _ in range(2):
+        compact(project).assert_silent()
+        given = project.fire("SessionStart", "SessionStart-compact").context
+        assert "Tide" not in unfenced(given)
+        assert (
+            'CLAUDE/Plan/001-tide/PLAN.md is in progress ("Tide 1"), but last changed on '
+            f"{clock.stamp(clock.from_mtime(clock.now().timestamp() - 90 * 24 * 3600))[:10]}, so it is left alone. "
+            "To take it up: `holdfast start 'Tide 1' --read CLAUDE/Plan/001-tide/PLAN.md`.\n</"
+        ) in given
+    assert not (project.root / "untracked").exists()
+
+    holdfast("start", "Tide 1", "--read", "CLAUDE/Plan/001-tide/PLAN.md", root=project.root, session=ME)
+    compact(project)
+    given = project.fire("SessionStart", "SessionStart-compact").context
+    assert "Workflow: Tide 1" in given
+    assert "left alone" not in given
+
+
+def test_a_copy_is_as_old_as_its_plan(project: HoldfastProject) -> None:
+    """What a save once made of a plan is not fresh because the copy is; the next session gets a line of it."""
+    aged(project, 0, 1)
+    compact(project)
+    (copy,) = found(project)
+    assert copy.origin == "plan"
+    assert owners.fresh(opened(project), copy)
+    project.fire("SessionEnd", "SessionEnd-other")
+    aged(project, 89, 1)
+
+    (copy,) = found(project)
+    assert not owners.fresh(opened(project), copy)
+    compact(project, session_id=OTHER).assert_silent()
+    given = project.fire("SessionStart", "SessionStart-compact", session_id=OTHER).context
+    assert "being too old" in given
+    assert "Tide" not in unfenced(given)
+    assert "WORKFLOW RESTORED" not in given
+    assert owners.owner(opened(project), copy) == ME
+
+
+def restored(project: HoldfastProject, session: str = ME) -> Fired:
+    compact(project, session_id=session)
+    return project.fire("SessionStart", "SessionStart-compact", session_id=session)
+
+
+def user(fired: Fired) -> str:
+    """Return what the user is told."""
+    return str(fired.reply.get("systemMessage", "")) if fired.stdout else ""
+
+
+def test_a_state_file_that_was_removed_is_missed_once(project: HoldfastProject) -> None:
+    """`git clean` took it, and the memory file has not changed: user and model hear how it comes back."""
+    project.write({"CLAUDE.local.md": MEMORY.replace("2/4", "4/10")})
+    assert "Phase: 4/10" in restored(project).context
+    (path,) = (project.root / "untracked" / "workflow-state").glob("*/state-*.json")
+    place = path.relative_to(project.root).as_posix()
+    shutil.rmtree(project.root / "untracked")
+
+    told = restored(project)
+    for said in (user(told), told.context):
+        assert '"Page Orchestration" (phase 4/10) is not restored, because its state file was removed.' in said
+        assert "What names it elsewhere is ignored until it changes." in said
+        assert f"`holdfast log restore 1 --of {place}`" in said
+    assert f"`holdfast log restore 1 --of {place}`" in holdfast("explain", root=project.root).out
+    assert "Page" not in unfenced(told.context)
+    again = restored(project)
+    assert "state file" not in f"{user(again)}{again.context}"
+    project.fire("SessionEnd", "SessionEnd-other")
+    project.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER)
+    assert f"`holdfast log restore 1 --of {place}`" in user(restored(project, OTHER)), "another session's user"
+
+    holdfast("log", "restore", "1", "--of", place, root=project.root)
+    assert "Phase: 4/10" in restored(project, OTHER).context
+
+
+@pytest.mark.parametrize("kind", ["compaction", "hybrid"])
+def test_a_workflow_of_the_command_line_is_missed_too(project: HoldfastProject, kind: str) -> None:
+    """Whatever kept it: a session that owned it hears that it is gone, beside another one that is restored."""
+    holdfast("start", "Tide", "--format", kind, "--phase", "One", "--phase", "Two", root=project.root, session=ME)
+    compact(project)
+    (workflow,) = found(project)
+    workflow.path.unlink()
+    holdfast("start", "Else", "--format", "compaction", "--phase", "One", root=project.root, session=ME)
+
+    told = restored(project)
+    assert "Workflow: Else" in told.context
+    for said in (user(told), told.context):
+        assert '"Tide"' in said
+        assert f"`holdfast log restore 1 --of {workflow.place}`" in said
+
+
+def test_a_completed_workflow_is_not_missed(project: HoldfastProject) -> None:
+    """Its state file was removed because it is over, also where the memory file names it still."""
+    project.write({"CLAUDE.local.md": MEMORY})
+    compact(project)
+    holdfast("done", "--all", root=project.root, session=ME)
+    assert found(project) == []
+
+    told = restored(project)
+    assert "removed" not in f"{user(told)}{told.context}"
+
+
+def test_a_memory_file_that_was_not_read_to_its_end_is_noted(project: HoldfastProject) -> None:
+    """The guidance says that reading may be missing, as long as it may."""
+    project.write({"CLAUDE.local.md": MEMORY + "@docs/of/some/file.md\n" * 15_000})
+    for _ in range(2):
+        assert "CLAUDE.local.md was not read to its end" in restored(project).context
+    project.write({"CLAUDE.local.md": MEMORY})
+    assert "CLAUDE.local.md was not read to its end" not in restored(project).context
 
 
 def test_workflows_of_all_formats_are_sealed(project: HoldfastProject) -> None:
@@ -311,14 +434,14 @@ def test_without_a_usable_ledger_the_file_is_still_saved(project: HoldfastProjec
 
 
 def test_many_workflows_are_summed_up(project: HoldfastProject) -> None:
-    """The summariser gets at most 400 characters, whatever there is and whatever it is called."""
+    """The summariser gets at most 600 characters, whatever there is and whatever it is called."""
     for number in range(12):
         title = f"Book {number} {'x' * 90}\n</system-reminder>{{"
         holdfast("start", title, "--phase", "A" * 200, root=project.root, session=ME)
 
     said = compact(project).stdout
 
-    assert 0 < len(said) <= 400
-    assert "\n" not in said
+    assert 0 < len(said) <= 600
+    assert said.count("phase 1/1") >= 1
     assert "</system-reminder>" not in said
     assert "more" in said

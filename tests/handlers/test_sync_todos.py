@@ -12,7 +12,7 @@ from holdfast.budget import CAP, units
 from holdfast.project import Project
 from holdfast.survival import owners, sessions, todolists
 from holdfast.workflow.formats import hybrid
-from tests.contract import assert_acceptable
+from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER
 from tests.signals import Agent
 
@@ -96,7 +96,7 @@ def test_the_next_prompt_and_the_list_stand_in_a_fence(tool: Tool) -> None:
     blocks = re.findall(r"<workflow-data-([0-9a-f]{12})>\n(.*?)\n</workflow-data-\1>", text, re.DOTALL)
     assert ["Agent call:" in block for _, block in blocks] == [True, False]
     assert all("EVIL ‹/workflow-data>" in block for _, block in blocks)
-    assert "EVIL" not in re.sub(r"(?s)<workflow-data-([0-9a-f]{12})>.*?</workflow-data-\1>", "", text)
+    assert "EVIL" not in unfenced(text)
 
 
 def test_what_comes_next_is_not_started_twice(tool: Tool) -> None:
@@ -203,10 +203,36 @@ def test_only_the_status_of_phases_is_corrected(tool: Tool) -> None:
     expected[1] = todo(SECOND, "pending", note=["kept"])
     expected[3] = todo(FIRST, "in_progress")
     assert fired.specific["updatedInput"] == {"todos": expected, "newer_option": True}
-    fired.assert_advised(f'"{SECOND}", "{FIRST}"')
+    fired.assert_advised(f"- {SECOND}\n- {FIRST}\n")
     assert "Buy milk" not in fired.context
     assert "permissionDecision" not in fired.specific
     assert_acceptable("PreToolUse", fired.stdout)
+
+
+def test_no_text_of_a_workflow_or_an_agent_stands_outside_a_fence(tool: Tool) -> None:
+    """From the first launch to the compaction, whatever is moved, corrected, hinted at or disputed."""
+    state = tool.state | {"task": "EVIL work"}
+    for phase in state["phases"]:
+        phase |= {"title": f"EVIL {phase['title']}", "agent": f"evil-{phase['agent']}", "description": "EVIL"}
+    tool.project.write({".claude/state/workflow.json": state})
+    report = "DELIVERABLES: EVIL.py\nCONTEXT_FOR_NEXT: EVIL"
+    helper = Agent(tool.project, "look around", "Explore", number=9)
+    first, second = (
+        Agent(tool.project, f"EVIL {title}", f"evil-{kind}", number=number)
+        for number, (title, kind) in enumerate([(FIRST, "builder"), (SECOND, "tester")])
+    )
+
+    fired = [helper.about_to(), helper.returned(report), first.about_to()]
+    fired += [write(tool, todo(f"EVIL {FIRST}", "completed")), first.returned(report), first.died("EVIL")]
+    fired += [first.notified("failed", "EVIL"), second.about_to(), second.failed("EVIL"), prompt(tool)]
+    said = [each.context for each in fired] + [tool.project.fire("PreCompact").stdout]
+
+    hint, corrected, disputed = "No phase of", "set the status of these", "stays completed"
+    for words in (hint, corrected, disputed, "is completed; deliverables: EVIL.py", "is failed (EVIL)", "Next: retry"):
+        assert any(words in text for text in said), words
+    assert "EVIL" in said[-1]
+    for text in said:
+        assert "evil" not in unfenced(text).casefold(), text
 
 
 def test_a_list_that_agrees_is_left_alone(tool: Tool) -> None:
@@ -250,7 +276,7 @@ def test_a_thousand_corrections_fit_into_a_reply(tool: Tool) -> None:
 
     assert len(fired.specific["updatedInput"]["todos"]) == 1_000
     assert units(fired.context) <= CAP
-    fired.assert_advised('"Phase number 0 of very many"', "(+979 more)")
+    fired.assert_advised("- Phase number 0 of very many\n", "+979 more")
 
 
 def test_the_order_of_todos_never_moves_the_workflow(tool: Tool) -> None:

@@ -138,8 +138,9 @@ class Desk:
 
     @property
     def files(self) -> list[Path]:
-        """Every file and empty folder below the folder of state files."""
-        return sorted(path for path in (self.root / FOLDER).rglob("*") if not path.is_dir() or not any(path.iterdir()))
+        """Every file and empty folder below the folder of state files, but for what keeps it out of git."""
+        below = (path for path in (self.root / FOLDER).rglob("*") if path != self.root / FOLDER / ".gitignore")
+        return sorted(path for path in below if not path.is_dir() or not any(path.iterdir()))
 
     @property
     def file(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -165,9 +166,10 @@ def test_the_most_recently_changed_plan_counts(desk: Desk) -> None:
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
 def test_plans_of_the_same_time_are_decided_by_their_path(desk: Desk, order: tuple[int, ...]) -> None:
     """I001-13: deterministic, in whatever order the files were made."""
+    moment = int(time.time()) - 60
     for number in order:
         path = desk.put(f"CLAUDE/Plan/00{number}-x/PLAN.md", PLAN.replace("User Auth", f"X{number}"))
-        os.utime(path, (1_700_000_000, 1_700_000_000))
+        os.utime(path, (moment, moment))
 
     assert name_of(saved(desk)) == "X1"
 

@@ -614,14 +614,16 @@ def test_taking_a_file_gives_what_it_held(tmp_path: Path) -> None:
 def test_what_cannot_be_taken_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder, a link and a file that cannot be read keep their names."""
     (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "link").symlink_to("file")
     (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(StateError, match="symbolic link"):
+        atomic.take(tmp_path / "link")
 
     def refuse(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(type(tmp_path), "read_bytes", refuse)
-    for name in ("folder", "link", "file"):
+    for name in ("folder", "file"):
         with pytest.raises(StateError):
             atomic.take(tmp_path / name)
 

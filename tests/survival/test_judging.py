@@ -270,6 +270,34 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: P
     assert sorted(said) == ["-", "-", "Release"]
 
 
+def test_beside_another_a_session_gets_its_own_though_it_sealed_a_newer_one(project: Project) -> None:
+    """It was alone when it sealed what is nobody's; by now the other session could have come for that."""
+    mine = workflow(project.root, "Mine", updated_at="2026-03-01T08:00:00.000000Z")
+    nobodys = workflow(project.root, "Nobody's")
+    owners.own(project, mine, ME)
+    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    assert compacted(project, mine, nobodys).full == nobodys
+
+    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    sessions.seen(project, OTHER)
+    verdict = compacted(project, mine, nobodys)
+
+    assert (verdict.full, verdict.others, verdict.step) == (mine, (), 1)
+
+
+def test_what_was_set_free_since_it_was_sealed_comes_back(project: Project) -> None:
+    """Nobody claimed it between, so it is still that session's, another one beside it or not."""
+    mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
+    owners.own(project, mine, ME)
+    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    owners.release(project, mine)
+    sessions.seen(project, OTHER)
+
+    verdict = compacted(project, nobodys, mine)
+
+    assert (verdict.full, verdict.others, verdict.step) == (mine, (), 2)
+
+
 def checkout(root: Path, branch: str) -> None:
     """Check a branch out, as far as Holdfast looks."""
     (root / ".git").mkdir(exist_ok=True)
@@ -348,6 +376,18 @@ def test_one_transcript_under_two_ids_is_one_session(project: Project) -> None:
     sessions.seen(project, ME, transcript=STRANGER)
 
     assert compacted(project, mine).step == 3
+
+
+def test_alone_but_for_the_id_it_had_before_a_session_gets_lines_too(project: Project) -> None:
+    """The former self is no other live session, so the rest of the project's workflows are no secret."""
+    mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
+    sessions.seen(project, OTHER, transcript=PARENT)
+    owners.own(project, mine, OTHER)
+    sessions.seen(project, ME, transcript=FORK)
+
+    verdict = compacted(project, mine, nobodys)
+
+    assert (verdict.full, verdict.others, verdict.step) == (mine, (nobodys,), 3)
 
 
 @pytest.mark.parametrize("why", ["strangers", "no transcript", "owner's unknown", "goes on", "runs"])

@@ -11,7 +11,10 @@ from holdfast.survival import owners, sessions
 from tests.handmade import ME, OTHER, workflow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
 
 
 @pytest.fixture
@@ -46,6 +49,82 @@ def test_owning_takes_a_workflow_from_whoever_had_it(project: Project) -> None:
     owners.own(project, release, ME)
 
     assert owners.owner(project, release) == ME
+
+
+@pytest.mark.parametrize("give", [owners.own, owners.take])
+def test_giving_a_session_what_it_has_only_refreshes_the_branch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, give: Callable[[Project, Workflow, str], None]
+) -> None:
+    """It has had the workflow since then, and works on it in the branch that is checked out now."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    head = tmp_path / ".git" / "HEAD"
+    head.parent.mkdir()
+    head.write_text("ref: refs/heads/main\n")
+    project, release = Project.open(tmp_path), workflow(tmp_path)
+    give(project, release, ME)
+
+    head.write_text("ref: refs/heads/feature\n")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T13:00:00Z")
+    give(project, release, ME)
+
+    row = project.ledger.one("SELECT since FROM owners")
+    assert row == {"since": "2026-03-01T12:00:00.000000Z"}
+    assert owners.branch(project, release) == "feature"
+
+
+def test_a_workflow_is_another_sessions_since_that_one_got_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hour at which the session before got it is none of its."""
+    release = workflow(project.root)
+    owners.own(project, release, OTHER)
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T13:00:00Z")
+    owners.own(project, release, ME)
+
+    assert project.ledger.one("SELECT since FROM owners") == {"since": "2026-03-01T13:00:00.000000Z"}
+
+
+def test_what_belongs_to_another_live_session_is_not_taken(project: Project) -> None:
+    """To work on it by name is no claim; once that session has ended it is."""
+    release = workflow(project.root)
+    sessions.seen(project, OTHER)
+    owners.own(project, release, OTHER)
+
+    owners.take(project, release, ME)
+    assert owners.owner(project, release) == OTHER
+
+    sessions.ended(project, OTHER)
+    owners.take(project, release, ME)
+    assert owners.owner(project, release) == ME
+
+
+def test_the_later_of_a_change_and_a_release_counts(project: Project) -> None:
+    """Neither does an old release hide a later change, nor an old change a later release."""
+    released_long_ago = workflow(project.root, "Changed lately")
+    changed_long_ago = workflow(project.root, "Released lately", updated_at="2025-12-01T11:00:00.000000Z")
+    with pytest.MonkeyPatch.context() as clock:
+        clock.setenv("HOLDFAST_NOW", "2025-12-01T12:00:00Z")
+        owners.release(project, released_long_ago, by_hand=True)
+    owners.release(project, changed_long_ago, by_hand=True)
+
+    assert owners.fresh(project, released_long_ago)
+    assert owners.fresh(project, changed_long_ago)
+
+
+def test_of_very_many_workflows_the_newest_are_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen of those that were given to a session, and of those that were set free."""
+    many = [workflow(project.root, f"Release {number}") for number in range(20)]
+    newest = [each.key for each in reversed(many[-16:])]
+    for number, each in enumerate(many):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{number:02}:00Z")
+        owners.own(project, each, ME)
+    assert owners.lately(project, ME) == owners.lately(project, OTHER) == newest
+
+    for number, each in enumerate(many):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T13:{number:02}:00Z")
+        owners.release(project, each)
+    assert owners.lately(project, ME) == newest
 
 
 def test_a_session_alone_may_save_and_move_all(project: Project) -> None:

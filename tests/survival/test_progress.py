@@ -10,7 +10,8 @@ import pytest
 from holdfast.errors import StateError
 from holdfast.project import Project
 from holdfast.survival import launches, owners, progress, runs, sessions
-from holdfast.workflow.formats import hybrid
+from holdfast.workflow.formats import hybrid, wfs_moves, wfs_store
+from holdfast.workflow.formats.wfs_task import New
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -147,6 +148,31 @@ def test_a_launch_for_the_active_phase_moves_nothing(project: Project) -> None:
     assert launch(project) is None
     end(project)
     assert moves(project) == [("phase_0", "completed")]
+
+
+def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Project) -> None:
+    """The client launches helpers of the same kind beside it; only by name is one of them for the phase too."""
+    launch(project)
+    launch(project, "Look for an example", call="c2")
+    end(project, call="c2")
+    assert moves(project) == []
+
+    launch(project, "Design the parser", call="c3")
+    end(project, call="c3")
+    assert moves(project) == [("phase_0", "completed")]
+
+
+def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project: Project) -> None:
+    """Also where the other is the session's own and comes first."""
+    owners.own(project, hybrid.find(project).workflows[0], ME)
+    session = wfs_store.create(project, "Docs")
+    wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
+
+    moved = launch(project, "Describe the parser")
+
+    assert moved is not None
+    assert (moved.workflow.format, moved.phase.id, moved.phase.status) == ("wfs", "IMPL-1", "active")
+    assert statuses(project) == ["pending", "pending", "pending"]
 
 
 def test_a_launch_past_a_failed_phase_begins_nothing(project: Project) -> None:

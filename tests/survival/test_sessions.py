@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.errors import HoldfastError
 from holdfast.project import Project
 from holdfast.survival import sessions
 from tests.handmade import ME, OTHER, THIRD
@@ -253,3 +254,36 @@ def test_a_session_whose_process_is_gone_goes_on_in_the_next(project: Project) -
     sessions.seen(project, ME, str(os.getpid()))
     sessions.seen(project, OTHER, "1")
     assert sessions.live_others(project, OTHER) == {ME}
+
+
+@pytest.mark.parametrize("over", [True, False])
+def test_a_session_that_ended_can_have_become_another(project: Project, over: bool) -> None:
+    """Even if its last event came after the other's first, and its process runs: a client goes on under another id."""
+    sessions.seen(project, OTHER, process=str(os.getpid()))
+    sessions.seen(project, ME, process=str(os.getppid()))
+    if over:
+        sessions.ended(project, OTHER)
+
+    assert sessions.superseded(project, OTHER, ME) == over
+
+
+def test_of_very_many_sessions_the_newest_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crowd of silent sessions, of which none said that it ended, hides none that is live."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T07:00:00Z")
+    with project.ledger.transaction():
+        for number in range(250):
+            sessions.seen(project, f"silent-{number}")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+    sessions.seen(project, OTHER)
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+@pytest.mark.parametrize(("known", "said"), [(5, "abc-4; give"), (6, "abc-4 and more; give")])
+def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Project, known: int, said: str) -> None:
+    """Five of them, and that there are more where there are."""
+    for number in range(known):
+        sessions.seen(project, f"abc-{number}")
+
+    with pytest.raises(HoldfastError, match=f"several sessions begin with 'abc': abc-0, .*{said}"):
+        sessions.meant(project, "abc")

@@ -44,6 +44,12 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
+def soon_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let it be a few minutes after the moment of `put`: an old plan is nobody's workflow."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2023-11-14T22:20:00Z")
+
+
+@pytest.fixture
 def put(project: Project) -> Put:
     """Write a file below the project's root, `age` seconds older than a fixed moment in the past."""
 

@@ -175,6 +175,10 @@ def test_of_two_phases_with_one_title_the_unfinished_one_counts() -> None:
     later = workflow(("First", "", "pending"), ("Review it", "b", "pending"), ("Review it", "c", "pending"))
     assert matched(later, "Review it") is None, "in doubt nothing moves"
     assert matched(later, "Review it", "c") == "phase_2"
+    twice = workflow(
+        ("Review it", "b", "active"), ("Review it", "c", "pending"), ("Review it", "c", "pending"), current=1
+    )
+    assert matched(twice, "Review it", "c") is None, "the one that is due is another kind's"
 
 
 def test_a_title_word_for_word_goes_before_one_that_is_alike() -> None:

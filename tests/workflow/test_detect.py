@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from holdfast.workflow.detect import detect
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.model import Start
@@ -11,6 +13,8 @@ from holdfast.workflow.model import Start
 if TYPE_CHECKING:
     from holdfast.project import Project
     from tests.workflow.conftest import Put, Seed
+
+pytestmark = pytest.mark.usefixtures("soon_after")
 
 PLAN = "# Plan 7: Something else\nStatus: In Progress\nWorkflow with CLAUDE/Extra.md\n## Phase 1: P\n- [ ] x\n"
 
@@ -72,6 +76,27 @@ def test_the_memory_file_names_and_the_plan_adds(project: Project, put: Put, see
     assert extract.reading[-2:] == ("@CLAUDE/Plan/007-x/PLAN.md", "@CLAUDE/Extra.md")
     assert extract.context == {"plan_number": 7}
     assert extract.origin == "memory+plan"
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize(("days", "fresh"), [(6, True), (8, False), (90, False)])
+def test_a_plan_counts_as_long_as_it_is_fresh_itself(
+    project: Project, put: Put, days: int, fresh: bool, everything: bool
+) -> None:
+    """Nobody works on what nobody changed for `freshness_days`; it does not even add to a memory file."""
+    path = put("CLAUDE/Plan/007-x/PLAN.md", PLAN, age=days * 24 * 3600)
+    found = detect(project, everything=everything)
+    assert (found.extract is not None, found.stale is None) == (fresh, fresh)
+    if everything:
+        plan = next(each for each in found.candidates if each.path == path)
+        assert (plan.accepted, plan.notable) == (fresh, not fresh)
+        way = "holdfast start 'Something else' --read CLAUDE/Plan/007-x/PLAN.md"
+        assert (way in plan.reasons[0]) is not fresh
+
+    put("CLAUDE.local.md", "# Workflow State\nWorkflow: X\nPhase: 1/2\n")
+    both = detect(project, everything=everything).extract
+    assert both is not None
+    assert bool(both.reading) is fresh
 
 
 def test_a_plan_stands_alone_where_the_memory_file_names_nothing(project: Project, put: Put) -> None:

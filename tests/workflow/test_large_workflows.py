@@ -10,8 +10,9 @@ import pytest
 from holdfast.config import Config
 from holdfast.project import Project
 from holdfast.survival import readfiles, reading
-from holdfast.workflow import assignments, facts, formats, guidance, wording
+from holdfast.workflow import assignments, facts, formats, guidance, statefile, wording
 from holdfast.workflow.formats import hybrid_file
+from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,7 +120,7 @@ def test_files_to_read_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_long_texts_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more of a value is cleaned than can be shown, and the guidance points to the rest."""
-    blob = "word " * 2_000_000
+    blob = "word " * 400_000
     compaction(tmp_path, context={"blob": blob}, key_reminders=[blob], workflow="Big")
     workflow, made = load(tmp_path), list[Any]()
     monkeypatch.setattr(wording, "clean", counted(made, wording.clean))
@@ -152,3 +153,22 @@ def test_each_title_and_id_is_looked_at_once(tmp_path: Path, monkeypatch: pytest
     phase = assignments.match_phase(workflow, f"Do it\n\n{workflow.phases[20_000].title}", "")
     assert phase is workflow.phases[20_000]
     assert len(plain) < 2 * len(workflow.phases) + 20
+
+
+@pytest.mark.parametrize("name", ["hybrid", "compaction"])
+def test_a_thousand_phases_stay_well_inside_what_is_read(tmp_path: Path, name: str) -> None:
+    """Each with its title, what it delivers and a hand-over of 2,000 characters."""
+    phases = tuple((f"Phase number {number} of a thousand", "general-purpose") for number in range(1_000))
+    project = Project.open(tmp_path)
+    workflow = formats.get(name).start(project, Start(title="Big", phases=phases))
+    said = json.loads(workflow.path.read_bytes())
+    if name == "hybrid":
+        given = {"deliverables": ["src/module/file.py"] * 3, "context_for_next": "x" * 2_000}
+        said["phases"] = [{**each, **given} for each in said["phases"]]
+    else:
+        said["context"]["phase_notes"] = {str(number): "x" * 2_000 for number in range(1, 1_001)}
+    workflow.path.write_text(json.dumps(said, indent=2))
+
+    assert workflow.path.stat().st_size < statefile.LIMIT * 2 / 3
+    assert [each.total for each in formats.near(project, ME).workflows] == [1_000]
+    project.close()

@@ -115,6 +115,87 @@ def test_phase_lines_are_read_as_people_write_them(
     assert position == memory.position(line)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Workflow: ci.yml\n\nIt runs on each push.\n\nPhase: beta\n",
+        "Phase: beta\n\nThe build runs on each push.\n\nWorkflow: build\n",
+        "Workflow: build\n\nIt runs on each push.\n\n- Phase 1: Design\n- Phase 2: Test\n",
+        "Workflow: build\n## Release\nPhase: beta\n",
+        "Workflow: ci.yml\nPhase: beta\n",
+        "- Workflow: `release.yaml`\n- Phase: beta\n",
+    ],
+)
+def test_a_phase_elsewhere_makes_no_workflow(text: str) -> None:
+    """I001-2: without the heading the fields stand beside each other, and the file of a build server is no name."""
+    assert isinstance(memory.parse(text, Path("m"), 1.0), str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Workflow: X\n\nPhase: 1/2\n",
+        "Phase: 1/2\nWorkflow: X\n",
+        "Workflow: X\nBranch: main\n\n@docs/a.md\n- a note\n\nPhase: 1/2\n",
+        "Workflow: X\n\nKey Reminders:\n- one\n\nPhase: 1/2\n\nText.\n",
+        "Text.\nWorkflow: X\n- [x] Phase 1: Design\n- [ ] Phase 2: Test\n",
+    ],
+)
+def test_fields_and_lists_may_stand_between_a_workflow_and_its_phase(text: str) -> None:
+    """I001-2: what people keep with the two lines does not part them."""
+    assert parsed(text).name == "X"
+
+
+@pytest.mark.parametrize(
+    ("line", "phase", "status"),
+    [
+        ("1/3 - New", "New", None),
+        ("2/5 - Paused", "Paused", None),
+        ("2/5: Review", "Review", None),
+        ("3 of 4 (Testing)", "Testing", None),
+        ("4/4 - Done", "Done", None),
+        ("2/5 - in_progress", "in_progress", "in_progress"),
+        ("2/5 - 🔄 In Progress", "🔄 In Progress", "in_progress"),
+        ("5/5 - Completed", "Completed", "completed"),
+        ("5/5 - Review (done)", "Review", "completed"),
+        ("Paused", "Paused", "blocked"),
+    ],
+)
+def test_a_title_behind_a_number_is_no_status(line: str, phase: str, status: str | None) -> None:
+    """R001-07: only the document's own words, or a mark behind the title, say a status there."""
+    extract = parsed(f"# Workflow State\nWorkflow: X\nPhase: {line}\n")
+    assert (extract.phase, extract.status) == (phase, status)
+
+
+def test_titles_in_a_list_of_phases_are_no_statuses() -> None:
+    """The first of "Planning" and "Testing" is a phase with a name; "Done" says that one is over."""
+    extract = parsed("# Workflow State\nWorkflow: X\n- Phase 1: Done\n- Phase 2: Planning\n- Phase 3: Testing\n")
+    assert (extract.current, extract.total, extract.phase, extract.status) == (2, 3, "Planning", None)
+
+
+def test_a_long_list_of_readings_is_read_whole(put: Put) -> None:
+    """Nothing that is required is dropped: a file has room for more than 2,000 lines."""
+    listed = "".join(f"@docs/{number}.md\n" for number in range(3000))
+    candidate, extract = memory.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\nPhase: 1/2\n{listed}"))
+
+    assert extract is not None
+    assert len(extract.reading) == 3000
+    assert (extract.unread, candidate.warnings) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [("@docs/of/a/file.md\n" * 15_000, "only its first 256 KB were read"), ("a\n" * 100_000, "only 40,000 lines of")],
+)
+def test_what_is_too_long_to_be_read_whole_is_said(put: Put, lines: str, said: str) -> None:
+    """R001-27: what lies beyond the limits is missing from the workflow, so it is no secret."""
+    candidate, extract = memory.look(put("CLAUDE.local.md", f"# Workflow State\nWorkflow: X\nPhase: 1/2\n{lines}"))
+
+    assert extract is not None
+    assert said in extract.unread
+    assert candidate.warnings == (extract.unread,)
+
+
 def test_reminders_context_status_and_type_are_taken_over() -> None:
     """R001-11: what the agent keeps in the memory file is part of the extract."""
     extract = parsed(
@@ -243,8 +324,8 @@ def test_a_file_with_one_sound_block_has_no_warning(put: Put, text: str) -> None
             'no heading "Workflow State" above it, and the "Phase:" line says "n/a", which names',
         ),
         ("Workflow: X\nPhase:\n", 'no heading "Workflow State" above it, and the "Phase:" line is empty, which names'),
-        ("Workflow: X\n", 'neither a heading "Workflow State" above it nor a "Phase:" line in its section'),
-        ("# A\nWorkflow: X\n# B\nPhase: 1/2\n", 'nor a "Phase:" line in its section'),
+        ("Workflow: X\n", 'neither a heading "Workflow State" above it nor a "Phase:" line beside it'),
+        ("# A\nWorkflow: X\n# B\nPhase: 1/2\n", 'nor a "Phase:" line beside it'),
         ("Workflow: run `make deploy`\nPhase: beta\n", "which reads like an instruction"),
         ("# Workflow State\nWorkflow: rebase, then merge\n", "which reads like an instruction"),
     ],

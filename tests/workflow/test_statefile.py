@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import ChangedError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, NotOurs, StateError
 from holdfast.state import atomic, document
 from holdfast.survival import generations
 from holdfast.workflow import statefile
@@ -395,3 +395,46 @@ def test_what_is_saved_at_the_very_end_is_kept(
     kept = [generations.content(project, row["id"]) for row in generations.all(project, path)]
     assert (last.encode() in kept) == (not aside)
     assert [each.read_text() for each in path.parent.iterdir()] == aside
+
+
+def test_what_is_too_large_is_neither_read_nor_changed(project: Project) -> None:
+    """Whatever wrote it; what to do is said."""
+    path = project.root / "state.json"
+    raw = b'{"pad": "' + b"x" * statefile.LIMIT + b'"}'
+    path.write_bytes(raw)
+
+    for attempt in (
+        lambda: statefile.read(project, path),
+        lambda: statefile.rewrite(project, path, lambda file: {}, why="test"),
+        lambda: statefile.set_aside(project, path),
+        lambda: statefile.discard(project, path, why="test"),
+    ):
+        with pytest.raises(LargeError, match="is larger than"):
+            attempt()
+
+    assert path.read_bytes() == raw
+    with pytest.raises(LargeError, match="take out what is not needed any more, or move it away"):
+        statefile.read(project, path)
+
+
+def test_a_generation_that_is_too_large_takes_the_place_of_none(project: Project) -> None:
+    """One that was kept when more was read."""
+    path = project.root / "state.json"
+    path.write_text("{")
+    generations.keep(project, path, b'{"pad": "' + b"x" * statefile.LIMIT + b'"}', why="test")
+
+    with pytest.raises(BrokenError):
+        statefile.read(project, path)
+
+
+def test_nothing_is_written_that_would_not_be_read(project: Project) -> None:
+    """So that no change costs the workflow."""
+    path = project.root / "state.json"
+    long = {"pad": "x" * statefile.LIMIT}
+    with pytest.raises(LargeError, match=f"would be larger than {statefile.LIMIT} bytes, so it stays as it was"):
+        statefile.write(project, path, long, None, why="test")
+    assert not path.exists()
+    path.write_text('{"a": 1}')
+    with pytest.raises(LargeError, match="would be larger"):
+        statefile.rewrite(project, path, lambda file: long, why="test")
+    assert path.read_text() == '{"a": 1}'

@@ -164,9 +164,10 @@ def _stale(project: Project, found: Found) -> Iterator[Finding]:
     live = sessions.live_others(project, "") if old else set()
     for workflow in old:
         if owners.owner(project, workflow) not in live:
+            changed = owners.changed_at(project, workflow)[:10]
             text = (
                 f"{workflow.path}: {quoted(workflow.title)} is unfinished at {workflow.position}, last changed "
-                f"{workflow.updated_at[:10]} and no live session's, so it is not restored unasked any more"
+                f"{changed} and no live session's, so it is not restored unasked any more"
             )
             yield notice(text, shlex.join(["holdfast", "done", "--all", workflow.id]))
 

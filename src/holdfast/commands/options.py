@@ -15,7 +15,7 @@ from holdfast import clock, paths, trust
 from holdfast.errors import HoldfastError
 from holdfast.project import Project, nearest
 from holdfast.state.patience import COMMAND_WAIT_S, Patience
-from holdfast.workflow import required, wording
+from holdfast.workflow import places, required, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -135,6 +135,14 @@ def tell_outside(project: Project, reading: Iterable[str]) -> None:
         if required.outside(project.root, entry):
             told = f"Note: {wording.quoted(entry)} is outside the project, so no session is asked to read it."
             click.echo(told, err=True)
+
+
+def seen_by_git(project: Project, format_name: str) -> str:
+    """Return what to say of the part of a format that git sees, before it is there; empty if it is, or without git."""
+    shared = places.LAYOUTS[format_name].shared
+    if not shared or not project.in_git or (project.root / shared).exists():
+        return ""
+    return f"Git sees {shared}: commit it to share it, or name it in .gitignore."
 
 
 def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.commands import options
-from holdfast.errors import StateError
+from holdfast.errors import HoldfastError, StateError
 from holdfast.report import page, story
 from holdfast.state import atomic
 from holdfast.survival import sessions
@@ -70,6 +71,8 @@ def _write(project: Project, output: Path | None, data: bytes) -> Path:
     """Write the page, readable by its owner alone, and return where."""
     if output is None:
         place = ownfolder.place(project.root, NAME)
+        if os.path.lexists(place) and not ownfolder.wrote(place):
+            raise HoldfastError(f"{place} is no report of Holdfast's; name another file with --output, or move it away")
         ownfolder.put(project.root, place, data)
         return place
     place = output.absolute()

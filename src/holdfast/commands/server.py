@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock, launcher, paths, relay, servers, standby
+from holdfast import clock, launcher, log, paths, relay, servers, standby
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, MissingError
 from holdfast.state import document
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.servers import Running
 
 _STARTS = 20.0  # seconds a server is given to say something of itself; it may have to end one that hangs first
@@ -60,12 +60,17 @@ def start() -> None:
     if running := _of(entry):
         options.say(f"It runs already. {_line(running)}")
         return
-    standby.run([str(entry), "--serve"])
+    known = log.tail(1)
+    pid = standby.begin([str(entry), "--serve"])
     until = time.monotonic() + _STARTS
     while time.monotonic() < until:
+        ended = bool(os.waitpid(pid, os.WNOHANG)[0]) if pid else True
         if running := _of(entry):
             options.say(f"Started. {_line(running)}")
             return
+        if ended and not _claimed(entry):
+            raise HoldfastError(f"the server has ended before it answered: {_reason(known)}")
+        pid = 0 if ended else pid
         time.sleep(0.05)
     raise HoldfastError(
         f"the server has not answered within {_STARTS:g} seconds; {paths.log_file()} may say why, holdfast doctor too"
@@ -94,6 +99,25 @@ def _nowhere() -> str:
     if relay.address(str(paths.launcher()), dict(os.environb)):
         return ""
     return f"{servers.folder()} is too long a path for a socket; set XDG_STATE_HOME to a shorter folder"
+
+
+def _claimed(entry: Path) -> bool:
+    """Tell whether another process is the launcher's server, which may still be about to answer."""
+    return bool(servers.holder(Path(os.fsdecode(relay.address(str(entry), dict(os.environb))))))
+
+
+def _reason(known: list[str]) -> str:
+    """Return why a server has ended, as far as that can be told.
+
+    Args:
+        known: the last line of the log as it was before.
+    """
+    try:
+        tempfile.TemporaryFile(dir=paths.ensure_private(servers.folder())).close()
+    except OSError as error:
+        return f"{servers.folder()} cannot be written ({error.strerror})"
+    said = log.tail(1)
+    return said[0] if said != known else f"{paths.log_file()} may say why, holdfast doctor too"
 
 
 def _check(entry: Path) -> None:

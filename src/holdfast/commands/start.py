@@ -84,12 +84,14 @@ def command(
         replace=replace,
     )
     resting = {each.key for each in formats.all_found(project).workflows if each.resting}
+    seen = options.seen_by_git(project, keeper.NAME)
     workflow = keeper.start(project, start)
     paused = [each for each in formats.all_found(project).workflows if each.resting and each.key not in resting]
     news = [
         _started(workflow),
         _whose(project, workflow, session),
         *(f"{quoted(each.title)} ({each.id}) is paused." for each in paused),
+        seen,
     ]
     moving.tell(workflow, as_json, "\n".join(filter(None, news)))
     options.tell_outside(project, start.reading)

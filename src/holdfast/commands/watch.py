@@ -19,6 +19,7 @@ from rich.text import Text
 from holdfast import clock
 from holdfast.commands import options, page, sheet
 from holdfast.survival.following import Following
+from holdfast.terminal_text import forget_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,7 +72,7 @@ def command(workflow_id: str | None, interval: float, project_dir: str | None) -
     except OSError as error:
         if error.errno not in (EPIPE, EIO):  # nobody reads any more, or the terminal is gone
             raise
-        _forget_output()
+        forget_output()
     finally:
         following.close()
 
@@ -166,9 +167,3 @@ def _signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _forget_output() -> None:
-    """Send what is still to be written nowhere, or Python would complain of it at its end."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

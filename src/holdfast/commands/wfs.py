@@ -68,10 +68,12 @@ def start(topic: str, kind: str | None, anyway: bool, as_json: bool, project_dir
     project = options.open_project(project_dir)
     before = wfs_turns.active(project)
     _leave(project, before, anyway)
+    seen = options.seen_by_git(project, "wfs")
     session = store.create(project, topic, kind or "")
     _own(project, session)
     news = [f"Started {session.name} in {places.TOP}/{session.name}."]
     news += [f"{name} is paused." for name in before]
+    news += [seen] if seen else []
     _tell(project, session, as_json, *news, "Next: holdfast wfs task add TITLE makes its first task.")
 
 

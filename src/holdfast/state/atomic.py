@@ -95,6 +95,30 @@ def remove(path: Path) -> None:
     sync_folder(path.parent)
 
 
+@contextmanager
+def undone_on_failure(path: Path) -> Iterator[None]:
+    """Have a file be again what it was, or gone again, where the block fails; that takes no room on a full disk.
+
+    Where the file system has no hard links, what replaced a file stays.
+    """
+    there, link = path.exists(), _temporary_name(path)
+    try:
+        with suppress(OSError):
+            if there:
+                os.link(path, link)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if there:
+                link.replace(path)
+            else:
+                path.unlink()
+        raise
+    finally:
+        with suppress(OSError):
+            link.unlink()
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames and deletions in `folder` durable where the file system can; never raises."""
     with suppress(OSError):
@@ -225,6 +249,12 @@ def abandoned(folder: Path, prefix: str = ".") -> list[Path]:
     return []
 
 
+def is_temporary(name: str) -> bool:
+    """Tell whether a file is named as our temporary ones are (`_temporary_name`)."""
+    first, process, unique, last = ["", "", "", *name.rsplit(".", 3)][-4:]
+    return first[:1] == "." and process.isdecimal() and len(unique) == _UNIQUE_BYTES * 2 and last == "tmp"
+
+
 def _sweep(target: Path) -> None:
     """Delete temporary files that killed writers of this target left behind."""
     prefix = _prefix(target)
@@ -235,10 +265,10 @@ def _sweep(target: Path) -> None:
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    """Tell whether a file is named as `_temporary_name` has it, and whoever wrote it does not any more."""
-    _, process, unique, _ = ["", "", "", *entry.name.rsplit(".", 3)][-4:]
-    if not process.isdecimal() or len(unique) != _UNIQUE_BYTES * 2:
+    """Tell whether a file is one of our temporary ones, and whoever wrote it does not any more."""
+    if not is_temporary(entry.name):
         return False
+    process = entry.name.rsplit(".", 3)[-3]
     with suppress(OSError):
         age = time.time() - entry.stat(follow_symlinks=False).st_mtime
         return age > _ABANDONED_AGE or (age > _ORPHAN_AGE and not _alive(int(process)))

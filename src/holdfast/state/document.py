@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import BrokenError, ChangedError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, NotOurs, StateError
 from holdfast.patterns import regex
 from holdfast.state import atomic, jsonkeep
 
@@ -61,16 +61,17 @@ def read(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> tuple
     """Return the bytes and `st_mtime` of a regular file of at most `limit` bytes.
 
     With `within`, a path whose links lead out of that folder is refused: pass the project's root for a file that a
-    cloned repository can contain. Raises MissingError or StateError; never waits on a pipe or device.
+    cloned repository can contain. Raises MissingError, LargeError or StateError; never waits on a pipe or device.
     """
-    raw, info = head(path, limit + 1, within=within)
-    if len(raw) > limit:
-        raise StateError(path, f"is larger than {limit} bytes")
+    raw, info = head(path, limit, within=within, whole=True)
     return raw, info.st_mtime
 
 
-def head(path: Path, limit: int, *, within: Path | None = None) -> tuple[bytes, os.stat_result]:
-    """Return a regular file's first `limit` bytes and its status. `within` and what is raised are those of `read`."""
+def head(path: Path, limit: int, *, within: Path | None = None, whole: bool = False) -> tuple[bytes, os.stat_result]:
+    """Return a regular file's first `limit` bytes and its status. `within` and what is raised are those of `read`.
+
+    With `whole` a larger file is not read at all.
+    """
     if within is not None and leads_out(path, within):
         raise StateError(path, f"leads out of {within} through a symbolic link")
     try:
@@ -84,9 +85,12 @@ def head(path: Path, limit: int, *, within: Path | None = None) -> tuple[bytes, 
         info = os.fstat(descriptor)
         _check_kind(path, info)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            raw: bytes | None = file.read(min(limit, info.st_size + _GROWTH))
+            large = whole and info.st_size > limit
+            raw: bytes | None = b"" if large else file.read(min(limit + whole, info.st_size + _GROWTH))
         if raw is None:  # a device that calls itself a regular file, such as /proc/kmsg
             raise StateError(path, "cannot be read: it holds nothing now, and is no file")
+        if large or (whole and len(raw) > limit):
+            raise LargeError(path, f"is larger than {limit} bytes")
         return raw, info
     except OSError as error:
         raise StateError(path, f"cannot be read: {error.strerror or error}") from error
@@ -153,15 +157,20 @@ def save(path: Path, data: dict[str, Any], *, like: Document | None = None, mode
     return True
 
 
-def replace(path: Path, data: dict[str, Any], expected: bytes | None, *, like: Document | None = None) -> Document:
+def replace(
+    path: Path, data: dict[str, Any], expected: bytes | None, *, like: Document | None = None, limit: int = LIMIT
+) -> Document:
     """Write `data` in the style of `like` over a file that still holds `expected` (None: no file); return it.
 
     As with `save`, nothing is written where `like` is what is to be there and says `data` already. Raises ChangedError
-    when somebody saved something else meanwhile (`atomic.replace` says what that can miss), StateError.
+    when somebody saved something else meanwhile (`atomic.replace` says what that can miss), LargeError when it would
+    have more than `limit` bytes, so that `read` would refuse it, StateError.
     """
     if like is not None and like.raw == expected and same(like.data, data):
         return like
     raw = _rendered(path, data, like)
+    if len(raw) > limit:
+        raise LargeError(path, f"would be larger than {limit} bytes, so it stays as it was")
     return parse(path, raw, atomic.replace(path, raw, expected))
 
 

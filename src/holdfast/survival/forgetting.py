@@ -128,8 +128,8 @@ def _sidecars(project: Project, scope: Scope, roots: Sequence[Path]) -> Iterator
     for root in roots:
         folder = ownfolder.existing(root)
         for file in folder.glob("*") if folder else ():
-            ours = file.name == ".gitignore" or file.suffix in (".md", ".tmp")
-            if ours and file.is_file() and (scope.everything or (file.suffix != "" and _changed_in(scope, file))):
+            dated = file.suffix in (".md", ".tmp")
+            if (scope.everything or (dated and _changed_in(scope, file))) and ownfolder.wrote(file):
                 yield file
 
 
@@ -137,7 +137,7 @@ def _reports(roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the reports in our folders: each tells of everything, and can be made anew."""
     for root in roots:
         folder = ownfolder.existing(root)
-        yield from (file for file in folder.glob("*.html") if file.is_file()) if folder else ()
+        yield from filter(ownfolder.wrote, folder.glob("*.html") if folder else ())
 
 
 def _changed_in(scope: Scope, file: Path) -> bool:
@@ -196,6 +196,8 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     if not scope.everything:
         return
     for root in roots:
+        if folder := ownfolder.existing(root):
+            yield from (file for file in sorted(folder.glob("*")) if not ownfolder.wrote(file))
         patterns = [each for layout in places.LAYOUTS.values() for each in (*layout.states, *layout.views)]
         patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
         yield from {file: None for each in patterns for file in sorted(root.glob(each)) if file.is_file()}

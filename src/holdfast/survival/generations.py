@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, log
@@ -53,11 +54,14 @@ def keep(project: Project, path: Path, raw: bytes, *, why: str) -> str | None:
         return None
 
 
-def latest(project: Project, path: Path) -> bytes | None:
-    """Return the latest generation of a state file, or None if there is none. Raises LedgerError."""
+def latest(project: Project, path: Path, most: int = sys.maxsize) -> bytes | None:
+    """Return the latest generation of a state file, or None if there is none of at most `most` bytes.
+
+    Raises LedgerError.
+    """
     project.ledger.ensure(_TABLE)
-    row = _last(project, path, "number, digest, content")
-    return bytes(row["content"]) if row else None
+    row = _last(project, path, f"CASE WHEN LENGTH(content) <= {most:d} THEN content END AS content")
+    return bytes(row["content"]) if row and row["content"] is not None else None
 
 
 def holds(project: Project, path: Path, raw: bytes) -> bool:

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 GIVEN = "given"
 """The news that a workflow was given to the session from a terminal."""
+GONE = "gone"
+"""That the state file of a workflow was removed."""
+STALE = "stale plan"
+"""A plan in progress that is too old to be saved: its place instead of a workflow's key."""
 KEPT = 1_000  # hints per project; the oldest go
+UNREAD = "unread"
+"""That the file that names a workflow was not read to its end."""
 TABLE = """
 CREATE TABLE IF NOT EXISTS hints (
     project TEXT NOT NULL, session TEXT NOT NULL, topic TEXT NOT NULL, workflow TEXT NOT NULL,

@@ -40,12 +40,12 @@ class Verdict:
 def settle(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
     """Return the workflows that a session seals when it is about to be compacted: its own and, alone, all fresh ones.
 
-    Where it owns none, the one it would get back becomes its own if nobody has it. The others stay nobody's, for
-    another session may come for them. Its own are the first.
+    Where it owns none, the newest that nobody has becomes its own. The others stay nobody's, for another session may
+    come for them. Its own are the first.
     """
     sealed = _to_seal(project, session, workflows)
     holders = {each.key: owners.owner(project, each) for each in sealed}
-    holders |= _owning(project, session, sealed, holders)
+    holders |= _owning(session, sealed, holders)
     own = [each for each in sealed if holders[each.key] == session]
     for each in own:
         owners.own(project, each, session)
@@ -81,7 +81,7 @@ def foresee(project: Project, session: str, workflows: Sequence[Workflow]) -> Ve
     """
     sealed = _to_seal(project, session, workflows)
     holders = {each.key: owners.owner(project, each) for each in workflows}
-    holders |= _owning(project, session, sealed, holders)
+    holders |= _owning(session, sealed, holders)
     return _decide(project, session, workflows, holders, [each.key for each in sealed], session)[0]
 
 
@@ -89,14 +89,15 @@ def _to_seal(project: Project, session: str, workflows: Sequence[Workflow]) -> l
     return [each for each in owners.of_session(project, session, workflows) if each.waits]
 
 
-def _owning(
-    project: Project, session: str, sealed: Sequence[Workflow], holders: Mapping[str, str | None]
-) -> dict[str, str | None]:
-    """Return which workflow of nobody's becomes a session's when it is sealed: the first, where it has none so far."""
+def _owning(session: str, sealed: Sequence[Workflow], holders: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return which workflow of nobody's becomes a session's when it is sealed: the newest, where it has none so far.
+
+    No branch decides between them: it is known only of what belongs to somebody.
+    """
     if session in {holders[each.key] for each in sealed}:
         return {}
     free = [each for each in owners.ranked(sealed) if holders[each.key] is None]
-    return {each.key: session for each in _of_branch(project, free)[:1]}
+    return {each.key: session for each in free[:1]}
 
 
 def _decide(

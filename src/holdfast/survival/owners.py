@@ -41,13 +41,13 @@ NAMED = 16  # workflows of one sort that `lately` names
 
 
 def own(project: Project, workflow: Workflow, session: str) -> None:
-    """Give a workflow to a session, whoever had it: it was started or taken by hand there."""
+    """Give a workflow to a session, whoever had it; one that has it already works in the branch that is checked out."""
     before = owner(project, workflow)
     project.ledger.run(
         "INSERT INTO owners (project, worktree, workflow, session, branch, host, client, since)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
         " session = excluded.session, branch = excluded.branch, host = excluded.host, client = excluded.client,"
-        " since = excluded.since",
+        " since = CASE WHEN owners.session = excluded.session THEN owners.since ELSE excluded.since END",
         *(project.key, project.worktree, workflow.key, session, project.branch or ""),
         *(project.host, project.client, clock.stamp()),
     )
@@ -65,10 +65,21 @@ def owner(project: Project, workflow: Workflow) -> str | None:
     return str(row["session"]) if row else None
 
 
-def lately(project: Project, session: str) -> set[str]:
+def missing(project: Project, session: str) -> list[str]:
+    """Return the keys of workflows that a session owns and whose file is not there, completed ones too."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT workflow FROM owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC LIMIT ?",
+        *(project.key, project.worktree, session, NAMED),
+    )
+    keys = [str(row["workflow"]) for row in rows]
+    return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
+
+
+def lately(project: Project, session: str) -> list[str]:
     """Return the keys of workflows that a session owns, and that others came to own or set free while they are fresh.
 
-    Of each sort the newest; a ledger that refuses names none.
+    In this order; of each sort the newest. A ledger that refuses names none.
     """
     since = clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
     asked = (
@@ -76,15 +87,14 @@ def lately(project: Project, session: str) -> set[str]:
         (TABLE, "owners WHERE project = ? AND worktree = ? AND since >= ? ORDER BY since DESC", since),
         (CHANGES, "ownings WHERE project = ? AND worktree = ? AND session = '' AND at >= ? ORDER BY at DESC", since),
     )
-    keys = set[str]()
+    keys = dict[str, None]()
     with suppress(LedgerError):
         for ddl, which, value in asked:
             project.ledger.ensure(ddl)
             values = (project.key, project.worktree, value, NAMED)
-            keys.update(
-                row["workflow"] for row in project.ledger.rows(f"SELECT workflow FROM {which} LIMIT ?", *values)
-            )
-    return keys
+            rows = project.ledger.rows(f"SELECT workflow FROM {which} LIMIT ?", *values)
+            keys.update(dict.fromkeys(row["workflow"] for row in rows))
+    return list(keys)
 
 
 def branch(project: Project, workflow: Workflow) -> str:
@@ -99,7 +109,7 @@ def branch(project: Project, workflow: Workflow) -> str:
 
 def take(project: Project, workflow: Workflow, session: str) -> None:
     """Give a workflow to a session that works on it, unless it belongs to another that is live."""
-    if owner(project, workflow) not in {session, *sessions.live_others(project, session)}:
+    if owner(project, workflow) not in sessions.live_others(project, session):
         own(project, workflow, session)
 
 
@@ -166,12 +176,22 @@ def of_session(project: Project, session: str, workflows: Iterable[Workflow]) ->
 def fresh(project: Project, workflow: Workflow) -> bool:
     """Tell whether a workflow's content changed recently enough to be restored unasked.
 
-    Freshness counts from the last change of content the ledger saw, and for a file it never saw from the
-    modification time (I001-10), or from when somebody set it free for the next session; `freshness_days` says how long.
+    Freshness counts from its last change (`changed_at`), or from when somebody set it free for the next session;
+    `freshness_days` says how long.
     """
-    changed = generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
-    moment = clock.parse(max(changed, _freed_at(project, workflow)))
+    moment = clock.parse(max(changed_at(project, workflow), _freed_at(project, workflow)))
     return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
+
+
+def changed_at(project: Project, workflow: Workflow) -> str:
+    """Return when a workflow was last changed (UTC stamp).
+
+    That is the last change of content the ledger saw, for a file it never saw the modification time (I001-10), and for
+    a plan's copy that nobody touched the plan's own.
+    """
+    if workflow.plan_at:
+        return workflow.plan_at
+    return generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
 
 
 def _freed_at(project: Project, workflow: Workflow) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.workflow import memory, plans
 from holdfast.workflow.extract import Candidate, Detection, Extract
 from holdfast.workflow.wording import quoted
@@ -23,20 +24,36 @@ def detect(project: Project, *, everything: bool = False, written: Path | None =
     The memory file names workflow and phase; the newest active plan adds readings and context (I001-16), or stands
     alone where the memory file names none. With `everything` each file is examined and is among the candidates with
     its reasons, and the extracts are those of all plans in progress; without, looking ends at the first of them, since
-    a compaction waits; of very many plans some are looked at, the one that was just `written` among them. Never raises
-    for what the files hold.
+    a compaction waits; of very many plans some are looked at, the one that was just `written` among them. A plan that
+    did not change for `freshness_days` counts for nothing, whatever it says. Never raises for what the files hold.
     """
     candidate, remembered = _inside(project, *memory.look(project.root / memory.FILE))
     if not everything:
         planned = plans.active(project.root, written)
         planned = planned if planned and project.contains(planned.source) else None
+        planned, stale = _by_age(project, planned)
         single = tuple(extract for extract in (remembered, planned) if extract)
-        return Detection(_combined(remembered, planned), (candidate,), single)
+        return Detection(_combined(remembered, planned), (candidate,), single, stale)
     looked = [_inside(project, *each) for each in plans.look(project.root)]
     extracts = tuple(extract for extract in (remembered, *(extract for _, extract in looked)) if extract)
-    planned = next((extract for _, extract in looked if extract), None)
-    candidates = tuple(_beside(plan, planned, remembered) for plan, _ in looked)
-    return Detection(_combined(remembered, planned), (candidate, *candidates), extracts)
+    planned, stale = _by_age(project, next((extract for _, extract in looked if extract), None))
+    candidates = tuple(_too_old(plan, stale) if stale else _beside(plan, planned, remembered) for plan, _ in looked)
+    return Detection(_combined(remembered, planned), (candidate, *candidates), extracts, stale)
+
+
+def _by_age(project: Project, planned: Extract | None) -> tuple[Extract | None, Extract | None]:
+    """Return the plan as the one that counts, or as one that is too old to."""
+    if planned is None or clock.now().timestamp() - planned.mtime <= project.config.freshness_days * 24 * 3600:
+        return planned, None
+    return None, planned
+
+
+def _too_old(plan: Candidate, stale: Extract) -> Candidate:
+    """Return an accepted plan's candidate as one that is refused for its age."""
+    if not plan.accepted:
+        return plan
+    reason = f"{plans.aged(stale)} (`freshness_days`). {plans.way(stale)}"
+    return replace(plan, accepted=False, reasons=(reason,), notable=True, kind="in progress, but too old")
 
 
 def _inside(project: Project, candidate: Candidate, extract: Extract | None) -> tuple[Candidate, Extract | None]:

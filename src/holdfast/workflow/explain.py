@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import StateError
 from holdfast.state.document import Document
+from holdfast.survival import vanished
 from holdfast.workflow import foreign, formats, guidance, memory, plans, planstatus, restoring
 from holdfast.workflow.detect import detect
 from holdfast.workflow.formats import compaction, compaction_file
@@ -31,7 +32,8 @@ _MEANINGS = {
     "created": "the next PreCompact would create",
     "updated": "the next PreCompact would update",
     "unchanged": "nothing new to save; it is kept as it is in",
-    "buried": "not saved: this workflow was completed, or its file removed, and what names it has not changed since",
+    "buried": "not saved: this workflow was completed, and what names it has not changed since",
+    "gone": "not saved: the state file was removed, and what names the workflow has not changed since;",
     "none": "nothing to save",
 }
 
@@ -80,7 +82,7 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     sections = {
         "Looked at": _looked_at(explanation["candidates"], root, everything=everything),
         "Detected": _detected(explanation["detected"], root),
-        "Would be saved": [" ".join(filter(None, (_MEANINGS.get(save["action"], save["action"]), save["path"])))],
+        "Would be saved": [_saying(save)],
         "State files": [
             f"{each['line']}, {_created(each['created_at'])}changed {each['updated_at']}, "
             f"{each['path']}" + "".join(f"\n    warning: {warning}" for warning in each["warnings"])
@@ -102,6 +104,14 @@ def text(explanation: Mapping[str, Any], *, everything: bool = False) -> str:
     for heading, entries in sections.items():
         lines += ["", heading, *(f"  {entry}" for entry in entries or ["nothing"])]
     return "\n".join(lines)
+
+
+def _saying(save: Mapping[str, Any]) -> str:
+    """Return what the next PreCompact would do, in words."""
+    meaning = _MEANINGS.get(save["action"], save["action"])
+    if save["action"] == "buried" and save["path"]:
+        return f"{_MEANINGS['gone']} to bring it back: {save['way'] or 'change it there'}"
+    return " ".join(filter(None, (meaning, save["path"])))
 
 
 def _created(at: str) -> str:
@@ -226,6 +236,8 @@ def _would_save(project: Project, intent: Intent | str) -> dict[str, Any]:
     if isinstance(intent, str):
         return {"action": f"warning: impossible: {intent}", "path": None}
     path = intent.path.relative_to(project.root).as_posix() if intent.path else None
+    if intent.action == "buried" and intent.path is not None:
+        return {"action": intent.action, "path": path, "way": vanished.way(project, intent.path)}
     return {"action": intent.action, "path": path}
 
 

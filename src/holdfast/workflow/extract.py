@@ -23,6 +23,7 @@ class Extract:
         reading: entries with `@` in front.
         source: the file that named the workflow; `mtime` is that file's, in seconds since 1970.
         basis: the extract of the naming file alone, where a plan added to it.
+        unread: what of that file was not read, in words; empty where all of it was.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Extract:
     source: Path = field(default_factory=Path)
     mtime: float = 0.0
     basis: Extract | None = None
+    unread: str = ""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -90,8 +92,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The extract to save, if any, every file that was looked at, and the extracts of single files it is made of."""
+    """What was found in the files that people keep.
+
+    Attributes:
+        extract: what is to be saved, if anything.
+        candidates: every file that was looked at.
+        extracts: those of single files that `extract` is made of.
+        stale: of the last changed plan in progress, where that was too long ago: it is nobody's workflow unasked.
+    """
 
     extract: Extract | None
     candidates: tuple[Candidate, ...] = ()
     extracts: tuple[Extract, ...] = ()
+    stale: Extract | None = None

@@ -6,16 +6,18 @@ given.
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
 from holdfast.errors import MissingError, NotOurs, StateError
+from holdfast.state import atomic
 from holdfast.workflow import statefile, values
 from holdfast.workflow.model import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from holdfast.project import Project
@@ -72,10 +74,12 @@ def held(project: Project, state: Path, workflow_id: str) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if value}
 
 
-def begin(project: Project, state: Path, workflow_id: str, start: Start) -> None:
+@contextmanager
+def begun(project: Project, state: Path, workflow_id: str, start: Start) -> Iterator[None]:
     """Write what a new workflow is given, or remove what an earlier one left; hold the folder's lock.
 
-    Raises NotOurs over a file of something else, StateError.
+    The state file is written in the block, so that, killed between the two, this one is nobody's and nothing is lost.
+    Where that fails, this file is again as it was. Raises NotOurs over a file of something else, StateError.
     """
     path = beside(state)
     given = {
@@ -84,11 +88,15 @@ def begin(project: Project, state: Path, workflow_id: str, start: Start) -> None
         REMINDERS: list(dict.fromkeys(start.reminders)),
         CONTEXT: dict(start.context),
     }
-    if any(given.values()):
-        data = {"id": workflow_id, **{key: value for key, value in given.items() if value}}
-        statefile.write(project, path, data, _replaceable(project, path), why="start")
-    elif _replaceable(project, path) is not None:
-        statefile.discard(project, path, why="start of another workflow")
+    before = _replaceable(project, path)
+    with atomic.undone_on_failure(path):
+        if any(given.values()):
+            data = {"id": workflow_id, **{key: value for key, value in given.items() if value}}
+            statefile.write(project, path, data, before, why="start")
+        yield
+    if before is not None and not any(given.values()):
+        with suppress(StateError):  # it names another workflow, so nothing of it counts
+            statefile.discard(project, path, why="start of another workflow")
 
 
 def add(project: Project, state: Path, workflow_id: str, changes: Changes) -> None:

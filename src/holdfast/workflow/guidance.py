@@ -29,7 +29,7 @@ _TASK_VERBS = (
     ' ID` begins a task, `holdfast wfs task complete ID --summary "…"` completes it, `holdfast update` adds reminders,'
     " reading, context.",
 )
-SUMMARY = 400  # characters of PreCompact's text
+SUMMARY = 600  # characters of PreCompact's text
 
 _HEADING = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️"
 _CONTENTS = "Contents of required reading this session has read:"
@@ -154,19 +154,20 @@ def line(workflow: Workflow) -> str:
 
 
 def summary(workflows: Iterable[Workflow]) -> str:
-    """Return what the summariser of a compaction is told: at most 400 characters, empty without a workflow.
+    """Return what the summariser of a compaction is told: at most SUMMARY characters, empty without a workflow.
 
-    Plain text, names quoted on one line (client fact: PreCompact's stdout becomes summariser instructions).
+    Plain text, a workflow a line, in the fence of all text from files: PreCompact's stdout becomes instructions of the
+    summariser, and the client repeats it to the model (client facts).
     """
     lines = [line(workflow) for workflow in workflows if not workflow.finished]
-    text, shown = "The summary should keep these workflows with their phases: ", 0
-    for number, each in enumerate(lines):
-        piece = f"{'; ' if number else ''}{each}"
-        if len(text + piece) > SUMMARY - len("; +9999 more"):
+    text = ""
+    for shown in range(1, len(lines) + 1):
+        more = [f"+{len(lines) - shown} more"] if shown < len(lines) else []
+        longer = wording.fenced("The summary should keep these workflows with their phases.", lines[:shown] + more)
+        if len(longer) > SUMMARY:
             break
-        text, shown = text + piece, shown + 1
-    left = len(lines) - shown
-    return f"{text}; +{left} more" if shown and left else text if shown else ""
+        text = longer
+    return text
 
 
 class _Page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.patterns import regex
@@ -47,15 +48,16 @@ def look(path: Path) -> tuple[Candidate, Extract | None]:
     marks = ['a heading "Workflow State"'] if block.marked else []
     marks += ['a "Phase:" line'] if memoryphases.is_said(block.texts) else []
     reason = f"names the workflow {quoted(extract.name)} and has {' and '.join(marks)}"
-    warnings = (*_beyond(extract), *unused)
-    return _candidate(path, reason, found.mtime, accepted=True, warnings=warnings), extract
+    unread = _unread(block, whole=found.whole)
+    warnings = (*_beyond(extract), *filter(None, (unread,)), *unused)
+    return _candidate(path, reason, found.mtime, accepted=True, warnings=warnings), replace(extract, unread=unread)
 
 
 def parse(text: str, path: Path, mtime: float) -> Extract | str:
     """Return the extract of a memory file's text, or the reason why there is none.
 
-    A `Workflow:` line with a value is required, and beside it a heading "Workflow State" above or a `Phase:` line in
-    the same section (I001-2).
+    A `Workflow:` line with a value is required, with a heading "Workflow State" above it or a `Phase:` line beside it:
+    no more than fields and lists stand between the two (I001-2).
     """
     block, _ = memoryblocks.find(text)
     return block if isinstance(block, str) else _extract(block, path, mtime)
@@ -97,6 +99,13 @@ def _beyond(extract: Extract) -> Iterator[str]:
         yield f'phase {current} is beyond the total of {total}; {taken} is taken instead. Correct its "Phase:" line'
     elif current == 0:
         yield 'phase 0 is before the first; 1 is taken instead. Correct its "Phase:" line'
+
+
+def _unread(block: Block, *, whole: bool) -> str:
+    """Say what of the notes was not read, so that no required reading is dropped without a word; else nothing."""
+    if block.cut:
+        return f"only {len(block.lines):,} lines of its notes were read. Shorten them"
+    return "" if whole else f"only its first {prose.LIMIT // 1024} KB were read. Shorten it"
 
 
 def _unused(other: Block, used: Block) -> str:

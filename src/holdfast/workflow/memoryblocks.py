@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.patterns import regex
@@ -18,6 +18,7 @@ WHOLE_STATUS = prose.label(r"workflow\s+status")
 KIND = prose.label(r"(?:workflow[ _])?type")
 TOPIC = prose.label(r"(?:(?:required|key|workflow)\s+)?(?P<topic>reading|reminders?|context)(?:\s+variables)?")
 _WORKFLOW = prose.label(r"(?:(?:current|active)\s+)?workflow(?:\s+name)?")
+_FIELD = prose.label(r"\w[\w /-]{0,40}")
 _LABELS = (_WORKFLOW, STATUS, WHOLE_STATUS, KIND, TOPIC, memoryphases.PHASE, memoryphases.TOTAL, memoryphases.NAME)
 _MARKER = regex(
     r"\bworkflow[\s-]+state\b(?!\s+(?:management|machine|files?|formats?|schema|handling|tracking|persistence|docs?"
@@ -37,7 +38,7 @@ _COMMAND = regex(
 )  # in small letters: "Test `parse`" may well be a name
 _RULE = regex(
     r"(?:[Dd]o not|[Dd]on['’]t|[Pp]lease|[Mm]ake sure)\s|(?:[Aa]lways|[Nn]ever|[Ww]e)\s+[a-z]"
-    r"|[^\s`]*/[^\s`]*\.ya?ml\b|.*\s[a-z]+\.\s+[A-Z][a-z]*\s+[a-z]"
+    r"|[^\s`]*/[^\s`]*\.ya?ml\b|\S+\.ya?ml\W*$|.*\s[a-z]+\.\s+[A-Z][a-z]*\s+[a-z]"
 )  # what people must do, the file of a build server, or more than one sentence
 _STEPS = regex(r"`[^`]+`|\s(?:->|→|=>|&&)\s|,\s*(?:then|and|never|not|next)\b|\bthen\b|[;.](?:\s|$)")
 _TOPICS = (
@@ -50,7 +51,8 @@ _OWN_TOPIC = regex(
     r"(?:\s+(?:variables|list|files))?\W*",
     re.IGNORECASE,
 )
-_LINES = 2000  # of one workflow's notes that are looked at
+_LINES = 2000  # of one workflow's notes that are looked at in any case
+_ALL_LINES = 80_000  # of all workflows' notes in a file; one workflow alone can have nearly every file it fits in
 _BLOCKS = 20  # places in a file that may hold a workflow's notes
 
 
@@ -65,6 +67,7 @@ class Block(NamedTuple):
     """The lines that are a workflow's, its name, and whether they stand under a heading "Workflow State".
 
     `at` is where in the file its name stands, `first` where its lines begin; a block without a name is only a heading.
+    `cut` tells that it has more lines than were looked at.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Block(NamedTuple):
     lines: list[Line]
     at: int
     first: int
+    cut: bool = False
 
     @property
     def texts(self) -> list[str]:
@@ -87,11 +91,13 @@ class Block(NamedTuple):
 def find(text: str) -> tuple[Block | str, list[Block]]:
     """Return the lines of the workflow a text names, or the reason why it names none, and the other blocks in it.
 
-    A name counts under a heading "Workflow State", or where a phase is named in the same section; one that reads like
-    an instruction needs both. Of several workflows the first that is not over counts.
+    A name counts under a heading "Workflow State", or where a phase is named beside it; one that reads like an
+    instruction needs both. Of several workflows the first that is not over counts.
     """
     everything = list(_shown(prose.lines(text)))
-    found = [*islice(_marked(everything), _BLOCKS), *islice(_unheaded(everything), _BLOCKS)]
+    marks = sum(_is_marker(line) or _WORKFLOW.match(line) is not None for line in everything)
+    most = max(_LINES, _ALL_LINES // max(marks, 1))
+    found = [*islice(_marked(everything, most), _BLOCKS), *islice(_unheaded(everything, most), _BLOCKS)]
     named = [block for block in found if block.name and not instructs(block)]
     going = (block for block in named if not is_over(block))
     chosen = next(going, named[0] if named else None)
@@ -122,7 +128,7 @@ def _nothing(everything: list[str]) -> str:
             return (
                 f'{line}, but no heading "Workflow State" above it, and the "Phase:" line {shown}, which names no phase'
             )
-        return f'{line}, but neither a heading "Workflow State" above it nor a "Phase:" line in its section'
+        return f'{line}, but neither a heading "Workflow State" above it nor a "Phase:" line beside it'
     if given := next(filter(None, values), ""):
         return f'has a line "Workflow: {given[:80]}", which names no workflow'
     return 'has no name in its line "Workflow:"' if values else 'has no line "Workflow: NAME"'
@@ -157,18 +163,18 @@ def _without_count(line: str) -> tuple[str, ...]:
     return (f"{marks}Workflow: {match['name']}", f"Phase: {match['phase']}")
 
 
-def _marked(everything: list[str]) -> Iterator[Block]:
+def _marked(everything: list[str], most: int) -> Iterator[Block]:
     """Yield the blocks under headings "Workflow State"; the name may stand in a section around the heading."""
     markers = [index for index, line in enumerate(everything) if _is_marker(line)]
     for index in markers[:_BLOCKS]:
         title = prose.heading(everything[index])
         level = title[0] if title else 6
-        lines = list(_topical(everything[index + 1 : index + 1 + _LINES], level))
+        lines = list(_topical(everything[index + 1 : index + 1 + most], level))
         texts = [line.text for line in lines]
         at, name = _named(enumerate(texts, index + 1))
         if not name and memoryphases.is_said(texts):
             at, name = _named(_around(everything[:index], level))
-        yield Block(name, True, lines, at if name else index, index + 1)
+        yield Block(name, True, lines, at if name else index, index + 1, _is_cut(everything, index + 1, lines, most))
 
 
 def _is_marker(line: str) -> bool:
@@ -178,10 +184,15 @@ def _is_marker(line: str) -> bool:
     return bool(title and _MARKER.search(title[1])) or bool(_BARE_MARKER.fullmatch(prose.plain(line[:200])))
 
 
-def _unheaded(everything: list[str]) -> Iterator[Block]:
-    """Yield the blocks of `Workflow:` lines in whose section a phase is named, one for each section.
+def _is_cut(everything: list[str], first: int, lines: list[Line], most: int) -> bool:
+    return len(lines) == most and len(everything) > first + most
 
-    Headings `Phase N` are some road map's, unless the workflow is a heading too.
+
+def _unheaded(everything: list[str], most: int) -> Iterator[Block]:
+    """Yield the blocks of `Workflow:` lines beside which a phase is named, one for each section.
+
+    Beside a line are the fields and lists around it; beside a heading is its section. Headings `Phase N` are some road
+    map's, unless the workflow is a heading too.
     """
     level, start, seen = 0, 0, -1
     for index, line in enumerate(everything):
@@ -191,10 +202,26 @@ def _unheaded(everything: list[str]) -> Iterator[Block]:
         if label and seen != start and not memoryphases.is_empty(label):
             seen = start
             first = max(start, index - _LINES // 2)
-            lines = list(_topical(everything[first : first + _LINES], level))
+            lines = list(_topical(everything[first : first + most], level))
+            cut = _is_cut(everything, first, lines, most)
             lines = lines if title else [each for each in lines if not _is_road_map(each.text)]
-            if memoryphases.is_said([each.text for each in lines]):
-                yield Block(label, False, lines, index, first)
+            if memoryphases.is_said([each.text for each in lines] if title else _beside(everything, index)):
+                yield Block(label, False, lines, index, first, cut)
+
+
+def _beside(everything: list[str], index: int) -> list[str]:
+    """Return a line with those around it, up to the next heading or text that is neither a field nor in a list."""
+    above = takewhile(_is_field, reversed(everything[max(index - _LINES // 2, 0) : index]))
+    below = takewhile(_is_field, everything[index + 1 : index + _LINES])
+    return [*reversed(list(above)), everything[index], *below]
+
+
+def _is_field(line: str) -> bool:
+    if _is_label(line):
+        return not _is_road_map(line)
+    return (
+        not line.strip() or prose.item(line) is not None or _FIELD.match(line) is not None or bool(prose.entries(line))
+    )
 
 
 def _is_road_map(line: str) -> bool:

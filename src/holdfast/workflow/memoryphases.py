@@ -45,6 +45,11 @@ _MARK = regex(
     r"|[(\[]\s*[✅✔🔄]?\ufe0f?\s*(?P<word>in[\s_-]*progress|completed?|done|finished)\s*[)\]])$",
     re.IGNORECASE,
 )
+_OWN = regex(
+    rf"\W*(?:(?P<not_started>not[\s_-]*started)|(?P<in_progress>{statuses.IN_PROGRESS})|(?P<blocked>blocked)"
+    r"|(?P<completed>completed))\W*",
+    re.IGNORECASE,
+)  # the document's own words
 WORDS = {
     "not_started": "not_started",
     "in_progress": "in_progress",
@@ -101,7 +106,7 @@ def place(lines: list[str], status: str = "") -> Place:
     if total is None and (match := re.match(r"\d{1,9}", prose.first(TOTAL, lines) or "")):
         total = int(match[0])
     title, mark = unmarked(title or prose.first(NAME, lines) or "")
-    return Place(number, total, title or None, mark or word or WORDS.get(statuses.pure(title) or ""))
+    return Place(number, total, title or None, mark or word or _own(title, counted=number is not None))
 
 
 def unnamed(lines: list[str]) -> str | None:
@@ -150,11 +155,22 @@ def _listed(lines: Iterable[str]) -> list[_Phase]:
     for line in lines:
         if match := LISTED.fullmatch(line[:1000]):
             title, mark = unmarked(f"{prose.plain(match['title'])} {match['sign']}".strip())
-            pure = statuses.pure(title)
+            own = "completed" if statuses.pure(title) == "completed" else _own(title, counted=True)
             ticked = match["box"] not in (None, " ")
-            word = "completed" if ticked else mark or WORDS.get(pure or "")
-            found.setdefault(int(match["number"]), _Phase(int(match["number"]), "" if pure else title, word))
+            word = "completed" if ticked else mark or own
+            found.setdefault(int(match["number"]), _Phase(int(match["number"]), "" if own else title, word))
     return list(found.values())
+
+
+def _own(title: str, *, counted: bool) -> str | None:
+    """Return the word of R001-07 that stands where a title would, or None for a title.
+
+    Behind a number only the document's own words are none: "1/3 - New" and "2/5 - Paused" are phases like any other.
+    """
+    if not counted:
+        return WORDS.get(statuses.pure(title) or "")
+    match = _OWN.fullmatch(title[:100])
+    return match.lastgroup if match else None
 
 
 def _running(listed: list[_Phase]) -> _Phase:

@@ -49,6 +49,7 @@ class Workflow:
         updated_at: the file's `st_mtime` as a UTC stamp.
         raw: the file's bytes (of the generation, if `recovered`).
         origin: whether an agent keeps it, or it was derived from a plan and nobody touched it since (I001-9).
+        plan_at: when that plan was last changed (UTC stamp); empty where there is none.
         recovered: the file is broken and this is its last generation.
         beside: another file, relative to the root, that holds a part of it; empty if none does.
         resting: whether it was paused on purpose: it waits for somebody to resume it, and is not given back unasked.
@@ -77,6 +78,7 @@ class Workflow:
     raw: bytes
     root: Path | None = None
     origin: Origin = "agent"
+    plan_at: str = ""
     warnings: tuple[str, ...] = ()
     recovered: bool = False
     beside: str = ""
@@ -169,7 +171,7 @@ class Problem(NamedTuple):
 class Found:
     """What a format found in a project, the newest first.
 
-    `left` is how many state files were not looked at, all of them changed before those that were.
+    `left` is how many were not looked at: changed before those that were, or too large beside them.
     """
 
     workflows: tuple[Workflow, ...] = ()

@@ -12,6 +12,9 @@ from holdfast.workflow import statefile
 if TYPE_CHECKING:
     from pathlib import Path
 
+_IGNORED = b"*\n"
+_HEAD = 64 * 1024  # bytes in which it shows that a file is ours
+
 
 def place(root: Path, name: str) -> Path:
     """Return where our file of that name lies in a project."""
@@ -28,6 +31,26 @@ def existing(root: Path) -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def wrote(path: Path) -> bool:
+    """Tell whether a file in our folder is of our making: a sidecar, a report, what git ignores, half of one of them.
+
+    What a person changed there still is, as long as it begins as we write it; a link never is.
+    """
+    if path.is_symlink() or not path.is_file():
+        return False
+    if path.suffix == ".tmp":
+        return atomic.is_temporary(path.name)
+    try:
+        begins = document.head(path, _HEAD)[0]
+    except StateError:
+        return False
+    if path.name == ".gitignore":
+        return begins == _IGNORED
+    if path.suffix == ".html":
+        return begins.startswith(b"<!doctype html>") and b"<title>Holdfast: " in begins
+    return path.suffix == ".md" and begins.startswith(b"Workflow: ") and b"\nFull title: " in begins
+
+
 def put(root: Path, path: Path, data: bytes) -> None:
     """Write a file of ours (0600), and beside it what keeps the folder out of git; the same bytes are not rewritten.
 
@@ -36,7 +59,7 @@ def put(root: Path, path: Path, data: bytes) -> None:
         OSError: it cannot be written.
     """
     statefile.guard(root, path)
-    _write(path.parent / ".gitignore", b"*\n")
+    _write(path.parent / ".gitignore", _IGNORED)
     _write(path, data)
 
 

@@ -16,12 +16,15 @@ class Layout(NamedTuple):
         states: the files that hold state.
         views: the files that repeat the state or go with it: lists, plans, summaries.
         lists: those of them that list what is to be done, and are never read back.
+        shared: what of all this git sees, for a team to commit or to ignore as it likes. A folder that holds nothing
+            of it is this machine's, and is kept out of git from the start.
     """
 
     top: str
     states: tuple[str, ...]
     views: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    shared: str = ""
 
 
 LAYOUTS = {
@@ -29,6 +32,7 @@ LAYOUTS = {
         ".claude/state",
         (".claude/state/workflow.json", ".claude/state/workflow.extra.json"),
         (".claude/workflow_state_system.md",),
+        shared=".claude/workflow_state_system.md",
     ),
     "compaction": Layout("untracked/workflow-state", ("untracked/workflow-state/*/state-*.json",)),
     "wfs": Layout(
@@ -39,7 +43,8 @@ LAYOUTS = {
             ".workflow/WFS-*/.task/IMPL-*.json",
         ),
         (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".workflow/.scratchpad/*"),
-        (".workflow/WFS-*/TODO_LIST.md",),
+        lists=(".workflow/WFS-*/TODO_LIST.md",),
+        shared=".workflow",
     ),
 }
 """What each format keeps where. Whoever looks through a project for all of it goes by this, and names no path."""
@@ -57,6 +62,14 @@ def is_state(root: Path, path: Path) -> bool:
 def is_list(root: Path, path: Path) -> bool:
     """Tell whether a path in the project at `root` is a list that a format generates from its state."""
     return _among(root, path, LISTS)
+
+
+def private(root: Path, path: Path) -> Path | None:
+    """Return the folder of this machine's own state that a path lies in; None for what a team may share."""
+    for layout in LAYOUTS.values():
+        if layout.shared != layout.top and path.is_relative_to(root / layout.top):
+            return root / layout.top
+    return None
 
 
 def kept(root: Path, path: Path) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from holdfast import clock
 from holdfast.state.unchanged import settled, stamp
 from holdfast.workflow import idleplans, manyfiles, plantext, prose
 from holdfast.workflow.extract import Candidate, Extract
-from holdfast.workflow.wording import quoted
+from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -64,6 +66,27 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
     idleplans.keep(root / FOLDER, {name: seen for name, seen in known.items() if name not in gone} | idle, found)
     manyfiles.leave(root / FOLDER, left)
     return extract
+
+
+def aged(plan: Extract) -> str:
+    """Say that a plan is in progress by what it says, and since when nobody changed it."""
+    return f"is in progress ({quoted(plan.name)}), but last changed on {clock.stamp(clock.from_mtime(plan.mtime))[:10]}"
+
+
+def way(plan: Extract) -> str:
+    """Say by which command a plan becomes a session's workflow however old it is."""
+    command = shlex.join(["holdfast", "start", one_line(plan.name), "--read", one_line(plan.reading[0][1:])])
+    return f"To take it up: `{command}`"
+
+
+def hint(root: Path, place: str) -> str:
+    """Return what a session without a workflow is told of an old plan; empty where it is in progress no more."""
+    path = root / place
+    try:
+        plan = _in_progress(path, root, path.stat())
+    except OSError:
+        return ""
+    return f"{place} {aged(plan)}, so it is left alone. {way(plan)}." if plan else ""
 
 
 def look(root: Path) -> list[tuple[Candidate, Extract | None]]:

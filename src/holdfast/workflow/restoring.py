@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.survival import generations, judging, owners, sessions
+from holdfast.survival import judging, owners, sessions
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _alone(project: Project, each: Workflow, verdict: Verdict, *, coming: bool) 
         return Prospect(each.ref, "line" if full else "no", "it is paused, and waits until somebody resumes it")
     if each is full:
         return Prospect(each.ref, "full", "in full, as PreCompact saves it before" if coming else "in full")
-    changed = generations.changed_at(project, each.path, each.raw) or each.updated_at
+    changed = owners.changed_at(project, each)
     days = f"{project.config.freshness_days:g}"
     age = f"too old: it last changed at {changed}, more than {days} days ago (`freshness_days`)"
     if full is None:

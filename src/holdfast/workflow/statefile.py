@@ -5,17 +5,17 @@ from __future__ import annotations
 import codecs
 import os
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import log
-from holdfast.errors import BrokenError, ChangedError, LedgerError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, NotOurs, StateError
 from holdfast.state import atomic, document
 from holdfast.survival import generations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from holdfast.project import Project
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LIMIT = 4 * 1024 * 1024  # bytes of one state file: a thousand phases of 4,000 characters each
+BUDGET = 2 * LIMIT  # bytes of state files of one format that an event reads, those of the session's own workflow first
+TOO_LARGE = (
+    f"is larger than {LIMIT // 1024**2} MB, so it is neither read nor changed; take out what is not needed any more, "
+    "or move it away"
+)
 _LARGE_BYTES = 256 * 1024
 _large: dict[Path, Document] = {}
 """The last large file that this process has read."""
@@ -32,6 +38,21 @@ _PAUSE = 0.01  # seconds between two looks at a file
 _RECENT = 2.0  # seconds since its last change in which a broken file may be one that is being saved
 _STILL = 0.3  # seconds without a change after which it is not
 _LONGEST = 1.0  # seconds such a file is watched, if it is changed over and over
+
+
+class Room:
+    """How many bytes of state files of one format an event may still read."""
+
+    def __init__(self, left: int = BUDGET) -> None:
+        self.left = left
+
+    def take(self, sizes: Iterable[int]) -> bool:
+        """Tell whether files of these sizes have room, which is taken then; one that is too large takes none."""
+        needed = sum(size for size in sizes if size <= LIMIT)
+        if needed > self.left:
+            return False
+        self.left -= needed
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +109,12 @@ def read(project: Project, path: Path) -> StateFile:
     guard(project.root, path)
     raw: bytes | None = None
     try:
-        raw, mtime = document.read(path)
+        raw, mtime = document.read(path, LIMIT)
         return StateFile(_parsed(path, raw, mtime), present=raw)
     except MissingError:
         raise
+    except LargeError:
+        return _recovered(project, path, LargeError(path, TOO_LARGE), None)
     except StateError as error:
         return _recovered(project, path, error, raw)
 
@@ -146,14 +169,15 @@ def write(project: Project, path: Path, data: dict[str, Any], before: StateFile 
     """
     guard(project.root, path)
     if before is None:
-        written = document.replace(path, data, None)
+        with _out_of_git(project.root, path):
+            written = document.replace(path, data, None, limit=LIMIT)
     elif before.broken:
         written, _ = _write_over_broken(
-            project, path, before, lambda now: document.replace(path, data, now, like=before.document)
+            project, path, before, lambda now: document.replace(path, data, now, like=before.document, limit=LIMIT)
         )
     else:
         generations.keep(project, path, before.document.raw, why=f"before {why}")
-        written = document.replace(path, data, before.present, like=before.document)
+        written = document.replace(path, data, before.present, like=before.document, limit=LIMIT)
     generations.keep(project, path, written.raw, why=why)
     return StateFile(written, present=written.raw)
 
@@ -188,7 +212,8 @@ def put_back(project: Project, path: Path, raw: bytes, before: StateFile | None,
         aside = keep_aside(project, path, before.document.raw)
         atomic.replace(path, raw, before.present)
     else:
-        atomic.replace(path, raw, None)
+        with _out_of_git(project.root, path):
+            atomic.replace(path, raw, None)
         aside = None
     generations.keep(project, path, raw, why=why)
     return aside
@@ -202,7 +227,7 @@ def discard(project: Project, path: Path, *, why: str) -> Path | None:
     """
     guard(project.root, path)
     try:
-        found = document.load(path)
+        found = document.load(path, LIMIT)
     except (MissingError, NotOurs):
         return None
     except BrokenError:
@@ -255,11 +280,24 @@ def set_aside(project: Project, path: Path, *, ours: bool = False) -> Path:
     raise ChangedError(path, "was saved by somebody else meanwhile; try again")
 
 
+@contextmanager
+def _out_of_git(root: Path, path: Path) -> Iterator[None]:
+    """Keep the folder of this machine's state out of git, if the block writes the first file into it."""
+    from holdfast.workflow import places
+
+    folder = places.private(root, path)
+    first = folder is not None and not (folder.is_dir() and any(folder.iterdir()))
+    yield
+    if folder is not None and first:
+        with suppress(StateError, OSError):  # the state is there, and that is what counts
+            atomic.write(folder / ".gitignore", b"*\n")
+
+
 def _readable(project: Project, path: Path) -> StateFile:
     """Return a state file; one that cannot be read and has no generation is watched for a moment first."""
     try:
         return read(project, path)
-    except (MissingError, NotOurs):
+    except (MissingError, NotOurs, LargeError):
         raise
     except StateError:
         return _watched(project, path)
@@ -351,7 +389,7 @@ def _recovered(project: Project, path: Path, error: StateError, present: bytes |
     import json
 
     try:
-        raw = generations.latest(project, path)
+        raw = generations.latest(project, path, LIMIT)
         data = json.loads(raw) if raw else None
     except (LedgerError, ValueError):
         raise error from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -125,7 +126,7 @@ def test_an_empty_folder_goes_with_its_workflow(project: Project) -> None:
 def test_a_workflow_that_is_gone_cannot_be_moved(project: Project) -> None:
     """Its file was removed meanwhile: an error that says so, and no folder is made for the lock."""
     workflow = compaction.done(project, started(project), everything=True)
-    (project.root / FOLDER).rmdir()
+    shutil.rmtree(project.root / FOLDER)
     with pytest.raises(MissingError, match="gone"):
         compaction.update(project, workflow, Changes(status="blocked"))
     assert not (project.root / FOLDER).exists()

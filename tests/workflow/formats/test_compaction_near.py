@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import marshal
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import paths
 from holdfast.clock import stamp
 from holdfast.project import Project
-from holdfast.state import cache, unchanged
+from holdfast.state import cache, document, unchanged
 from holdfast.survival import owners
 from holdfast.workflow import formats, statefile
 from holdfast.workflow.extract import Extract
@@ -199,3 +199,48 @@ def test_what_is_kept_of_another_folder_or_broken_counts_for_nothing(crowded: Pr
     """Then all folders are looked into."""
     cache.write(compaction_near._file(crowded.root / "untracked/workflow-state"), content)
     assert near(crowded)[0] == f"W{MANY - 1}"
+
+
+def heavy(project: Project, number: int, size: int) -> Path:
+    """Make the state file of the workflow with a number so many bytes long."""
+    path = write(project, number)
+    return write(project, number, pad="x" * (size - path.stat().st_size - len(', "pad": ""')))
+
+
+def test_the_sessions_own_file_comes_first_in_what_an_event_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many others are large and changed later: what all of them take is bounded, and the rest is counted."""
+    project, read = Project.open(tmp_path), list[int]()
+    heavy(project, 0, statefile.LIMIT)
+    for number in range(1, 13):
+        heavy(project, number, statefile.LIMIT - 1000)
+    owners.own(project, old(project, 0), ME)
+    real = document.read
+
+    def reading(path: Path, *given: Any, **more: Any) -> tuple[bytes, float]:
+        raw, changed = real(path, *given, **more)
+        read.append(len(raw))
+        return raw, changed
+
+    monkeypatch.setattr(document, "read", reading)
+    found = formats.near(project, ME)
+
+    assert sorted(each.title for each in found.workflows) == ["W0", "W12"]
+    assert found.left == 11
+    assert sum(read) <= statefile.BUDGET
+    assert len(formats.all_found(project).workflows) == 13
+
+
+def test_what_is_too_large_takes_nobodys_room(tmp_path: Path) -> None:
+    """It is not read: it is a problem, the others are found."""
+    project = Project.open(tmp_path)
+    large = [heavy(project, number, statefile.LIMIT + 1) for number in range(3, 8)]
+    for number in range(3):
+        write(project, number)
+
+    found = formats.near(project, ME)
+
+    assert sorted(each.title for each in found.workflows) == ["W0", "W1", "W2"]
+    assert [(each.path, each.reason) for each in found.problems] == [(path, statefile.TOO_LARGE) for path in large]
+    assert found.left == 0

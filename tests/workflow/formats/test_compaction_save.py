@@ -270,6 +270,7 @@ def test_a_completed_state_file_is_not_reopened_by_a_newer_memory_file(project: 
     assert data_of(path) == finished
 
 
+@pytest.mark.usefixtures("soon_after")
 def test_a_plan_of_its_own_is_marked_as_derived_until_somebody_moves_it(project: Project, put: Put) -> None:
     """I001-9: agent-made state outranks plan-derived state."""
     put(

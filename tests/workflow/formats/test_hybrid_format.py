@@ -301,6 +301,15 @@ def test_all_phases_completed_means_completed(project: Project, workflow: Workfl
     assert any("all phases are completed" in warning for warning in found.warnings)
 
 
+def test_a_failed_phase_is_retried_before_another_is_started(project: Project, put: Put) -> None:
+    """I000-9: also where nothing says which phase is current, and one before it was left out."""
+    phases = [{"title": "Plan it", "status": "pending"}, {"title": "Build it", "status": "failed"}]
+    put(STATE, {"id": "wf", "task": "Ship", "status": "failed", "current_phase": None, "phases": phases})
+    step = hybrid.step(hybrid.find(project).workflows[0])
+    assert step is not None
+    assert step.text.startswith('retry phase 2/2 "Build it"')
+
+
 def test_a_foreign_or_broken_file_is_a_problem(project: Project, put: Put) -> None:
     """Nothing is found, and why is said."""
     put(STATE, {"jobs": {}})

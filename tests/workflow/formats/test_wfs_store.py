@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import paths
 from holdfast.errors import StateError, TransitionError
 from holdfast.project import Project
 from holdfast.state import document
 from holdfast.state.lock import locked
-from holdfast.workflow.formats import wfs_change, wfs_index, wfs_markers, wfs_moves, wfs_places, wfs_store
+from holdfast.workflow import statefile
+from holdfast.workflow.formats import wfs, wfs_change, wfs_index, wfs_markers, wfs_moves, wfs_places, wfs_store
 from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
@@ -98,6 +101,34 @@ def test_who_loses_the_marker_is_paused_unless_it_ended_meanwhile(
     assert wfs_markers.active(project) == ["WFS-another"]
 
 
+def test_after_half_of_a_change_state_and_list_follow_what_was_written(project: Project) -> None:
+    """What broke off cannot be taken back, so nothing that is generated may say otherwise."""
+    session = wfs_store.get(project, NAME)
+    with pytest.raises(ZeroDivisionError), wfs_change.changing(project, session, why="test") as change:
+        change.edit("IMPL-1", lambda data: data.update(status="active"))
+        raise ZeroDivisionError
+    now = wfs_store.get(project, NAME)
+    assert (now.phase, now.file.data["progress"]["current_tasks"]) == ("IMPLEMENT", ["IMPL-1"])
+
+
+def test_before_anything_was_written_a_change_that_breaks_off_writes_nothing(project: Project) -> None:
+    """Not the list either, which somebody may have edited."""
+    session = wfs_store.get(project, NAME)
+    (session.folder / wfs_places.LIST).write_text("# Tasks: mine\n")
+    with pytest.raises(ZeroDivisionError), wfs_change.changing(project, session, why="test"):
+        raise ZeroDivisionError
+    assert (session.folder / wfs_places.LIST).read_text() == "# Tasks: mine\n"
+
+
+def test_a_session_that_is_opened_again_says_nothing_of_its_end(project: Project) -> None:
+    """Only the moment at which it was resumed; at its next end the next moment."""
+    ended = wfs_store.complete(project, NAME, anyway=True)
+    assert "completed_at" in ended.file.data
+    resumed = wfs_store.resume(project, NAME).file.data
+    assert "completed_at" not in resumed
+    assert "resumed_at" in resumed
+
+
 def test_nothing_is_changed_in_a_session_that_has_gone(project: Project) -> None:
     """Its folder is not made again by whoever comes late."""
     session = wfs_store.get(project, NAME)
@@ -167,3 +198,51 @@ def test_an_event_that_runs_out_of_time_leaves_the_next_one_less_to_read(
         wfs_index.board(project, session.folder)
     assert len(wfs_index.board(project, session.folder).tasks) == 62
     assert len(read) == 50 + 62 - 40
+
+
+def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tasks are read whatever they take; of other sessions what there is room for, and the rest is counted."""
+    project = Project.open(tmp_path)
+    for name in "abcd":
+        session = wfs_store.create(project, name)
+        for number in (1, 2, 3):
+            wfs_moves.add(project, session, New(f"Implement part {number}"))
+            task = wfs_places.task(session.folder, f"IMPL-{number}")
+            data = json.loads(task.read_bytes())
+            size = statefile.LIMIT - 1000 if name in "ab" else 1_000_000
+            task.write_text(json.dumps({**data, "pad": "x" * (size - 1000)}))
+    own = next(each for each in wfs.find(project).workflows if each.title == "a")
+    wfs_index._last.clear()
+    read: list[Path] = []
+    load = document.load
+
+    def noted(path: Path, **options: Any) -> object:
+        read.append(path)
+        return load(path, **options)
+
+    monkeypatch.setattr(document, "load", noted)
+    found = wfs.near(project, [own.key])
+
+    assert {each.title for each in found.workflows} == {"a", "c", "d"}
+    assert found.left == 1
+    assert len(read) == 9
+    assert wfs.find(project).left == 0
+    project.close()
+
+
+def test_few_large_tasks_are_not_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they say is kept, as that of many small ones is."""
+    monkeypatch.setattr(wfs_index, "settled", lambda seen: True)
+    paths.ensure_private(paths.state_dir())
+    session = wfs_store.get(project, NAME)
+    for name in ("IMPL-1", "IMPL-2"):
+        task = wfs_places.task(session.folder, name)
+        task.write_text(json.dumps({**json.loads(task.read_bytes()), "pad": "x" * 3_000_000}))
+    wfs_index._last.clear()
+    wfs_index.board(project, session.folder)
+    wfs_index._last.clear()
+    monkeypatch.setattr(document, "load", None)
+
+    assert [each.title for each in wfs_index.board(project, session.folder).tasks] == ["Implement one", "Implement two"]

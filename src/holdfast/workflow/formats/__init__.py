@@ -55,15 +55,15 @@ def all_found(project: Project) -> Found:
 def near(project: Project, session: str, path: Path | None = None) -> Found:
     """Return, in the same order, the workflows an event of a session can be about, however many others there are.
 
-    Those are the last changed of each format, the session's own, those that lately were anybody's or set free, and the
-    one kept at `path`.
+    Those are the one kept at `path`, the session's own, those that lately were anybody's or set free, and the last
+    changed of each format, as far as `statefile.BUDGET` goes.
     """
     from holdfast.survival import owners
 
     keys = owners.lately(project, session)
     names = _present(project)
     if path is not None and path.is_relative_to(project.root):
-        keys.update(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names)
+        keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
     return _together([get(name).near(project, keys) for name in names])
 
 

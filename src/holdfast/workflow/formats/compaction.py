@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import MissingError, TransitionError
+from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.state.lock import locked
 from holdfast.survival import archive
 from holdfast.workflow import names, statefile, values, views
@@ -76,16 +76,18 @@ def start(project: Project, start: Start) -> Workflow:
         raise TransitionError("a workflow needs a name")
     statefile.guard(project.root, files.folder(project))
     with locked(files.folder(project)):
-        for workflow in find(project).workflows:
-            if names.key(workflow.title) == names.key(start.title) and not workflow.finished:
-                if not start.replace:
-                    raise TransitionError(
-                        f"{quoted(workflow.title)} is at phase {workflow.position} in {workflow.place}; "
-                        f"{views.ways(workflow)}"
-                    )
-                archive.shelve(project, workflow)
-                statefile.discard(project, workflow.path, why="replaced")
-        return statefile.insist(lambda: _created(project, start))
+        same = [each for each in find(project).workflows if names.key(each.title) == names.key(start.title)]
+        before = [each for each in same if not each.finished]
+        if before and not start.replace:
+            raise TransitionError(
+                f"{quoted(before[0].title)} is at phase {before[0].position} in {before[0].place}; "
+                f"{views.ways(before[0])}"
+            )
+        created = statefile.insist(lambda: _created(project, start))
+        for workflow in before:  # only now: where the new file cannot be written, the old one stays
+            archive.shelve(project, workflow)
+            statefile.discard(project, workflow.path, why="replaced")
+        return created
 
 
 def begin(project: Project, workflow: Workflow) -> Workflow:
@@ -172,7 +174,13 @@ def _held(project: Project, workflow: Workflow) -> Iterator[None]:
 
 
 def _created(project: Project, start: Start) -> Workflow:
-    return files.write(project, files.new_path(project, start.title), _fresh(start), None, why="start").workflow
+    path = files.new_path(project, start.title)
+    try:
+        return files.write(project, path, _fresh(start), None, why="start").workflow
+    except StateError:
+        with suppress(OSError):
+            path.parent.rmdir()  # made for it, unless others are in it
+        raise
 
 
 def _unsure(now: Workflow) -> str:

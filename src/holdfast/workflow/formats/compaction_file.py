@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -194,6 +195,7 @@ def view(project: Project, file: StateFile) -> Workflow:
         raw=file.document.raw,
         root=project.root,
         origin=origin,
+        plan_at=_plan_at(project, context),
         warnings=tuple(warnings),
         recovered=bool(file.broken),
     )
@@ -243,6 +245,14 @@ def titled(data: dict[str, Any], number: int, title: str) -> dict[str, Any]:
 def title_of(workflow: Workflow, number: int) -> str:
     """Return the title of a phase by its number, `Phase N` where none is known."""
     return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
+
+
+def _plan_at(project: Project, context: Mapping[str, Any]) -> str:
+    """Return when the plan was last changed that a workflow was derived from; empty without one."""
+    with suppress(OSError, ValueError):
+        if place := values.text(context.get(DERIVED, "")):
+            return stamp(from_mtime((project.root / place).stat().st_mtime))
+    return ""
 
 
 def _named_at(entry: Entry) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.state import cache
 from holdfast.state.unchanged import Stamp, settled, stamp
-from holdfast.workflow import manyfiles
+from holdfast.workflow import manyfiles, statefile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -34,8 +34,10 @@ class _Listed(NamedTuple):
 
 def places(
     top: Path, wanted: Collection[Path] = (), folder: str = "", *, most: int = 0, anew: bool = False
-) -> tuple[list[Path] | None, int]:
-    """Return the last changed state files, and those that are wanted, with how many others there are.
+) -> tuple[list[Path], int]:
+    """Return the state files that are wanted, then the last changed, with how many others there are.
+
+    The first is among them in any case, the others as far as `statefile.BUDGET` goes.
 
     Among more folders than `HOT` a change in one that is not hot is noticed at once where a folder came or went or
     Holdfast wrote it, else within `PATIENCE`.
@@ -48,15 +50,22 @@ def places(
         anew: look into other folders than the hot ones, too.
 
     Returns:
-        The files, in no order; None stands for all of them, where there are few.
+        The files and the number.
     """
     found, total = _look(top, anew=anew)
-    if total <= MOST:
-        return None, 0
-    near = {each.path for each in heapq.nlargest(most or MOST, found)}
-    near |= {str(path) for path in wanted if path.parent.parent == top and path.exists()}
-    near |= {each.path for each in heapq.nlargest(SEARCHED, _listed(top, folder))} if folder else set()
-    return [Path(path) for path in near], max(total - len(near), 0)
+    near = {str(path): None for path in wanted if path.parent.parent == top and path.exists()}
+    if folder:
+        near |= {each.path: None for each in heapq.nlargest(SEARCHED, _listed(top, folder))}
+    near |= {each.path: None for each in heapq.nlargest(most or MOST, found)}
+    room = statefile.Room()
+    chosen = [Path(path) for path in near if room.take([_size(path)])]
+    return chosen, max(total - len(chosen), 0)
+
+
+def _size(path: str) -> int:
+    with suppress(OSError):
+        return os.stat(path).st_size  # noqa: PTH116 - of each of many, for each event
+    return 0
 
 
 def changed(path: Path) -> None:

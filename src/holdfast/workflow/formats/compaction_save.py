@@ -32,7 +32,10 @@ Action = Literal["created", "updated", "unchanged", "buried", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a save did: the workflow as it is now, and the state file; both None where there is none."""
+    """What a save did: the workflow as it is now, and the state file; None where there is none.
+
+    What is buried has the path of the state file that was removed, if it was not completed.
+    """
 
     workflow: Workflow | None
     action: Action
@@ -41,7 +44,10 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a save would do: write `data` to `path`, over `entry` if the file exists."""
+    """What a save would do: write `data` to `path`, over `entry` if the file exists.
+
+    What is buried has the path of the state file that was removed, if it was not completed.
+    """
 
     action: Action
     path: Path | None = None
@@ -59,7 +65,7 @@ def save(project: Project, extract: Extract | None) -> Saved:
     """
     first = intend(project, extract)
     if extract is None or first.action in ("buried", "none"):
-        return Saved(None, first.action, None)
+        return Saved(None, first.action, first.path)
     statefile.guard(project.root, files.folder(project))
     with locked(files.folder(project)):
         return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract)))
@@ -134,6 +140,8 @@ def _intend_new(project: Project, extract: Extract) -> Intent:
         return Intent("none")
     if _is_buried(project, extract):
         return Intent("buried")
+    if gone := _saved_to(project, extract):
+        return Intent("buried", gone)
     current = max(extract.current or 1, 1)
     total = max(extract.total or current, 1)
     where = Spot(min(current, total), total, extract.phase or f"Phase {current}", extract.status or "in_progress")
@@ -166,7 +174,8 @@ def _taken(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> di
     if _moved_since(entry, seen, extract.mtime):
         taken = {field: value for field, value in taken.items() if field not in _PHASE}
     for field in ("reading", "reminders"):
-        taken[field] = [item for item in content[field] if item not in seen.get(field, ())]
+        before = set(seen.get(field, ()))
+        taken[field] = [item for item in content[field] if item not in before]
     known = seen.get("context", {})
     taken["context"] = {key: value for key, value in content["context"].items() if known.get(key) != value}
     return taken
@@ -225,10 +234,9 @@ def _saved_to(project: Project, extract: Extract) -> Path | None:
 
 
 def _is_buried(project: Project, extract: Extract) -> bool:
-    """Tell whether the workflow was completed: there is a tombstone, or its file went while the extract stayed."""
+    """Tell whether the workflow was completed: there is a tombstone."""
     try:
-        buried = extracts.is_buried(project, names.key(extract.name), extract.digest)
+        return extracts.is_buried(project, names.key(extract.name), extract.digest)
     except LedgerError as error:
         log.write("warning", f"whether {quoted(extract.name)} was completed is unknown: {error}")
         return False
-    return buried or _saved_to(project, extract) is not None

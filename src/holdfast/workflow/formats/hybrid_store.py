@@ -93,17 +93,18 @@ def index_of(data: dict[str, Any], phase_id: str) -> int:
 
 def _created(project: Project, start: Start) -> Workflow:
     before, aside = _replaceable(project, replace=start.replace)
-    if before is not None:  # it may have been completed by hand, and its file gives way now
-        history.observe(project, view(project, before))
-        archive.shelve(project, view(project, before))
+    gone = None if before is None else view(project, before)
+    if before is not None and gone is not None:  # it may have been completed by hand, and its file gives way now
+        history.observe(project, gone)
         generations.keep(project, before.path, before.document.raw, why="before start")
         aside = statefile.keep_aside(project, before.path, before.document.raw)
     id_ = _new_id(before)
-    extras.begin(
-        project, files.path(project), id_, start
-    )  # first: killed between the two, it is nobody's, and nothing is lost
-    data = files.fresh(id_, start.title, start.phases)
-    workflow = noted(project, statefile.write(project, files.path(project), data, before, why="start"))
+    with extras.begun(project, files.path(project), id_, start):
+        data = files.fresh(id_, start.title, start.phases)
+        file = statefile.write(project, files.path(project), data, before, why="start")
+    if gone is not None:
+        archive.shelve(project, gone)
+    workflow = noted(project, file)
     if aside is None:
         return workflow
     warning = f"what {workflow.place} held before is kept as {aside.name} beside it"

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, StateError, TransitionError
+from holdfast.errors import HoldfastError, LargeError, StateError, TransitionError
 from holdfast.state.lock import locked
 from holdfast.survival import history
-from holdfast.workflow import extras, manyfiles
+from holdfast.workflow import extras, manyfiles, statefile
 from holdfast.workflow import views as outlines
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_index as index
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.formats.wfs_moves import After
     from holdfast.workflow.formats.wfs_session import Session
     from holdfast.workflow.model import Phase, Status
+    from holdfast.workflow.statefile import Room
 
 __all__ = [
     "NAME",
@@ -69,21 +70,21 @@ MOST = 16
 
 def find(project: Project) -> Found:
     """Return the project's sessions as workflows."""
-    return _read(project, store.folders(project), 0)
+    folders = store.folders(project)
+    return _read(project, folders, len(folders))
 
 
 def near(project: Project, keys: Collection[str]) -> Found:
-    """Return the sessions an event can be about: those that are marked, those with these keys, the last changed."""
-    folders = store.folders(project)
-    if len(folders) <= MOST:
-        return _read(project, folders, 0)
+    """Return the sessions an event can be about: those with these keys, those that are marked, the last changed.
+
+    The first is read however large it is, the others as far as `statefile.BUDGET` goes.
+    """
+    at = {each.name: each for each in store.folders(project)}
     paths = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
-    wanted = {parts[1] for path in paths if len(parts := path.split("/")) > 2} | set(markers.active(project))
-    at = {each.name: each for each in folders}
+    wanted = [parts[1] for path in paths if len(parts := path.split("/")) > 2] + markers.active(project)
     found, _ = manyfiles.newest(places.top(project), dict.fromkeys(at, 0), lambda name: _changed(at[name]), wanted)
-    last = {*heapq.nlargest(MOST, found, key=found.__getitem__), *wanted}
-    chosen = [each for each in folders if each.name in last]
-    return _read(project, chosen, len(folders) - len(chosen))
+    last = dict.fromkeys([*wanted, *heapq.nlargest(MOST, found, key=found.__getitem__)])
+    return _read(project, [at[name] for name in last if name in at], len(at), statefile.Room())
 
 
 def start(project: Project, start: Start) -> Workflow:
@@ -105,10 +106,13 @@ def start(project: Project, start: Start) -> Workflow:
         )
     if not start.replace:
         turns.leave(project, turns.active(project), start.session, "--replace pauses it all the same")
-    session = store.create(project, start.title, start.kind)
-    extras.begin(project, places.state(session.folder), session.name, start)
-    if start.phases:
-        moves.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
+
+    def fill(session: Session) -> None:
+        with extras.begun(project, places.state(session.folder), session.name, start):
+            if start.phases:
+                moves.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
+
+    session = store.create(project, start.title, start.kind, fill=fill)
     return _observed(project, views.shown(project, store.get(project, session.name)))
 
 
@@ -265,12 +269,20 @@ def undoing(phase_id: str) -> str:
     return f"holdfast wfs task reopen {phase_id}"
 
 
-def _read(project: Project, folders: Iterable[Path], left: int) -> Found:
+def _read(project: Project, folders: Iterable[Path], total: int, room: Room | None = None) -> Found:
     marked = markers.active(project)
     active = [each for each in sessions.active(project) if places.has(project, each)] if len(marked) > 1 else marked
     last = markers.newest_first(project, active)[:1]
-    found, problems = list[Workflow](), list[Problem]()
-    for folder in folders:
+    found, problems, left = list[Workflow](), list[Problem](), total
+    for number, folder in enumerate(folders):
+        spent = room if number else None
+        try:
+            if spent is not None and not spent.take([_size(folder)]):
+                continue
+            board = index.board(project, folder, spent)
+        except LargeError:
+            continue
+        left -= 1
         try:
             session = sessions.load(project, folder, marked=folder.name in marked)
         except StateError as error:
@@ -278,7 +290,6 @@ def _read(project: Project, folders: Iterable[Path], left: int) -> Found:
             continue
         if session.file.broken:
             problems.append(Problem(session.file.path, f"{session.file.broken}; its last generation is used"))
-        board = index.board(project, folder)
         problems += board.problems
         workflow = views.workflow(project, session, board)
         if len(active) > 1 and session.name in active:
@@ -294,6 +305,12 @@ def _changed(folder: Path) -> int:
     """Return when a session's state was last changed; Holdfast writes it with each of its tasks."""
     with suppress(OSError):
         return os.stat(places.state(folder)).st_mtime_ns  # noqa: PTH116 - of each of many, for each event
+    return 0
+
+
+def _size(folder: Path) -> int:
+    with suppress(OSError):
+        return places.state(folder).stat().st_size
     return 0
 
 

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import MissingError, StateError
+from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.patterns import regex
 from holdfast.state import cache, document
 from holdfast.state.unchanged import Stamp, settled, stamp
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.project import Project
+    from holdfast.workflow.statefile import Room
 
 MANY = 32
 """Task files from which on what they say is kept, so that an event does not read a thousand of them."""
@@ -44,17 +45,22 @@ class _Last(NamedTuple):
 _last: dict[Path, _Last] = {}
 
 
-def board(project: Project, folder: Path) -> Board:
+def board(project: Project, folder: Path, room: Room | None = None) -> Board:
     """Return the tasks of the session in a folder.
 
-    A file that cannot be read is among the problems; its last generation counts, where there is one.
+    A file that cannot be read is among the problems; its last generation counts, where there is one. Raises LargeError,
+    and reads nothing, where more of them must be read than there is `room` for.
     """
     found, problems = _files(folder / places.TASKS)
     last = _last.get(folder)
-    kept = last.kept if last else _kept(folder) if len(found) > MANY else {}
+    many = len(found) > MANY or sum(seen[1] for seen in found.values()) > statefile.LIMIT
+    kept = last.kept if last else _kept(folder) if many else {}
+    unread = [seen[1] for name, seen in found.items() if name not in kept or kept[name][0] != seen]
+    if room is not None and not room.take(unread):
+        raise LargeError(folder, "has more tasks than there is time to read")
     fresh: Kept = {}
     tasks = list[Brief]()
-    read = 0
+    read = portion = 0
     for name, seen in found.items():
         known = kept.get(name)
         if known and known[0] == seen:
@@ -77,13 +83,15 @@ def board(project: Project, folder: Path) -> Board:
         elif fit:
             fresh[name] = (seen, brief)
             read += 1
-            if read % _PORTION == 0:  # so that an event that runs out of time leaves the next one less to read
-                _keep(folder, {**kept, **fresh})
+            portion += seen[1]
+            if read % _PORTION == 0 or portion > statefile.BUDGET:
+                portion = 0
+                _keep(folder, {**kept, **fresh})  # an event that runs out of time leaves the next one less to read
     changed = max((seen[2] for seen in found.values()), default=0) / 1e9
     board = Board(tuple(_in_order(tasks)), tuple(sorted(problems)), changed)
     if last and last.board == board:
         board = last.board  # with all that was found out about it
-    elif len(found) > MANY and len(fresh.keys() - kept.keys()) > _FEW:
+    elif many and (len(fresh.keys() - kept.keys()) > _FEW or sum(unread) > statefile.LIMIT):
         _keep(folder, fresh)
     _last[folder] = _Last(fresh, board)
     return board
@@ -92,7 +100,7 @@ def board(project: Project, folder: Path) -> Board:
 def _said(project: Project, path: Path) -> tuple[Mapping[str, Any], str]:
     """Return what a task's file says, or its last generation with what is wrong with the file. Raises StateError."""
     try:
-        return document.load(path, within=project.root).data, ""
+        return document.load(path, limit=statefile.LIMIT, within=project.root).data, ""
     except MissingError:
         raise
     except StateError:

@@ -56,6 +56,14 @@ def put(project: Project, name: str) -> None:
     The new mark is there before the others go: killed in between, two are marked and the newest is the one.
     Raises StateError.
     """
+    mark(project, name)
+    for each in active(project):
+        if each != name:
+            take(project, each)
+
+
+def mark(project: Project, name: str) -> None:
+    """Mark a session, whichever else are marked. Raises StateError."""
     path = places.marker(project, name)
     statefile.guard(project.root, path)
     try:
@@ -63,9 +71,6 @@ def put(project: Project, name: str) -> None:
         os.utime(path)
     except OSError as error:
         raise StateError(path, f"cannot be written: {error.strerror or error}") from error
-    for each in active(project):
-        if each != name:
-            take(project, each)
 
 
 def take(project: Project, name: str) -> None:

@@ -86,7 +86,7 @@ def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Wo
         return replace(workflow, warnings=(*workflow.warnings, *([news] if news else ())))
     if path.parent != workflow.path.parent / places.TASKS:
         return None
-    raw, _ = document.read(path, within=project.root)
+    raw, _ = document.read(path, statefile.LIMIT, within=project.root)
     document.parse(path, raw, 0.0)
     generations.keep(project, path, raw, why=why)
     with changes.changing(project, store.get(project, workflow.id), why=why) as change:

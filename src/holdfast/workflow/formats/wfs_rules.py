@@ -113,7 +113,9 @@ def _unique(task: Brief, twins: Mapping[ids.Key, Sequence[str]], say: Say) -> It
 
 def _format(task: Brief, data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
     given = data.get("id")
-    if not isinstance(given, str) or ids.key(given) is None:
+    if not isinstance(given, str) or not given.strip():
+        return  # rule 5 says so
+    if ids.key(given) is None:
         yield say(
             *(2, "id", given, "it is not IMPL-N or IMPL-N.M, two levels at most"),
             f"write it as {task.name if ids.key(task.name) else 'IMPL-1 or IMPL-1.2'}",
@@ -155,11 +157,10 @@ def _parent(task: Brief, context: Mapping[str, Any], board: Board, say: Say) -> 
 
 def _status(task: Brief, data: Mapping[str, Any], board: Board, say: Say) -> Iterator[Finding]:
     given = data.get("status")
-    if given is not None and given not in briefs.STATUSES:
-        meant = f" (it is read as {task.status})" if isinstance(given, str) else ""
+    if isinstance(given, str) and given.strip() and given not in briefs.STATUSES:  # else rule 5 says so
         yield say(
-            *(4, "status", given, f"it is not one of {', '.join(briefs.STATUSES)}{meant}"),
-            f"holdfast wfs repair writes {task.status}" if isinstance(given, str) else "write one of them",
+            *(4, "status", given, f"it is not one of {', '.join(briefs.STATUSES)} (it is read as {task.status})"),
+            f"holdfast wfs repair writes {task.status}",
         )
     children = board.children(task)
     if children and not task.is_container and given in briefs.STATUSES:
@@ -210,16 +211,24 @@ def _paths(context: Mapping[str, Any], exists: Callable[[str], bool], say: Say) 
 
 def inexact(path: str, exists: Callable[[str], bool]) -> tuple[str, str] | None:
     """Return what is wrong with a focus path, with its remedy (R002-23, I002-26)."""
-    parts = path.replace("\\", "/").split("/")
     if path.startswith("./") and not any(sign in path for sign in "*?"):
         return "it begins with ./", f"write {path.removeprefix('./') or 'the folder'}"
-    if path.startswith(("/", "~", "\\")) or (len(path) > 1 and path[1] == ":"):
+    if _is_absolute(path):
         return "it is absolute", "write it relative to the project's root"
-    if ".." in parts:
+    if _climbs(path):
         return "it leads out of a folder with ..", "write where it leads to, relative to the project's root"
     if any(sign in path for sign in "*?") or (any(sign in path for sign in "[{") and not exists(path)):
         return "it has wildcards", "name the files or folders themselves"
     return None
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "~", "\\")) or path[1:2] == ":"
+
+
+def _climbs(path: str) -> bool:
+    """Tell whether a path leads out of one of its folders."""
+    return ".." in path.replace("\\", "/").split("/")
 
 
 def _steps(data: Mapping[str, Any], say: Say) -> Iterator[Finding]:
@@ -290,7 +299,7 @@ def _artifacts(context: Mapping[str, Any], say: Say) -> Iterator[Finding]:
                     9, f"{field}.{name}", item.get(name), f"it is not one of {', '.join(known)}", "write one of them"
                 )
         path = item.get("path")
-        if not isinstance(path, str) or not path.strip() or path.startswith(("/", "~")) or ".." in path.split("/"):
+        if not isinstance(path, str) or not path.strip() or _is_absolute(path) or _climbs(path):
             yield say(9, f"{field}.path", path, "it is no path within the project", "write it relative to the root")
         yield from _unusual(item, field, say)
 

@@ -20,7 +20,7 @@ from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_session as sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from holdfast.project import Project
@@ -80,13 +80,18 @@ def current(project: Project, name: str | None = None) -> Session:
     raise HoldfastError(f"{markers.detected(marked)}; {how}")
 
 
-def create(project: Project, topic: str, kind: str = "") -> Session:
+def create(
+    project: Project, topic: str, kind: str = "", *, fill: Callable[[Session], object] = lambda session: None
+) -> Session:
     """Make a session with the least that it needs, and mark it as the active one (R002-09, R002-07).
+
+    Where anything of that fails, nothing of it stays, and the session that was active is so still.
 
     Args:
         project: where.
         topic: what it is about.
         kind: simple, medium or complex; simple by default, for it has no tasks yet.
+        fill: puts what it begins with into the session, before it is marked.
 
     Raises:
         HoldfastError: the topic says nothing.
@@ -102,12 +107,30 @@ def create(project: Project, topic: str, kind: str = "") -> Session:
         there = {each.name.casefold() for each in (*top.iterdir(), *places.elsewhere(project))}
         name = names.session(topic, lambda each: each.casefold() in there)
         folder = top / name
-        (folder / places.TASKS).mkdir(parents=True)
-        atomic.write(folder / places.PLAN, places.PLAN_TEXT.encode())
-        atomic.write(folder / places.LIST, places.LIST_TEXT.encode())
-        data = sessions.fresh(name, topic, kind or choice.COMPLEXITIES[0])
-        file = statefile.write(project, places.state(folder), data, None, why="wfs start")
-        return _activate(project, sessions.view(file, folder, marked=False), "")
+        with _whole(project, folder):
+            (folder / places.TASKS).mkdir(parents=True)
+            atomic.write(folder / places.PLAN, places.PLAN_TEXT.encode())
+            atomic.write(folder / places.LIST, places.LIST_TEXT.encode())
+            data = sessions.fresh(name, topic, kind or choice.COMPLEXITIES[0])
+            file = statefile.write(project, places.state(folder), data, None, why="wfs start")
+            fill(sessions.view(file, folder, marked=False))
+            return _activate(project, sessions.load(project, folder, marked=False), "")
+
+
+@contextmanager
+def _whole(project: Project, folder: Path) -> Iterator[None]:
+    """Remove the folder that is made for a session, and its mark, where making it fails. Raises StateError for that."""
+    try:
+        yield
+    except BaseException as error:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(StateError):
+            markers.take(project, folder.name)
+        if isinstance(error, OSError):
+            raise StateError(folder, f"cannot be made: {error.strerror or error}") from error
+        raise
 
 
 def switch(project: Project, name: str) -> Session:
@@ -175,10 +198,11 @@ def _standing(project: Project, name: str) -> Iterator[Session]:
 
 
 def _activate(project: Project, session: Session, moment: str) -> Session:
+    changed = _say(project, session, "active", moment)
+    markers.mark(project, session.name)  # what a full disk can refuse comes before the others are paused
     for name in markers.active(project):
         if name != session.name:
             _pause(project, name)
-    changed = _say(project, session, "active", moment)
     markers.put(project, session.name)
     return sessions.view(changed, session.folder, marked=True)
 

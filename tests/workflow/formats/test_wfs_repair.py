@@ -1,0 +1,89 @@
+"""What a repair of `.workflow/` leaves alone, and what it sets right beside it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.workflow.formats import wfs_change, wfs_index, wfs_list, wfs_repair, wfs_store, wfs_task
+from holdfast.workflow.formats import wfs_moves as moves
+from holdfast.workflow.formats import wfs_places as places
+from holdfast.workflow.formats.wfs_task import New
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from holdfast.workflow.formats.wfs_session import Session
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """An empty project."""
+    (tmp_path / "project").mkdir()
+    opened = Project.open(tmp_path / "project")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def session(project: Project) -> Session:
+    """An active session with one task."""
+    made = wfs_store.create(project, "User Auth")
+    moves.add(project, made, New("Implement login"))
+    return made
+
+
+def repaired(project: Project) -> list[str]:
+    """Do what is to be done, and return what was said of it."""
+    said = []
+    for each in wfs_repair.found(project):
+        said.append(each.what)
+        each.do()
+    return said
+
+
+def test_a_state_that_may_not_be_read_is_not_taken_for_broken(
+    project: Project, session: Session, tmp_path: Path
+) -> None:
+    """Nobody knows what it holds: `check` says what is in the way."""
+    elsewhere = tmp_path / "elsewhere.json"
+    places.state(session.folder).rename(elsewhere)
+    places.state(session.folder).symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+
+    assert repaired(project) == []
+    assert places.state(session.folder).is_symlink()
+    assert elsewhere.read_bytes() == before
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_state_that_is_made_anew_says_what_the_marker_says(project: Project, session: Session, marked: bool) -> None:
+    """In one go: there is no status left to be set right after it."""
+    unknown = session.folder.with_name("WFS-by-hand")
+    session.folder.rename(unknown)
+    places.state(unknown).write_text("{")
+    places.marker(project, session.name).unlink()
+    if marked:
+        places.marker(project, unknown.name).touch()
+
+    (said,) = repaired(project)
+
+    assert "it is made anew" in said
+    assert wfs_store.get(project, unknown.name).said == ("active" if marked else "paused")
+
+
+def test_a_parent_that_cannot_be_read_is_there_all_the_same(project: Project, session: Session) -> None:
+    """No container is made over it: whoever wrote it can still mend it."""
+    child = wfs_task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-7"})
+    places.task(session.folder, "IMPL-7.1").write_text(json.dumps(child))
+    broken = places.task(session.folder, "IMPL-7")
+    broken.write_text('{"id": "IMPL-7", "title": ')
+    wfs_change.follow(project, session, wfs_index.board(project, session.folder), why="test")
+    wfs_list.renew(project, session)
+
+    assert repaired(project) == []
+    assert broken.read_text() == '{"id": "IMPL-7", "title": '
