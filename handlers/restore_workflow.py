@@ -293,7 +293,8 @@ def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outc
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
     context.log(f"gave {launch.agent_type} ({agent}) back what it was launched for", session=session)
     told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
-    return [advise(briefs.given_back(*told, root=context.root), must_keep=True)]
+    brief = formats.of_agents(workflow.format).brief(project, workflow, phase) if workflow and phase else None
+    return [advise(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
 
 
 def _blind(context: Context) -> list[Outcome]:

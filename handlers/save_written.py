@@ -10,27 +10,32 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import hookimpl
+from holdfast import advise, hookimpl
 from holdfast.workflow import places
 
 if TYPE_CHECKING:
-    from holdfast import Context
+    from holdfast import Context, Outcome
     from holdfast.events import PostToolUse
     from holdfast.workflow.model import Workflow
 
 
 @hookimpl(match="Write|Edit|MultiEdit")
-def on_post_tool_use(event: PostToolUse, context: Context) -> None:
-    """Keep a generation of a state file that was written, and merge what a memory file or plan says (I001-6)."""
+def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
+    """Keep a generation of a state file that was written, and merge what a memory file or plan says (I001-6).
+
+    Of a list that is never read back, say which command moves what was ticked in it.
+    """
     path = _path(event)
     if path is None or event.in_subagent or not places.kept(context.root, path):
-        return
+        return []
     from holdfast.survival import generations, history, owners, sessions
-    from holdfast.workflow import formats
+    from holdfast.workflow import formats, wording
 
     process = sessions.client_process(context.environ)
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
-    saved = path if places.is_state(context.root, path) else _merged(context, path)
+    own = places.is_state(context.root, path) or places.is_list(context.root, path)
+    saved = path if own else _merged(context, path)
+    said = list[str]()
     for workflow in formats.near(context.project, event.session_id, saved).workflows:
         now = _followed(context, workflow, saved, event.tool_name) if saved and not workflow.recovered else None
         if now is None:
@@ -38,6 +43,9 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
         generations.keep(context.project, now.path, now.raw, why=event.tool_name)
         history.observe(context.project, now)
         owners.take(context.project, now, event.session_id)
+        said += [each for each in now.warnings if each not in workflow.warnings]
+    lead = "What was written is not all that counts in this session's workflow."
+    return [advise(wording.fenced(lead, [f"{each}." for each in said]))] if said else []
 
 
 def _followed(context: Context, workflow: Workflow, saved: Path, tool: str) -> Workflow | None:

@@ -156,7 +156,7 @@ def _remember_task(event: PostToolUse, context: Context) -> None:
 
 def _report(session: str, context: Context, moved: list[progress.Moved]) -> list[Outcome]:
     """Tell the model what moved, what comes next, and the to-do list if it is another than the one it knows."""
-    lines = [_sentence(each) for each in moved]
+    lines = [text for each in moved for text in (_sentence(each), *(f"{note}." for note in each.notes))]
     lines += [_doubt(*each) for each in progress.contradicted(context.project, session)]
     listed: list[Outcome] = []
     workflow = progress.mine(context.project, session)

@@ -1,4 +1,4 @@
-"""Keeps what subagents report of themselves, and gives a new one the reminders of its workflow."""
+"""Keeps what subagents report of themselves, and gives a new one its task and the reminders of its workflow."""
 
 from __future__ import annotations
 
@@ -24,18 +24,21 @@ if TYPE_CHECKING:
 
 @hookimpl(tryfirst=True)
 def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
-    """Note that an agent runs; give it, once, the reminders of the workflow it works for."""
+    """Note that an agent runs; give it, once, its task and the reminders of the workflow it works for."""
     sessions.heard(context.project, event.session_id)
     if not event.agent_id or not event.agent_type:
         return None
-    from holdfast.workflow import briefs
+    from holdfast.workflow import briefs, formats
 
     project, session, agent = context.project, event.session_id, event.agent_id
     runs.reported(project, session, agent, event.agent_type, "running")
     if runs.reminded(project, session, agent):
         return None
     workflow, phase = _worked_for(event, context)
-    text = briefs.reminders(workflow, phase, root=context.root) if workflow else ""
+    if workflow is None:
+        return None
+    brief = formats.of_agents(workflow.format).brief(project, workflow, phase) if phase else None
+    text = briefs.reminders(workflow, phase, root=context.root, brief=brief)
     return advise(text, on_delivered=lambda: runs.remind(project, session, agent)) if text else None
 
 

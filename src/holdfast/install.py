@@ -37,8 +37,8 @@ MODEL_VERBS = (
     *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
     *("hybrid phase", "hybrid todos"),
     *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "check", "todo", "scratch")),
-    *(f"wfs task {verb}" for verb in ("add", "decompose", "start", "complete", "block", "list", "show", "next")),
-    *(f"wfs task {verb}" for verb in ("validate", "resolve", "step")),
+    *(f"wfs task {verb}" for verb in ("add", "set", "decompose", "start", "complete", "block", "list", "show")),
+    *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
 )
 """What a model needs to keep a workflow; trusting, installing and reopening are for people."""
 

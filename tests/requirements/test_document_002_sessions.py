@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.doctoring import only
 from tests.requirements.document_002 import STATE_KEYS, alone, example
 
 if TYPE_CHECKING:
@@ -373,3 +374,54 @@ def _where(workflows: Workflows, folder: Path) -> tuple[str, list[str], list[str
     state = workflows.state(folder)
     progress = state["progress"]
     return state["current_phase"], progress["completed_phases"], progress["current_tasks"]
+
+
+@pytest.fixture
+def beside(workflows: Workflows) -> Path:
+    """Sessions as later versions of the document keep them: one below active/, one below archives/."""
+    for place, name in (("active", "WFS-user-auth"), ("archives", "WFS-old")):
+        folder = workflows.top / place / name
+        workflows.put(folder, alone("IMPL-1", status="completed"), alone("IMPL-2"))
+        state = {"session_id": name, "project": name.title(), "status": "active", "current_phase": "PLAN"}
+        (folder / "workflow-session.json").write_text(json.dumps(state))
+    return workflows.top / "active" / "WFS-user-auth"
+
+
+def test_sessions_in_active_and_archives_are_named(workflows: Workflows, beside: Path) -> None:
+    """D002-1: with where they lie and what to do, by list, check and doctor, and by whoever asks for one."""
+    move = "move its folder to .workflow/WFS-user-auth and run `holdfast wfs switch WFS-user-auth`"
+    rows = workflows.json("list")
+    assert [(each["session"], each["status"], each["done"], each["tasks"]) for each in rows] == [
+        ("WFS-user-auth", "elsewhere", 1, 2),
+        ("WFS-old", "archived", 1, 2),
+    ]
+    assert move in workflows.run("list").out
+    checked = workflows.run("check").out
+    assert move in checked and "1 of 2 tasks completed" in checked
+    assert ".workflow/archives/WFS-old: the session is archived" in checked
+    found = only("sessions", workflows.root, "notice")
+    assert ".workflow/active/WFS-user-auth" in found.text and move in f"{found.text} {found.remedy}"
+    assert move in workflows.run("switch", "user-auth", code=1).err
+    assert "the session is archived, so it is over" in workflows.run("resume", "WFS-old", code=1).err
+
+    workflows.put(beside, alone("IMPL-3", status="todo"))
+    assert "active/WFS-user-auth/.task/IMPL-3.json: status is" in workflows.run("check", code=1).out
+    beside.rename(workflows.top / beside.name)
+    workflows.run("switch", "WFS-user-auth")
+    assert [each["id"] for each in workflows.json("task", "list")] == ["IMPL-1", "IMPL-2", "IMPL-3"]
+
+
+def test_names_in_active_and_archives_are_taken(workflows: Workflows, beside: Path) -> None:
+    """R002-12, D002-3: a session has its name for itself; two of one name are told."""
+    assert [workflows.start(topic).name for topic in ("User Auth", "Old")] == ["WFS-user-auth-002", "WFS-old-002"]
+    beside.rename(beside.with_name("WFS-old"))
+    said = workflows.run("check", code=1).out
+    assert ".workflow/active/WFS-old: a session of this name lies in .workflow/archives/ too" in said
+
+
+def test_a_marker_of_a_session_in_active_stays(workflows: Workflows, beside: Path) -> None:
+    """R002-10: it is no orphan; what it marks only lies elsewhere."""
+    (workflows.top / f".active-{beside.name}").touch()
+    workflows.run("repair")
+    assert workflows.markers() == [".active-WFS-user-auth"]
+    assert "there is no such session" not in workflows.run("check").out

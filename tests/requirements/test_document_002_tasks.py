@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import paths
 from tests.commandline import holdfast
 from tests.requirements.document_002 import CONTEXT, CORE, alone, changed, example
 
@@ -57,18 +58,139 @@ def test_tasks_are_the_only_authority(workflows: Workflows, folder: Path) -> Non
     assert workflows.task(folder, "IMPL-1")["status"] == "pending"
 
 
-def test_what_somebody_wrote_into_the_list_is_kept(workflows: Workflows, folder: Path) -> None:
-    """R002-01: generated anew does not mean lost; a file that is no list at all stays until it is asked for."""
+def test_a_list_of_somebodys_own_stays(workflows: Workflows, folder: Path) -> None:
+    """R002-01, I002-30: a line that no task gives makes it theirs; it is told once, and stays until it is asked for."""
     workflows.add("Build it")
-    (folder / "TODO_LIST.md").write_text(workflows.todo(folder) + "\nRemember the milk.\n")
-    workflows.add("Test it")
-    assert "milk" not in workflows.todo(folder)
+    own = workflows.todo(folder) + "\n## Timeline\n- 12:30 the build is green\n"
+    (folder / "TODO_LIST.md").write_text(own)
+    told = "TODO_LIST.md has lines of somebody's own, so it stays as it is; `holdfast wfs todo --anyway` replaces it"
+    assert told in workflows.run("task", "add", "Test it").out
+    assert "somebody's own" not in workflows.run("task", "add", "Ship it").out
+    workflows.run("repair")
+    assert "somebody's own" in workflows.run("todo", code=1).err
+    assert workflows.todo(folder) == own
+
+    workflows.run("todo", "--anyway")
+    assert "**IMPL-3**" in workflows.todo(folder) and "green" not in workflows.todo(folder)
     place = ".workflow/WFS-user-auth-system/TODO_LIST.md"
-    assert "-Remember the milk." in holdfast("log", "diff", "1", "now", "--of", place, root=workflows.root).out
+    assert "-- 12:30 the build is green" in holdfast("log", "diff", "1", "now", "--of", place, root=workflows.root).out
 
     (folder / "TODO_LIST.md").write_text("任务清单\n")
-    workflows.add("Ship it")
+    workflows.add("Celebrate")
     assert workflows.todo(folder) == "任务清单\n"
+    assert "TODO_LIST.md" not in workflows.run("check").out
+
+
+def test_a_list_of_somebodys_own_is_kept_without_a_ledger(workflows: Workflows, folder: Path) -> None:
+    """Replaced on request and not kept in the log, it stays beside the new one."""
+    (folder / "TODO_LIST.md").write_text("任务清单\n")
+    paths.config_dir().mkdir(parents=True, exist_ok=True)
+    (paths.config_dir() / "holdfast.toml").write_text('exclude = ["TODO_LIST.md"]\n')
+    workflows.run("todo", "--anyway")
+    (aside,) = folder.glob("TODO_LIST.md.kept-*")
+    assert aside.read_text() == "任务清单\n"
+
+
+def test_what_a_task_says_can_be_changed(workflows: Workflows, folder: Path) -> None:
+    """R002-45, R002-22 to -28: one verb sets, adds, changes by name and takes away, and leaves all else."""
+    workflows.add("Build it", "--require", "JWT", "--target-file", "src/new.py")
+    workflows.put(folder, workflows.task(folder, "IMPL-1") | {"note": "ours"})
+    artifact = "synthesis_specification=.workflow/spec.md"
+    step = ("--step", "check", "--action", "Look around", "--command", "rg auth", "--output-to", "found")
+    workflows.run(
+        *("task", "set", "IMPL-1", "--title", "Build all", "--type", "refactor", "--agent", "test-fix-agent"),
+        *("--require", "OAuth", "--require", "JWT", "--artifact", artifact, *step, "--on-error", "retry_once"),
+        *("--target-file", "src/auth.py:login", "--context", "ttl=5", "--context", "mode=fast"),
+        *("--approach", "As before", "--point", "login", "--logic", "in → out"),
+    )
+    task = workflows.task(folder, "IMPL-1")
+    assert (task["title"], task["meta"]) == ("Build all", {"type": "refactor", "agent": "@test-fix-agent"})
+    assert (task["note"], task["status"]) == ("ours", "pending")
+    assert task["context"]["requirements"] == ["JWT", "OAuth"]
+    assert task["context"]["shared_context"] == {"ttl": 5, "mode": "fast"}
+    assert task["context"]["artifacts"] == [
+        {
+            "type": "synthesis_specification",
+            "source": "brainstorm_synthesis",
+            "path": ".workflow/spec.md",
+            "priority": "highest",
+        }
+    ]
+    flow = {
+        "step": "check",
+        "action": "Look around",
+        "command": "rg auth",
+        "output_to": "found",
+        "on_error": "retry_once",
+    }
+    assert task["flow_control"] == {
+        "pre_analysis": [flow],
+        "implementation_approach": {
+            "task_description": "As before",
+            "modification_points": ["login"],
+            "logic_flow": ["in → out"],
+        },
+        "target_files": ["src/new.py", "src/auth.py:login"],
+    }
+    assert workflows.violations(code=0) == []
+    assert "**IMPL-1**: Build all" in workflows.todo(folder)
+
+    said = workflows.json("task", "set", "IMPL-1", "--step", "check", "--on-error", "fail", "--context", "ttl=9")
+    assert (said["changed"], said["changes"]) == (True, ["context: ttl is 9", "step: 'check' changed"])
+    assert workflows.task(folder, "IMPL-1")["flow_control"]["pre_analysis"] == [flow | {"on_error": "fail"}]
+    workflows.run("task", "set", "IMPL-1", "--remove", "require", "--require", "SAML", "--remove", "context=mode")
+    workflows.run("task", "set", "IMPL-1", "--remove", "step=check", "--remove", "artifact=.workflow/spec.md")
+    task = workflows.task(folder, "IMPL-1")
+    assert task["context"]["requirements"] == ["SAML"]
+    assert task["context"]["shared_context"] == {"ttl": 9}
+    assert (task["flow_control"]["pre_analysis"], task["context"]["artifacts"]) == ([], [])
+    assert workflows.json("task", "set", "IMPL-1", "--require", "SAML")["changed"] is False
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--artifact", "nonsense=a.md"), "context.artifacts[0].type is"),
+        (("--artifact", "topic_framework=../a.md"), "context.artifacts[0].path is"),
+        (("--artifact", "a.md"), "--artifact"),
+        (("--step", "look"), "flow_control.pre_analysis[0].command is missing"),
+        (("--on-error", "fail"), "--on-error belongs to a step"),
+        (("--step", "look", "--on-error", "shrug"), "--on-error"),
+        (("--focus", "./src"), "context.focus_paths[0] is"),
+        (("--after", "IMPL-7"), "context.depends_on[0] is"),
+        (("--after", "IMPL-1"), "context.depends_on[0] is"),
+        (("--title", " "), "title is"),
+        (("--type", "wish"), "--type"),
+        (("--context", "ttl"), "--context"),
+        (("--remove", "status"), "--remove"),
+        (("--remove", "require=SAML"), "context.requirements has no 'SAML'; it has 'JWT'"),
+        ((), "give what is to be changed"),
+    ],
+)
+def test_a_change_that_breaks_a_rule_is_refused(
+    workflows: Workflows, folder: Path, options: tuple[str, ...], told: str
+) -> None:
+    """R002-33: by the same rules, with the field; what was wrong before is in nobody's way, and nothing is written."""
+    workflows.add("Build it", "--require", "JWT")
+    wild = changed(workflows.task(folder, "IMPL-1"), "context.acceptance", None)
+    workflows.put(folder, changed(wild, "flow_control.target_files", ["a:b:c:d"]) | {"status": "todo"})
+    before = workflows.task(folder, "IMPL-1")
+    usage = told.startswith(("--", "give"))
+    assert told in workflows.run("task", "set", "IMPL-1", *options, code=2 if usage else 1).err
+    assert workflows.task(folder, "IMPL-1") == before
+    workflows.run("task", "set", "IMPL-1", "--require", "OAuth")
+
+
+def test_a_new_task_takes_the_same_options(workflows: Workflows, folder: Path) -> None:
+    """R002-45: also as a subtask; what breaks a rule makes none."""
+    workflows.add("Auth")
+    options = ("--step", "check", "--action", "Look", "--command", "rg x", "--target-file", "a.py", "--context", "a=1")
+    assert workflows.add("Login", "--parent", "IMPL-1", *options) == "IMPL-1.1"
+    child = workflows.task(folder, "IMPL-1.1")
+    assert child["flow_control"]["target_files"] == ["a.py"]
+    assert (child["context"]["shared_context"], child["context"]["parent"]) == ({"a": 1}, "IMPL-1")
+    assert "pre_analysis[0].command" in workflows.run("task", "add", "Other", "--step", "look", code=1).err
+    assert not (folder / ".task" / "IMPL-2.json").exists()
 
 
 def test_ids_keep_their_digits_and_count_in_numbers(workflows: Workflows, folder: Path) -> None:
@@ -335,6 +457,39 @@ def test_context_comes_down_and_across(workflows: Workflows, folder: Path) -> No
     assert workflows.task(folder, "IMPL-1.2")["context"]["inherited"]["context"] == ["Auth system design completed"]
 
 
+def test_what_a_parent_is_done_by_comes_down(workflows: Workflows, folder: Path) -> None:
+    """R002-31: acceptance, artifacts, approach and target files of the parent; of the session what it was given."""
+    parent = changed(example(id="IMPL-1", status="container"), "context.acceptance", ["no plain passwords"])
+    parent = changed(changed(parent, "context.parent", None), "context.depends_on", [])
+    parent = changed(parent, "flow_control.implementation_approach.task_description", "Do it in [focus_paths]")
+    parent = changed(parent, "flow_control.target_files", ["src/parent.py:run"])
+    child = changed(changed(example(id="IMPL-1.1"), "context.artifacts", None), "context.focus_paths", ["src/child"])
+    child = changed(child, "context.inherited", {"from": "IMPL-1", "context": [], "patterns": ["ours"]})
+    workflows.put(folder, parent, changed(child, "context.depends_on", []))
+    options = ("--set", "ticket=42", "--remind", "No tabs", "--read", "docs/auth.md")
+    holdfast("update", *options, root=workflows.root)
+    said = workflows.json("task", "show", "IMPL-1.1", "--for-agent")
+    inherited = said["task"]["context"]["inherited"]
+
+    assert inherited["acceptance"] == ["no plain passwords"]
+    assert inherited["artifacts"] == parent["context"]["artifacts"]
+    assert inherited["implementation_approach"]["task_description"] == "Do it in src/auth tests/auth config/auth.json"
+    assert inherited["target_files"] == ["src/parent.py:run"]
+    assert inherited["patterns"] == ["ours"]
+    assert said["workflow"] == {
+        "session": folder.name,
+        "phase": "PLAN",
+        "required_reading": ["@docs/auth.md"],
+        "key_reminders": ["No tabs"],
+        "context": {"ticket": 42},
+    }
+    page = workflows.run("task", "show", "IMPL-1.1").out
+    for line in ("no plain passwords", "Do it in src/auth", "src/parent.py:run", "ticket: 42", "synthesis-spec"):
+        assert line in page
+    reading = holdfast("show", "--json", root=workflows.root).json["required_reading"]
+    assert "@.workflow/WFS-session/.brainstorming/synthesis-specification.md" in reading
+
+
 def test_variables_really_resolve(workflows: Workflows, folder: Path) -> None:
     """R002-30, I002-10: outputs of steps and properties; what cannot be filled in is named, and stands as it stood."""
     workflows.put(folder, example(id="IMPL-1", status="container"), example(id="IMPL-1.1"), example())
@@ -354,6 +509,8 @@ def test_variables_really_resolve(workflows: Workflows, folder: Path) -> None:
         "flow_control.pre_analysis[1].command: [patterns]",
         "flow_control.implementation_approach.task_description: [design]",
         "flow_control.implementation_approach.modification_points[1]: [context]",
+        "context.inherited.implementation_approach.task_description: [design]",
+        "context.inherited.implementation_approach.modification_points[1]: [context]",
     ]
     for step, output in (
         ("check_patterns", "PATTERNS"),

@@ -29,14 +29,15 @@ def look(project: Project) -> Iterator[Finding]:
     told = [_repair(project, each) for each in repairs]
     told += [
         (problem if each.unread else notice)(each.text, each.remedy)
-        for each in wfs_check.look(project, kept)
+        for each in (*wfs_check.look(project, kept), *wfs_check.elsewhere(project))
         if not each.rule and each.remedy not in (*_MENDED, wfs_check.AS_IT_IS) and "/.task/" not in each.file
     ]
     for folder in kept:
         told += _tasks(project, folder, [each.what for each in repairs])
     yield from told
     if not told:
-        yield ok(f"{len(kept)} session(s), and their files agree")
+        over = sum(map(wfs_places.is_archived, wfs_places.elsewhere(project)))
+        yield ok(f"{len(kept)} session(s), and their files agree{f'; {over} archived' if over else ''}")
 
 
 def _repair(project: Project, repair: wfs_repair.Repair) -> Finding:

@@ -145,7 +145,7 @@ def seen_by_git(project: Project, format_name: str) -> str:
     return f"Git sees {shared}: commit it to share it, or name it in .gitignore."
 
 
-def as_context(assignments: Iterable[str]) -> dict[str, Any]:
+def as_context(assignments: Iterable[str], option: str = "--set") -> dict[str, Any]:
     """Read `K=V` pairs; a value that is JSON is taken as JSON, any other as text.
 
     Raises:
@@ -155,7 +155,7 @@ def as_context(assignments: Iterable[str]) -> dict[str, Any]:
     for assignment in assignments:
         name, sign, value = assignment.partition("=")
         if not sign or not name.strip():
-            raise click.BadParameter(f"{assignment!r} is not K=V", param_hint="--set")
+            raise click.BadParameter(f"{assignment!r} is not K=V", param_hint=option)
         context[name.strip()] = _read(value)
     return context
 

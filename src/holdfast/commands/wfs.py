@@ -28,6 +28,7 @@ from holdfast.workflow.formats import wfs_view as views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_session import Session
@@ -94,6 +95,10 @@ def listed(as_json: bool, project_dir: str | None) -> None:
         if session.file.broken:
             problems.append(f"problem: {session.file.path}: {session.file.broken}; its last generation is used")
         problems += [f"problem: {problem.path}: {problem.reason}" for problem in board.problems]
+    for folder in places.elsewhere(project):
+        rows.append(_beside(project, folder))
+        if not places.is_archived(folder):
+            problems.append(f"problem: {folder}: {store.misplaced(folder)}")
     if as_json:
         options.print_json(rows)
         return
@@ -103,6 +108,16 @@ def listed(as_json: bool, project_dir: str | None) -> None:
     ]
     none = f"There are no sessions in {places.TOP}/; holdfast wfs start TOPIC begins one."
     options.say("\n".join([*lines, *problems]) or none)
+
+
+def _beside(project: Project, folder: Path) -> dict[str, Any]:
+    """Return a session that lies elsewhere than in `.workflow/` itself as --json has it."""
+    status = "archived" if places.is_archived(folder) else "elsewhere"
+    try:
+        session = wfs_session.load(project, folder, marked=False)
+    except StateError as error:
+        return pages.broken_row(folder.name, error.reason) | {"status": status, "path": str(folder)}
+    return pages.session_row(session, wfs_index.board(project, folder)) | {"status": status}
 
 
 @command.command()
@@ -189,7 +204,8 @@ def complete(name: str | None, anyway: bool, as_json: bool, project_dir: str | N
 def check(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Check sessions: markers, states, tasks against the nine rules, lists. Exits with 1 on more than a remark."""
     project = options.open_project(project_dir)
-    found = wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project))
+    found = list(wfs_check.look(project, [store.get(project, name).folder] if name else store.folders(project)))
+    found += () if name else wfs_check.elsewhere(project)
     pages.print_findings(found, "Nothing is wrong.", as_json=as_json)
 
 
@@ -224,15 +240,16 @@ def repair(dry_run: bool, as_json: bool, project_dir: str | None) -> None:
 
 @command.command()
 @name_argument
+@click.option("--anyway", is_flag=True, help="Also over a list with lines of somebody's own, which is kept.")
 @options.json_option
 @options.project_option
-def todo(name: str | None, as_json: bool, project_dir: str | None) -> None:
+def todo(name: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Generate TODO_LIST.md from the tasks, and print it; what it said otherwise is told, and kept as a generation."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
     board = wfs_index.board(project, session.folder)
     drift = lists.drift(session, board)
-    refused = lists.renew(project, session, anyway=True)
+    refused = lists.renew(project, session, anyway=anyway)
     if refused:
         raise HoldfastError(refused)
     text = lists.content(session, board).decode("utf-8", "replace")

@@ -8,10 +8,11 @@ from holdfast.commands import options
 from holdfast.workflow.formats import wfs_flow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.workflow.formats.wfs_board import Board
     from holdfast.workflow.formats.wfs_brief import Brief
+    from holdfast.workflow.formats.wfs_context import Given
     from holdfast.workflow.formats.wfs_finding import Finding
     from holdfast.workflow.formats.wfs_session import Session
     from holdfast.workflow.formats.wfs_steps import Standing
@@ -62,38 +63,47 @@ def line(board: Board, each: Brief) -> str:
     return f"{indent}{sign} {each.id}  {each.title}  [{board.status(each)}]  {each.agent}{behind}".rstrip()
 
 
-def page(
-    board: Board, found: Brief, data: dict[str, Any], steps: Sequence[Standing], unresolved: Sequence[str]
-) -> list[str]:
-    """Return the lines that show a task whole: `data` is its file with what it inherits filled in."""
+def page(board: Board, found: Brief, given: Given, steps: Sequence[Standing]) -> list[str]:
+    """Return the lines that show a task whole, with what it inherits filled in."""
+    data, context = given.task, given.task["context"]
+    inherited, shared = context["inherited"], context["shared_context"]
     lines = [line(board, found).strip()]
-    context = data["context"]
-    for heading, name in (
-        ("Requirements", "requirements"),
-        ("Focus paths", "focus_paths"),
-        ("Acceptance", "acceptance"),
-    ):
-        listed = context.get(name)
-        lines += ["", f"{heading}:", *(f"- {each}" for each in listed)] if isinstance(listed, list) and listed else []
-    handed = context["inherited"]["context"]
-    lines += ["", "Inherited:", *(f"- {each}" for each in handed)] if handed else []
-    shared = context["shared_context"]
+    lines += _listed("Requirements", context.get("requirements"))
+    lines += _listed("Focus paths", context.get("focus_paths"))
+    lines += _listed("Acceptance", context.get("acceptance"))
+    lines += _listed("Artifacts", _paths(context.get("artifacts")))
+    lines += _listed("Inherited", inherited["context"])
+    lines += _listed("Acceptance of its parent", inherited.get("acceptance"))
+    lines += _listed("Artifacts of its parent", _paths(inherited.get("artifacts")))
+    lines += _approach({"flow_control": inherited}, " of its parent")
+    for name, heading in (("required_reading", "Reading"), ("key_reminders", "Reminders")):
+        lines += _listed(f"{heading} of its session", given.held.get(name))
+    held = given.held.get("context")
+    lines += _listed("Context of its session", [f"{name}: {each}" for name, each in held.items()] if held else [])
     lines += ["", "Shared:", *(f"- {name}: {value}" for name, value in shared.items())] if shared else []
     if steps:
         lines += ["", "Steps before it (Holdfast records them, and runs none):"]
         for number, each in enumerate(steps, 1):
             lines += [step_line(number, each), *(f"   {command}" for command in each.step.commands)]
     lines += _approach(data)
-    lines += ["", "Could not be filled in:", *(f"- {each}" for each in unresolved)] if unresolved else []
-    return lines
+    return [*lines, *_listed("Could not be filled in", list(given.unresolved))]
 
 
-def _approach(data: dict[str, Any]) -> list[str]:
+def _listed(heading: str, listed: Any) -> list[str]:
+    return ["", f"{heading}:", *(f"- {each}" for each in listed)] if isinstance(listed, list) and listed else []
+
+
+def _paths(artifacts: Any) -> list[str]:
+    listed = artifacts if isinstance(artifacts, list) else []
+    return [f"{each.get('path')} ({each.get('priority')})" for each in listed if isinstance(each, dict)]
+
+
+def _approach(data: Mapping[str, Any], of: str = "") -> list[str]:
     approach, targets = wfs_flow.approach(data), wfs_flow.target_files(data)
     said = [approach.description] if approach.description else []
     said += [f"- {each}" for each in (*approach.points, *approach.flow)]
-    lines = ["", "How:", *said] if said else []
-    return [*lines, *(["", "Target files:", *(f"- {each}" for each in targets)] if targets else [])]
+    lines = ["", f"How{of}:", *said] if said else []
+    return [*lines, *_listed(f"Target files{of}", list(targets))]
 
 
 def step_row(each: Standing) -> dict[str, Any]:

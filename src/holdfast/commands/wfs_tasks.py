@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +15,26 @@ from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError
 from holdfast.state import document
 from holdfast.survival import history, owners
-from holdfast.workflow.formats import wfs_check, wfs_choice, wfs_context, wfs_index, wfs_moves, wfs_next, wfs_steps
+from holdfast.workflow.formats import (
+    wfs_check,
+    wfs_choice,
+    wfs_context,
+    wfs_edit,
+    wfs_flow,
+    wfs_index,
+    wfs_moves,
+    wfs_next,
+    wfs_rules,
+    wfs_steps,
+)
 from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_variables as variables
 from holdfast.workflow.formats import wfs_view as views
+from holdfast.workflow.formats.wfs_edit import Edit
 from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.project import Project
     from holdfast.survival.stepruns import Outcome
@@ -39,33 +53,44 @@ def task() -> None:
     """The tasks of a session: IMPL-N, and IMPL-N.M for subtasks."""
 
 
+def content_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say what a task's file holds, which add and set share."""
+    many: dict[str, Any] = {"multiple": True}
+    for option in (
+        click.option("--on-error", type=click.Choice(wfs_flow.ON_ERROR), help="What happens when the step fails."),
+        click.option("--output-to", metavar="NAME", help="The variable that the step's output is."),
+        click.option("--command", "command_text", metavar="TEXT", help="The step's command; Holdfast does not run it."),
+        click.option("--action", metavar="TEXT", help="What the step is for."),
+        click.option("--step", metavar="NAME", help="A step before the work; the four options below belong to it."),
+        click.option("--target-file", **many, metavar="FILE[:FUNCTION[:LINES]]", help="What it changes; repeat it."),
+        click.option("--logic", **many, metavar="TEXT", help="What happens in which order; repeat it."),
+        click.option("--point", **many, metavar="TEXT", help="Where something is modified; repeat it."),
+        click.option("--approach", metavar="TEXT", help="How it is done."),
+        click.option("--context", **many, metavar="K=V", help="A shared context value; V may be JSON; repeat it."),
+        click.option(
+            "--artifact", **many, metavar="TYPE=PATH", help="What it builds on, or a JSON object of it; repeat it."
+        ),
+        click.option("--after", **many, metavar="ID", help="What comes before it; repeat it."),
+        click.option("--accept", **many, metavar="TEXT", help="By what it is known to be done; repeat it."),
+        click.option("--focus", **many, metavar="PATH", help="Where it is done; repeat it."),
+        click.option("--require", "--requirement", "require", **many, metavar="TEXT", help="What it does; repeat it."),
+        click.option("--agent", metavar="@NAME", help="Who works on it; a new task's follows from type and title."),
+        click.option(
+            "--type", type=click.Choice(wfs_choice.TYPES), help="Of what type; a new task's follows from its title."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @task.command()
 @click.argument("title")
 @click.option("--parent", default="", metavar="ID", help="The task it is a subtask of.")
-@click.option("--type", "kind", type=click.Choice(wfs_choice.TYPES), help="By default as its title tells.")
-@click.option("--agent", default="", metavar="@NAME", help="By default as type and title tell.")
-@click.option("--require", "requirements", multiple=True, metavar="TEXT", help="What it has to do; repeat it.")
-@click.option("--focus", "focus_paths", multiple=True, metavar="PATH", help="Where it is done; repeat it.")
-@click.option(
-    "--accept", "acceptance", multiple=True, metavar="TEXT", help="By what it is known to be done; repeat it."
-)
-@click.option("--after", "depends_on", multiple=True, metavar="ID", help="What comes before it; repeat it.")
+@content_options
 @session_option
 @options.json_option
 @options.project_option
-def add(
-    title: str,
-    parent: str,
-    kind: str | None,
-    agent: str,
-    requirements: tuple[str, ...],
-    focus_paths: tuple[str, ...],
-    acceptance: tuple[str, ...],
-    depends_on: tuple[str, ...],
-    name: str | None,
-    as_json: bool,
-    project_dir: str | None,
-) -> None:
+def add(title: str, parent: str, name: str | None, as_json: bool, project_dir: str | None, **content: Any) -> None:
     """Make a task called TITLE.
 
     Without --agent it is for @general-purpose where the title begins with
@@ -75,9 +100,50 @@ def add(
     """
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    agent = f"@{agent.removeprefix('@')}" if agent else ""
-    new = New(title, kind or "", agent, requirements, focus_paths, acceptance, depends_on)
-    _tell(project, wfs_moves.add(project, session, new, parent), as_json, "made")
+    given = _given(content)
+    parts = {part: given.pop(option, default) for option, (part, default) in _OF_NEW.items()}
+    _tell(project, wfs_moves.add(project, session, New(title, **parts), parent, Edit(given)), as_json, "made")
+
+
+@task.command(name="set")
+@id_argument
+@click.option("--title", metavar="TEXT", help="What it is called.")
+@content_options
+@click.option(
+    "--remove", multiple=True, metavar="OPTION[=VALUE]", help="Take a value away, or all of them: step=NAME, context."
+)
+@session_option
+@options.json_option
+@options.project_option
+def change(
+    id_: str,
+    title: str | None,
+    remove: tuple[str, ...],
+    name: str | None,
+    as_json: bool,
+    project_dir: str | None,
+    **content: Any,
+) -> None:
+    """Change what task ID says; its status is moved by the other verbs.
+
+    Title, type, agent and approach are replaced. All else is added to what is
+    there: a step of the same name, an artifact of the same path and a context
+    value of the same key are changed. --remove comes first, so that
+    "--remove require --require TEXT" replaces all requirements.
+
+    \b
+    holdfast wfs task set IMPL-2 --target-file src/auth.py:login --context ttl=5
+    holdfast wfs task set IMPL-2 --step check --action "Look for patterns" \\
+        --command "rg auth src" --output-to patterns --on-error retry_once
+    holdfast wfs task set IMPL-2 --remove step=check --remove artifact
+    """
+    project = options.open_project(project_dir)
+    given = _given(content) | ({"title": title} if title is not None else {})
+    removed = [_removal(each) for each in remove]
+    if not given and not removed:
+        raise click.UsageError("give what is to be changed; --help lists the options")
+    after = wfs_moves.change(project, store.current(project, name), id_, Edit(given, removed))
+    _tell(project, after, as_json, "changed" if after.changed else "unchanged")
 
 
 @task.command()
@@ -191,7 +257,7 @@ def show(id_: str, for_agent: bool, name: str | None, as_json: bool, project_dir
             pages.task_row(board, found) | {"file": given.task, "steps": [pages.step_row(each) for each in steps]}
         )
     else:
-        options.say("\n".join(pages.page(board, found, given.task, steps, given.unresolved)))
+        options.say("\n".join(pages.page(board, found, given, steps)))
 
 
 @task.command(name="next")
@@ -341,16 +407,69 @@ def _tell(project: Project, after: After, as_json: bool, what: str, error: str =
                 "session": workflow.id,
             }
             | {"current_tasks": [each.id for each in after.board.current], "notes": [*notes, *after.notes]}
+            | ({"changes": list(after.said)} if what in ("changed", "unchanged") else {})
         )
         return
-    verb = f"{what}" if after.changed else f"{what} already"
+    verb = what if after.changed or what == "unchanged" else f"{what} already"
     lines = [f"{each.id} “{each.title}” is {verb}." for each in after.tasks]
+    lines += [f"  {each}" for each in after.said]
     ready = [each for each in after.board.executable if each not in after.tasks]
-    if ready and what != "made":
+    if ready and what not in ("made", "changed", "unchanged"):
         lines.append(
             f"Ready now: {', '.join(f'{each.id} “{each.title}”' for each in ready[:5])}{' …' if len(ready) > 5 else ''}"
         )
     options.say("\n".join([*lines, *(f"warning: {each}" for each in (*notes, *after.notes, *workflow.warnings))]))
+
+
+_OF_NEW: dict[str, tuple[str, Any]] = {
+    "type": ("kind", ""),
+    "agent": ("agent", ""),
+    "require": ("requirements", ()),
+    "focus": ("focus_paths", ()),
+    "accept": ("acceptance", ()),
+    "after": ("depends_on", ()),
+}
+_STEP = {"action": "action", "command_text": "command", "output_to": "output_to", "on_error": "on_error"}
+
+
+def _given(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what options say a task's file is to hold, by the names of `wfs_edit.FIELDS`."""
+    given = {name.replace("_", "-"): value for name, value in content.items() if value and name not in _STEP}
+    step = {key: content[option] for option, key in _STEP.items() if content[option] is not None}
+    if "step" in given:
+        given["step"] = [{"step": given["step"], **step}]
+    elif step:
+        raise click.UsageError(f"--{next(iter(step)).replace('_', '-')} belongs to a step; give --step NAME")
+    if "agent" in given:
+        given["agent"] = f"@{given['agent'].removeprefix('@')}"
+    if "artifact" in given:
+        given["artifact"] = [_artifact(each) for each in given["artifact"]]
+    if "context" in given:
+        given["context"] = options.as_context(given["context"], "--context")
+    return given
+
+
+def _artifact(text: str) -> dict[str, Any]:
+    kind, sign, path = text.partition("=")
+    if text.lstrip().startswith("{"):
+        with suppress(ValueError):
+            found = json.loads(text)
+            if isinstance(found, dict):
+                return found
+        sign = ""
+    if not sign:
+        raise click.BadParameter(f"{text!r} is not TYPE=PATH or a JSON object", param_hint="--artifact")
+    source, priority = wfs_rules.ARTIFACTS.get(kind, ("", ""))
+    return {"type": kind, "source": source, "path": path, "priority": priority}
+
+
+def _removal(text: str) -> tuple[str, str | None]:
+    name, sign, entry = text.partition("=")
+    name = {"requirement": "require"}.get(name, name)
+    if name not in wfs_edit.REMOVABLE:
+        known = ", ".join(wfs_edit.REMOVABLE)
+        raise click.BadParameter(f"{name!r} is not one of {known}", param_hint="--remove")
+    return name, entry if sign else None
 
 
 def _pair(given: str) -> tuple[str, str]:

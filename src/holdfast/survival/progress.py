@@ -27,12 +27,14 @@ class Moved(NamedTuple):
         phase: the phase that was moved, as it is now.
         words: why not, what a failed agent said, or what else is to be known; may be empty.
         unwritten: whether it could only not be written now, as on a full disk.
+        notes: what the model is to be told beside, a sentence each.
     """
 
     workflow: Workflow
     phase: Phase
     words: str = ""
     unwritten: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def mine(project: Project, session: str) -> Workflow | None:
@@ -212,7 +214,7 @@ def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, 
 
     keeper = formats.of_agents(workflow.format)
     try:
-        workflow, changed, said = keeper.judge(project, workflow, phase_id, status, words)
+        workflow, changed, said, notes = keeper.judge(project, workflow, phase_id, status, words)
     except HoldfastError as error:
         said, unwritten = str(error), False
         if isinstance(error, StateError) and not isinstance(error, (MissingError, NotOurs)):
@@ -221,8 +223,8 @@ def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, 
         now = next((each for each in keeper.find(project).workflows if each.key == workflow.key), None)
         if now is None and not unwritten:
             return None
-        workflow, changed = now or workflow, True
+        workflow, changed, notes = now or workflow, True, ()
     else:
         unwritten = False
     phase = next((each for each in workflow.phases if each.id == phase_id), None)
-    return Moved(workflow, phase, said, unwritten) if changed and phase else None
+    return Moved(workflow, phase, said, unwritten, notes) if (changed or notes) and phase else None

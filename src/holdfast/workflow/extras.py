@@ -61,6 +61,19 @@ def merged(project: Project, workflow: Workflow) -> tuple[Workflow, tuple[Proble
     return whole, ((Problem(file.path, f"{file.broken}; its last generation is used"),) if file.broken else ())
 
 
+def held(project: Project, state: Path, workflow_id: str) -> dict[str, Any]:
+    """Return the reading, reminders and context kept beside a state file, as far as they can be read."""
+    try:
+        file = _load(project, beside(state))
+    except StateError:
+        return {}
+    if file is None or values.text(file.data["id"]) != workflow_id:
+        return {}
+    said = {name: list(values.texts(file.data.get(name), name, [])) for name in (READING, REMINDERS)}
+    whole = {**said, CONTEXT: values.mapping(file.data.get(CONTEXT), CONTEXT, [])}
+    return {name: value for name, value in whole.items() if value}
+
+
 @contextmanager
 def begun(project: Project, state: Path, workflow_id: str, start: Start) -> Iterator[None]:
     """Write what a new workflow is given, or remove what an earlier one left; hold the folder's lock.

@@ -249,11 +249,25 @@ class Judged(NamedTuple):
         workflow: as it is now.
         changed: whether anything changed.
         remark: what is out of the ordinary about it, in a few words.
+        notes: what the model is to be told beside, a sentence each.
     """
 
     workflow: Workflow
     changed: bool
     remark: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Brief(NamedTuple):
+    """What an agent is given of the phase it was launched for.
+
+    Attributes:
+        lines: its text, which may be long.
+        command: what prints all of it.
+    """
+
+    lines: tuple[str, ...]
+    command: str
 
 
 class Format(Protocol):
@@ -302,7 +316,7 @@ class Format(Protocol):
     def written(self, project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
         """Return a workflow as it is after somebody wrote a file, or None when the file is none of its own.
 
-        What follows from the file is brought in step with it.
+        What follows from the file is brought in step with it. What the writer is to be told is among its warnings.
         """
 
 
@@ -320,6 +334,9 @@ class AgentFormat(Format, Protocol):
 
         What no hook may do does nothing, or raises TransitionError where the agent's words are lost by that.
         """
+
+    def brief(self, project: Project, workflow: Workflow, phase: Phase) -> Brief | None:
+        """Return what an agent is given of a phase, where its format keeps more of it than a prompt says."""
 
     def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
         """Return the phases that can be begun now and worked on in parallel."""

@@ -15,6 +15,7 @@ class Layout(NamedTuple):
         top: the folder that holds its state.
         states: the files that hold state.
         views: the files that repeat the state or go with it: lists, plans, summaries.
+        lists: those of them that list what is to be done, and are never read back.
         shared: what of all this git sees, for a team to commit or to ignore as it likes. A folder that holds nothing
             of it is this machine's, and is kept out of git from the start.
     """
@@ -22,6 +23,7 @@ class Layout(NamedTuple):
     top: str
     states: tuple[str, ...]
     views: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
     shared: str = ""
 
 
@@ -41,11 +43,13 @@ LAYOUTS = {
             ".workflow/WFS-*/.task/IMPL-*.json",
         ),
         (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".workflow/.scratchpad/*"),
+        lists=(".workflow/WFS-*/TODO_LIST.md",),
         shared=".workflow",
     ),
 }
 """What each format keeps where. Whoever looks through a project for all of it goes by this, and names no path."""
 STATES = tuple(pattern for layout in LAYOUTS.values() for pattern in layout.states)
+LISTS = tuple(pattern for layout in LAYOUTS.values() for pattern in layout.lists)
 ASIDE = ("*.corrupt-*", "*.kept-*")  # what is set aside, beside the file it was
 SOURCES = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # what is detected (R001-21, R001-22)
 
@@ -53,6 +57,11 @@ SOURCES = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # what is detected (R001
 def is_state(root: Path, path: Path) -> bool:
     """Tell whether a path in the project at `root` is one that a format keeps a workflow at."""
     return _among(root, path, STATES)
+
+
+def is_list(root: Path, path: Path) -> bool:
+    """Tell whether a path in the project at `root` is a list that a format generates from its state."""
+    return _among(root, path, LISTS)
 
 
 def private(root: Path, path: Path) -> Path | None:
@@ -65,7 +74,7 @@ def private(root: Path, path: Path) -> Path | None:
 
 def kept(root: Path, path: Path) -> bool:
     """Tell whether a path in the project at `root` holds a workflow, or says something of one."""
-    return _among(root, path, (*STATES, *SOURCES))
+    return _among(root, path, (*STATES, *LISTS, *SOURCES))
 
 
 def folders(root: Path) -> list[Path]:

@@ -31,6 +31,7 @@ __all__ = [
     "NAME",
     "Workflow",
     "begin",
+    "brief",
     "create_workflow_state",
     "done",
     "extract_result",
@@ -182,6 +183,10 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
         moved = move(project, phase_id, status, deliverables=deliverables, handover=handover, error=error)
         hybrid_view.insist(project, files.load(project).data)
     return Judged(*moved)
+
+
+def brief(project: Project, workflow: Workflow, phase: Phase) -> None:
+    """Give an agent nothing of its phase but its prompt, which has the hand-over in it."""
 
 
 def ready(workflow: Workflow) -> tuple[Phase, ...]:

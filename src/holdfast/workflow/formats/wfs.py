@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import LargeError, StateError, TransitionError
+from holdfast.errors import HoldfastError, LargeError, StateError, TransitionError
 from holdfast.state.lock import locked
 from holdfast.survival import history
 from holdfast.workflow import extras, manyfiles, statefile
@@ -29,7 +29,7 @@ from holdfast.workflow.formats.wfs_change import changing
 from holdfast.workflow.formats.wfs_next import nothing_due, ready, step
 from holdfast.workflow.formats.wfs_past import parsed, put_back, written
 from holdfast.workflow.formats.wfs_task import New
-from holdfast.workflow.model import Changes, Found, Judged, Problem, Start, Workflow
+from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NAME",
     "begin",
+    "brief",
     "done",
     "find",
     "judge",
@@ -141,8 +142,10 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
         raise TransitionError(f"{session.name}: {nothing_due(index.board(project, session.folder))}")
     after = moves.complete(project, session, workflow.due[0], note)
     if after.board.finished:
-        return _observed(project, views.shown(project, store.complete(project, after.session.name)))
-    return begin(project, _after(project, after)) if after.changed else views.shown(project, after.session)
+        now = _observed(project, views.shown(project, store.complete(project, after.session.name)))
+    else:
+        now = begin(project, _after(project, after)) if after.changed else views.shown(project, after.session)
+    return _warned(now, after.notes)
 
 
 def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
@@ -151,7 +154,7 @@ def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
     Reading, reminders and context are kept beside the session's state (`extras`). The title of another task means that
     task. Raises TransitionError.
     """
-    session = _session(project, workflow)
+    session, notes = _session(project, workflow), list[str]()
     if changes.total not in (None, workflow.total) or changes.deliverables:
         raise TransitionError(f"{session.name} has the tasks it lists, {workflow.total}, and their summaries")
     task, title = _task_meant(workflow, changes)
@@ -161,10 +164,11 @@ def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
         session = _going(project, workflow)
     if task is not None:
         alone = not any(each.status == "active" for each in workflow.phases)
-        _move(project, session, task, status, title or "", changes.handover or "", anyway=jump and alone)
+        notes = _move(project, session, task, status, title or "", changes.handover or "", anyway=jump and alone)
     with changing(project, session, why="update") as change:
         extras.add(project, workflow.path, session.name, changes)
-    return _observed(project, views.workflow(project, change.session, change.board), error=changes.error)
+    now = views.workflow(project, change.session, change.board)
+    return _warned(_observed(project, now, error=changes.error), [*notes, *change.notes])
 
 
 def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str | None]:
@@ -192,17 +196,21 @@ def _move(
     summary: str,
     *,
     anyway: bool,
-) -> None:
+) -> list[str]:
+    """Move a task and give it a title or a summary; return what is to be told of it beside."""
+    done = list[moves.After]()
     if status == "completed":
-        moves.complete(project, session, task.id, summary)
+        done.append(moves.complete(project, session, task.id, summary))
     elif status == "active":
-        moves.begin(project, session, task.id, anyway=anyway)
+        done.append(moves.begin(project, session, task.id, anyway=anyway))
     elif status in ("blocked", "failed"):
-        moves.block(project, session, task.id)
+        done.append(moves.block(project, session, task.id))
     elif status == "pending":
         raise TransitionError("a task that was begun does not become pending again; block it instead")
     if title or (summary and status != "completed"):
-        moves.note(project, session, task.id, title=title, summary="" if status == "completed" else summary)
+        rest = "" if status == "completed" else summary
+        done.append(moves.note(project, session, task.id, title=title, summary=rest))
+    return [note for each in done for note in each.notes]
 
 
 def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
@@ -232,7 +240,28 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
     )
     with locked(session.folder):  # where it cannot be written, the task is judged again
         lists.insist(project, after.session, after.board)
-    return Judged(observed, after.changed, remark)
+    return Judged(observed, after.changed, remark, after.notes)
+
+
+def brief(project: Project, workflow: Workflow, phase: Phase) -> Brief | None:
+    """Return a task with all that comes to it from elsewhere, as its agent is given it (R002-44)."""
+    import json
+
+    from holdfast.workflow.formats import wfs_context as contexts
+    from holdfast.workflow.formats import wfs_steps as steps
+
+    try:
+        session = _session(project, workflow)
+        board = index.board(project, session.folder)
+        task = board.find(phase.id)
+        taken = steps.standings(
+            contexts.read(project, session, task.name), steps.runs(project, views.key(session), task.id)
+        )
+        given = contexts.given(project, session, board, task, steps.outputs(taken))
+    except HoldfastError:
+        return None
+    text = json.dumps(given.as_json(), ensure_ascii=False, indent=1)
+    return Brief(tuple(text.split("\n")), f"holdfast wfs task show {task.id} --for-agent --session {session.name}")
 
 
 def undoing(phase_id: str) -> str:
@@ -298,7 +327,11 @@ def _going(project: Project, workflow: Workflow) -> Session:
 
 
 def _after(project: Project, after: After) -> Workflow:
-    return _observed(project, views.workflow(project, after.session, after.board))
+    return _warned(_observed(project, views.workflow(project, after.session, after.board)), after.notes)
+
+
+def _warned(workflow: Workflow, notes: Iterable[str]) -> Workflow:
+    return replace(workflow, warnings=(*workflow.warnings, *notes))
 
 
 def _observed(project: Project, workflow: Workflow, error: str = "") -> Workflow:

@@ -70,6 +70,10 @@ class Change:
             self._board = index.board(self._project, self.session.folder)
         return self._board
 
+    def exists(self, path: str) -> bool:
+        """Tell whether a path, relative to the project, is there."""
+        return (self._project.root / path).exists()
+
     def read(self, name: str) -> dict[str, Any]:
         """Return what a task's file holds. Raises StateError."""
         return statefile.read(self._project, places.task(self.session.folder, name)).data
@@ -108,11 +112,8 @@ class Change:
     def close(self) -> None:
         """Bring the session's state and its list in step with the tasks (R002-46, I002-24)."""
         self.session = follow(self._project, self.session, self.board, why=self._why)
-        edited = lists.edited(*self._before, self._listed)
-        if edited:
-            self.notes.append(
-                f"{places.LIST} was edited by hand ({edited}); it is never read back, and is kept in the log"
-            )
+        if news := lists.news(self._project, *self._before, self._listed):
+            self.notes.append(news)
         lists.write(self._project, self.session, self.board, before=self._listed)
 
 

@@ -17,6 +17,7 @@ from holdfast.workflow.formats import wfs_markers as markers
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_rules as rules
 from holdfast.workflow.formats import wfs_session as sessions
+from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats import wfs_view as views
 from holdfast.workflow.formats.wfs_finding import Finding
 
@@ -46,13 +47,34 @@ def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
     for name in linked:
         said = "it is a symbolic link, which is not followed, so it is no session"
         yield Finding(0, f"{places.TOP}/{name}", "", None, said, "put the folder itself there")
+    beside = places.elsewhere(project)
     for name in marked:
-        if not places.has(project, name) and name not in linked:
+        if not places.has(project, name) and name not in (*linked, *(each.name for each in beside)):
             file = f"{places.TOP}/{places.MARKER}{name}"
             yield Finding(0, file, "session", name, "there is no such session", MEND, wrong=True)
     for folder in folders:
         for found in (*_session(project, folder, marked), *tasks(project, folder)):
             yield found._replace(file=f"{folder.name}/{found.file}")
+
+
+def elsewhere(project: Project) -> Iterator[Finding]:
+    """Yield where sessions lie in which nothing is done, with what is wrong with the tasks of those that go on."""
+    folders = places.elsewhere(project)
+    for folder in folders:
+        file = places.inner(project, folder)
+        others = [each for each in (*folders, *store.folders(project)) if each.name == folder.name and each != folder]
+        if others:
+            said = f"a session of this name lies in {places.inner(project, others[0].parent)}/ too"
+            yield Finding(0, file, "", None, said, "keep one of them", wrong=True)
+        if places.is_archived(folder):
+            yield Finding(0, file, "", None, "the session is archived", AS_IT_IS)
+            continue
+        leaves = index.board(project, folder).leaves
+        done = sum(each.status == "completed" for each in leaves)
+        said = f"a session with {done} of {len(leaves)} tasks completed, which is not looked after here"
+        yield Finding(0, file, "", None, said, store.misplaced(folder))
+        for found in tasks(project, folder):
+            yield found._replace(file=f"{file}/{found.file}")
 
 
 def tasks(project: Project, folder: Path) -> Iterator[Finding]:
@@ -92,8 +114,9 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
     if not over and changes.followed(session.file.data, board) != session.file.data:
         said = "it does not say what follows from its tasks (type, current_phase, progress)"
         yield Finding(0, places.SESSION, "", None, said, MEND)
+    remedy = AS_IT_IS if over else lists.STAYS if lists.is_own(session) else ANEW
     for line in lists.drift(session, board):
-        yield Finding(0, places.LIST, "", None, line, AS_IT_IS if over else ANEW)
+        yield Finding(0, places.LIST, "", None, line, remedy)
 
 
 def _remedy(project: Project, path: Path, *, known: bool = True) -> str:

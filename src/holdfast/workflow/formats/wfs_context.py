@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import StateError
 from holdfast.state import document
-from holdfast.workflow import statefile, values
+from holdfast.workflow import extras, statefile, values
+from holdfast.workflow.formats import wfs_flow as flow
 from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats import wfs_rules as rules
 from holdfast.workflow.formats import wfs_variables as variables
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.formats.wfs_variables import Resolved
 
 _MAY_BE_EMPTY = (*rules.CONTEXT, *variables.ALIASES)
+_APPROACH = "implementation_approach"
 _READ = 64 * 1024  # bytes of a summary that are looked at
 
 
@@ -33,25 +35,29 @@ class Given(NamedTuple):
         task: the whole JSON object, with what is inherited and the variables filled in.
         session: the session's name.
         phase: the session's phase.
+        held: what the session itself was given to read, to keep in mind and to know.
         unresolved: what could not be filled in, each with where it stands and why.
     """
 
     task: dict[str, Any]
     session: str
     phase: str
+    held: Mapping[str, Any]
     unresolved: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in the document's form; `unresolved` is there only where something is."""
-        said: dict[str, Any] = {"task": self.task, "workflow": {"session": self.session, "phase": self.phase}}
+        """Return it in the document's form, with what the session holds and what is unresolved where there is any."""
+        workflow = {"session": self.session, "phase": self.phase, **self.held}
+        said: dict[str, Any] = {"task": self.task, "workflow": workflow}
         return said | ({"unresolved": list(self.unresolved)} if self.unresolved else {})
 
 
 def given(project: Project, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
     """Return a task with all that comes to it from elsewhere.
 
-    In this order (R002-31, R002-32): from its parent what that inherited itself and its shared context; of what it
-    depends on the summaries; then what its own file says, with variables filled in from outputs and properties.
+    In this order (R002-31, R002-32): from the session what it holds; from its parent what that inherited itself, its
+    shared context, and by what and how its work is done; of what it depends on the summaries; then what its own file
+    says, with variables filled in from outputs and properties.
 
     Args:
         project: where.
@@ -70,13 +76,21 @@ def given(project: Project, session: Session, board: Board, task: Brief, outputs
     parent = read(project, session, above.name) if above else {}
     missing = [] if above or not task.parent else [f"context.parent: {task.parent} has no file"]
     handed = list(dict.fromkeys([*_handed_down(parent), *_inherited(context), *_of_dependencies(session, board, task)]))
-    context["inherited"] = {"from": task.parent or None, "context": handed}
+    before = context.get("inherited")
+    inherited = {**(before if isinstance(before, dict) else {}), "from": task.parent or None, "context": handed}
+    inherited = {**_passed_on(parent), **inherited}
+    context["inherited"] = inherited
     shared = values.members(values.members(parent.get("context")).get("shared_context")) | values.members(
         context.get("shared_context")
     )
     context["shared_context"] = shared
-    unresolved = [*missing, *_missing_dependencies(session, board, task), *_fill(data, session, board, task, outputs)]
-    return Given(data, session.name, session.phase, tuple(unresolved))
+    unresolved = [
+        *missing,
+        *_missing_dependencies(session, board, task),
+        *_fill(data, parent, session, board, task, outputs),
+    ]
+    held = extras.held(project, session.file.path, session.name)
+    return Given(data, session.name, session.phase, held, tuple(unresolved))
 
 
 def own(project: Project, session: Session, task: Brief) -> Mapping[str, Any]:
@@ -119,18 +133,27 @@ def summary(session: Session, id_: str) -> str:
 
 
 def _fill(
-    data: dict[str, Any], session: Session, board: Board, task: Brief, outputs: Mapping[str, str]
+    data: dict[str, Any],
+    parent: Mapping[str, Any],
+    session: Session,
+    board: Board,
+    task: Brief,
+    outputs: Mapping[str, str],
 ) -> Iterator[str]:
     """Fill in the variables of a task's texts; yield those that could not be, with where they stand."""
     values_of = known(session, board, task, data["context"], outputs)
     control = data.get("flow_control")
-    if not isinstance(control, dict):
-        return
-    told = _outputs_of_steps(control)
-    for field, value in list(control.items()):
-        if field == "target_files":
-            continue  # paths: a bracket in one is no variable
-        control[field] = yield from _filled(value, f"flow_control.{field}", values_of, told)
+    if isinstance(control, dict):
+        told = _outputs_of_steps(control)
+        for field, value in list(control.items()):
+            if field == "target_files":
+                continue  # paths: a bracket in one is no variable
+            control[field] = yield from _filled(value, f"flow_control.{field}", values_of, told)
+    inherited, above = data["context"]["inherited"], board.get(task.parent) if parent else None
+    if above and _APPROACH in inherited:
+        own = known(session, board, above, values.members(parent.get("context")), outputs)
+        told = _outputs_of_steps(values.members(parent.get("flow_control")))
+        inherited[_APPROACH] = yield from _filled(inherited[_APPROACH], f"context.inherited.{_APPROACH}", own, told)
 
 
 def _filled(value: Any, field: str, known: Mapping[str, str], told: Mapping[str, str]) -> Any:
@@ -170,6 +193,24 @@ def _outputs_of_steps(control: Mapping[str, Any]) -> dict[str, str]:
 def _handed_down(parent: Mapping[str, Any]) -> list[str]:
     context = values.members(parent.get("context"))
     return [*_inherited(context), *values.texts(context.get("requirements"), "", [])]
+
+
+def _passed_on(parent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return by what, on what and how a parent's work is done, which its subtasks inherit whole (R002-31)."""
+    context, control = values.members(parent.get("context")), values.members(parent.get("flow_control"))
+    passed = {
+        "acceptance": list(values.texts(context.get("acceptance"), "", [])),
+        "artifacts": artifacts(context),
+        _APPROACH: copy.deepcopy(control.get(_APPROACH)) if any(flow.approach(parent)) else None,
+        "target_files": list(flow.target_files(parent)),
+    }
+    return {name: value for name, value in passed.items() if value}
+
+
+def artifacts(context: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the artifacts of a task's context; what cannot be one is left out (`wfs_rules` names it)."""
+    listed = context.get("artifacts")
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
 def _inherited(context: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import log
-from holdfast.errors import MissingError, StateError
+from holdfast.errors import LedgerError, MissingError, StateError
 from holdfast.state import atomic, document
 from holdfast.state.lock import locked
 from holdfast.survival import generations
@@ -17,23 +17,32 @@ from holdfast.workflow.formats import wfs_session as sessions
 from holdfast.workflow.formats import wfs_todo as todo
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.project import Project
     from holdfast.workflow.formats.wfs_board import Board
     from holdfast.workflow.formats.wfs_session import Session
 
 
+_BEFORE = "before it was generated anew"
+_LEFT = "left as it is"
+_TOLD = 3  # differences of a list that are named
+STAYS = "it stays as it is; `holdfast wfs todo --anyway` replaces it"
+OWN = f"has lines of somebody's own, so {STAYS}"
+
+
 def write(project: Project, session: Session, board: Board, *, before: bytes | None, anyway: bool = False) -> str:
     """Write a session's list, if it differs; return why it was not written, or nothing.
 
-    What somebody has written into it is kept as a generation first. A file that is no list of ours stays, unless it is
-    to be written `anyway`.
+    What somebody has written into it is kept as a generation first. A list with lines of somebody's own stays, unless
+    it is to be written `anyway`.
 
     Args:
         project: where.
         session: whose.
         board: its tasks.
         before: what the list would have been before they changed; another content is somebody's own.
-        anyway: whether a file of somebody's own gives way.
+        anyway: whether a list of somebody's own gives way.
     """
     try:
         return insist(project, session, board, before=before, anyway=anyway)
@@ -52,10 +61,13 @@ def insist(
     present = _present(session)
     if present == wanted:
         return ""
-    if present is not None and not present.startswith(todo.HEADING.encode()) and not anyway:
-        return f"{places.inner(project, path)} is no list of ours and stays as it is"
-    if present not in (None, before, places.LIST_TEXT.encode()):
-        generations.keep(project, path, present or b"", why="before it was generated anew")
+    if present is not None and present not in (before, places.LIST_TEXT.encode()):
+        own = not todo.is_generated(_text(present))
+        if own and not anyway:
+            return f"{places.inner(project, path)} {OWN}"
+        generations.keep(project, path, present, why=_BEFORE)
+        if own:
+            statefile.keep_aside(project, path, present)
     atomic.write(path, wanted)
     return ""
 
@@ -76,24 +88,56 @@ def content(session: Session, board: Board) -> bytes:
 def drift(session: Session, board: Board) -> tuple[str, ...]:
     """Return how a session's list differs from its tasks' files, a line each (I002-30); a missing list differs too."""
     try:
-        text = _read(session).decode("utf-8", "replace")
+        present = _read(session)
     except MissingError:
         return ("it is missing",)
     except StateError as error:
         return (error.reason,)
-    return todo.drift(text, content(session, board).decode("utf-8"), board)
+    return _drift(session, board, present, content(session, board))
 
 
-def edited(session: Session, board: Board, wanted: bytes) -> str:
-    """Return how somebody has edited a list that was to hold `wanted`; empty where nobody has, or it is new."""
+def is_own(session: Session) -> bool:
+    """Tell whether a session's list has lines of somebody's own, so that it is not generated anew unasked."""
+    with suppress(StateError):
+        return not todo.is_generated(_text(_read(session)))
+    return False
+
+
+def news(project: Project, session: Session, board: Board, wanted: bytes) -> str:
+    """Return what is to be said of a list that was to hold `wanted` and does not; empty where that is nothing new.
+
+    That a list stays as it is is said once; what differs in it, once for each of its contents.
+    """
     try:
-        present = _present(session)
+        present = _read(session)
     except StateError:
         return ""
-    if present in (None, wanted, places.LIST_TEXT.encode()) or not present.startswith(todo.HEADING.encode()):
+    if present in (wanted, places.LIST_TEXT.encode()):
         return ""
-    lines = todo.drift(present.decode("utf-8", "replace"), wanted.decode("utf-8"), board)
-    return f"{lines[0]}{f'; +{len(lines) - 1} more' if len(lines) > 1 else ''}" if lines else ""
+    lines = _drift(session, board, present, wanted)
+    told = "; ".join(lines[:_TOLD]) + (f"; +{len(lines) - _TOLD} more" if len(lines) > _TOLD else "")
+    path, own = session.folder / places.LIST, not todo.is_generated(_text(present))
+    said = [f"{places.LIST} {OWN}"] if own and not _was_left(project, path) else []
+    if told and not generations.holds(project, path, present):
+        said.append(f"{places.LIST} was edited by hand ({told}); it is never read back, and the log keeps what it said")
+    generations.keep(project, path, present, why=_LEFT if own else _BEFORE)
+    return "; ".join(said)
+
+
+def _was_left(project: Project, path: Path) -> bool:
+    """Tell whether a list of somebody's own was left as it is before."""
+    with suppress(LedgerError):
+        return any(each["why"] == _LEFT for each in generations.all(project, path))
+    return False
+
+
+def _drift(session: Session, board: Board, present: bytes, wanted: bytes) -> tuple[str, ...]:
+    named = "" if session.marked else session.name
+    return todo.drift(_text(present), _text(wanted), board, named)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def summaries(session: Session) -> frozenset[str]:

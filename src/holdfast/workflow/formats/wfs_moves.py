@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.workflow.formats import wfs_choice as choice
+from holdfast.workflow.formats import wfs_edit as edits
 from holdfast.workflow.formats import wfs_ids as ids
 from holdfast.workflow.formats import wfs_list as lists
 from holdfast.workflow.formats import wfs_rules as rules
 from holdfast.workflow.formats import wfs_task as tasks
 from holdfast.workflow.formats.wfs_change import changing
+from holdfast.workflow.formats.wfs_edit import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from holdfast.workflow.formats.wfs_task import New
 
 
+NOTHING = Edit({})
+
+
 class After(NamedTuple):
     """A session after a change.
 
@@ -33,6 +39,7 @@ class After(NamedTuple):
         tasks: those that were changed or made, as they are now.
         changed: whether anything was.
         notes: what is to be told of it beside.
+        said: what was changed in a task, a sentence each.
     """
 
     session: Session
@@ -40,9 +47,10 @@ class After(NamedTuple):
     tasks: tuple[Brief, ...]
     changed: bool = True
     notes: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
 
 
-def add(project: Project, session: Session, new: New, parent: str = "") -> After:
+def add(project: Project, session: Session, new: New, parent: str = "", edit: Edit = NOTHING) -> After:
     """Make a task, or with `parent` a subtask of one, which becomes a container by its first (R002-47).
 
     Raises:
@@ -50,7 +58,7 @@ def add(project: Project, session: Session, new: New, parent: str = "") -> After
         TransitionError: the parent cannot have subtasks, or the session is completed.
         StateError: it cannot be written.
     """
-    return decompose(project, session, parent, [new]) if parent else _add(project, session, new)
+    return decompose(project, session, parent, [new], edit) if parent else _add(project, session, new, edit)
 
 
 def chain(project: Project, session: Session, new: Sequence[New]) -> After:
@@ -66,10 +74,10 @@ def chain(project: Project, session: Session, new: Sequence[New]) -> After:
     return _after(change, made)
 
 
-def decompose(project: Project, session: Session, parent: str, new: Sequence[New]) -> After:
+def decompose(project: Project, session: Session, parent: str, new: Sequence[New], edit: Edit = NOTHING) -> After:
     """Take a task apart into subtasks that inherit its context (R002-31, R002-47); it becomes a container.
 
-    Raises as `add` does.
+    Each gets what `edit` gives. Raises as `add` does.
     """
     with changing(project, session, why=f"decompose {parent}") as change:
         above = change.board.find(parent)
@@ -80,7 +88,7 @@ def decompose(project: Project, session: Session, parent: str, new: Sequence[New
         known, made = _known(change.board), list[str]()
         for each in new:
             id_ = ids.following([*known, *made], above.id)
-            change.create(id_, tasks.fresh(id_, each, data))
+            change.create(id_, _edited(change, id_, tasks.fresh(id_, each, data), edit))
             made.append(id_)
         change.edit(above.name, lambda data: data.update(status="container"))
     return _after(change, made)
@@ -161,11 +169,40 @@ def note(
     return _after(change, [task.id], changed=changed)
 
 
-def _add(project: Project, session: Session, new: New) -> After:
+def change(project: Project, session: Session, id_: str, edit: Edit) -> After:
+    """Change what a task's file says, its status aside.
+
+    Raises:
+        HoldfastError: the task would break a rule that it did not break, or a field does not hold what is taken away.
+        TransitionError: the session is completed.
+        StateError: it cannot be written.
+    """
+    with changing(project, session, why=f"set {id_}") as change:
+        task = change.board.find(id_)
+        said, remarks = list[str](), list[str]()
+
+        def apply(data: dict[str, Any]) -> None:
+            before = copy.deepcopy(data)
+            said[:] = edits.apply(data, edit)
+            remarks[:] = edits.refuse(task.name, before, data, change.board, change.exists)
+
+        changed = change.edit(task.name, apply)
+    after = _after(change, [task.id], changed=changed)
+    return after._replace(notes=(*remarks, *after.notes), said=tuple(said))
+
+
+def _edited(change: Change, name: str, data: dict[str, Any], edit: Edit) -> dict[str, Any]:
+    if edit.given:
+        edits.apply(data, edit)
+        change.notes += edits.refuse(name, {}, data, change.board, change.exists)
+    return data
+
+
+def _add(project: Project, session: Session, new: New, edit: Edit) -> After:
     with changing(project, session, why="add a task") as change:
         _refuse_new(new, change)
         id_ = ids.following(_known(change.board))
-        change.create(id_, tasks.fresh(id_, new))
+        change.create(id_, _edited(change, id_, tasks.fresh(id_, new), edit))
     return _after(change, [id_])
 
 
@@ -184,8 +221,7 @@ def _refuse_new(new: New, change: Change) -> None:
     if unknown:
         raise HoldfastError(f"there is no task {', '.join(unknown)} to depend on")
     for path in new.focus_paths:
-        exists = (change.session.folder.parent.parent / path).exists()
-        if wrong := rules.inexact(path, lambda _, there=exists: there):  # type: ignore[misc]
+        if wrong := rules.inexact(path, change.exists):
             raise HoldfastError(f"the focus path {path!r} cannot be used: {wrong[0]}; {wrong[1]}")
 
 

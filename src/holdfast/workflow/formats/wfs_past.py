@@ -74,11 +74,16 @@ def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: boo
 def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
     """Return the session a file is of that somebody wrote, or None; state and list are brought in step with a task's.
 
-    A task's file is kept as a generation. Raises TransitionError where the session is completed, StateError where the
-    file or the state is broken.
+    A task's file is kept as a generation. Of a list, which is never read back, the session's warnings say what was
+    edited in it. Raises TransitionError where the session is completed, StateError where the file or the state is
+    broken.
     """
     if path == workflow.path:
         return workflow
+    if path == workflow.path.parent / places.LIST:
+        session, board = store.get(project, workflow.id), index.board(project, path.parent)
+        news = lists.news(project, session, board, lists.content(session, board))
+        return replace(workflow, warnings=(*workflow.warnings, *([news] if news else ())))
     if path.parent != workflow.path.parent / places.TASKS:
         return None
     raw, _ = document.read(path, statefile.LIMIT, within=project.root)
@@ -86,4 +91,5 @@ def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Wo
     generations.keep(project, path, raw, why=why)
     with changes.changing(project, store.get(project, workflow.id), why=why) as change:
         pass  # what follows from the tasks is written at the end
-    return views.workflow(project, change.session, change.board)
+    now = views.workflow(project, change.session, change.board)
+    return replace(now, warnings=(*now.warnings, *change.notes))

@@ -68,6 +68,30 @@ def links(project: Project) -> list[Path]:
         return []
 
 
+def elsewhere(project: Project) -> list[Path]:
+    """Return the sessions' folders one level too deep, as in `.workflow/active/` and `.workflow/archives/`, by path.
+
+    Later versions of the document keep sessions there (D002-1). Holdfast works on none of them.
+    """
+    others = [folder for folder in inside(top(project)) if not is_name(folder.name)]
+    return [each for folder in others for each in inside(folder) if is_name(each.name)]
+
+
+def is_archived(folder: Path) -> bool:
+    """Tell whether a session's folder lies in an archive, so that the session is over."""
+    return "archive" in folder.parent.name.lower()
+
+
+def inside(folder: Path) -> list[Path]:
+    """Return the folders in a folder by name; links are not followed."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+    return [folder / name for name in names]
+
+
 def inner(project: Project, path: Path) -> str:
     """Return a path as messages name it: relative to the project's root, where it lies below it."""
     return path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)

@@ -71,8 +71,9 @@ def found(project: Project) -> Iterator[Repair]:
 
 
 def _orphans(project: Project) -> Iterator[Repair]:
+    beside = {each.name for each in places.elsewhere(project)}
     for name in markers.active(project):
-        if not places.has(project, name) and not (places.top(project) / name).is_symlink():
+        if not places.has(project, name) and name not in beside and not (places.top(project) / name).is_symlink():
             what = f"{places.TOP}/{places.MARKER}{name} marks a session that is not there: the marker is removed"
             yield Repair(what, partial(markers.take, project, name))
 
@@ -290,7 +291,7 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
         return
     board = index.board(project, folder)
     lines = lists.drift(session, board)
-    if lines and session.standing != "completed":
+    if lines and session.standing != "completed" and not lists.is_own(session):
         what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"
         yield Repair(
             f"{what}: it is generated anew, and what it says is kept as a generation",
@@ -299,7 +300,7 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
 
 
 def _relisted(project: Project, session: Session) -> None:
-    refused = lists.renew(project, session, anyway=True)
+    refused = lists.renew(project, session)
     if refused:
         raise StateError(session.folder / places.LIST, refused)
 

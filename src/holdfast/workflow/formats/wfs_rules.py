@@ -6,6 +6,7 @@ the document says and no rule holds anybody to, such as a task type that it does
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.patterns import regex
@@ -52,6 +53,21 @@ def check(board: Board, files: Mapping[str, Mapping[str, Any]], exists: Callable
     """
     twins, waiting = _twins(board), Waiting(board)
     return [found for task in board.tasks for found in _of(task, files[task.name], board, twins, waiting, exists)]
+
+
+def check_one(name: str, data: Mapping[str, Any], board: Board, exists: Callable[[str], bool]) -> list[Finding]:
+    """Return all that is wrong with what a task's file is to hold, among the other tasks of its session.
+
+    Args:
+        name: the name of its file without `.json`.
+        data: the JSON object.
+        board: the session's tasks, with this one or without it.
+        exists: tells whether a path, relative to the project, is there.
+    """
+    task = briefs.of(name, data)
+    others = [each for each in board.tasks if each.name != name]
+    among = replace(board, tasks=(*others, task))
+    return list(_of(task, data, among, _twins(among), Waiting(among), exists))
 
 
 def _of(

@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 def folders(project: Project) -> list[Path]:
     """Return the folders of all sessions, by name."""
-    with suppress(OSError), os.scandir(places.top(project)) as entries:
-        found = [entry.name for entry in entries if places.is_name(entry.name) and entry.is_dir(follow_symlinks=False)]
-        return [places.top(project) / name for name in sorted(found)]
-    return []
+    return [each for each in places.inside(places.top(project)) if places.is_name(each.name)]
 
 
 def get(project: Project, name: str) -> Session:
@@ -46,9 +43,21 @@ def get(project: Project, name: str) -> Session:
     wanted = name if name.startswith(names.PREFIX) else f"{names.PREFIX}{name}"
     folder = places.top(project) / wanted
     if not places.has(project, wanted):
+        if there := [each for each in places.elsewhere(project) if each.name == wanted]:
+            raise HoldfastError(f"{places.inner(project, there[0])}: {misplaced(there[0])}")
         known = ", ".join(each.name for each in folders(project)) or "none"
         raise HoldfastError(f"there is no session {name!r} in {places.TOP}/; there are: {known}")
     return sessions.load(project, folder, marked=wanted in markers.active(project))
+
+
+def misplaced(folder: Path) -> str:
+    """Say why nothing is done in a session that lies elsewhere than in `.workflow/` itself, and what to do about it."""
+    if places.is_archived(folder):
+        return "the session is archived, so it is over"
+    return (
+        f"Holdfast works on sessions directly in {places.TOP}/ only; to go on with this one here, move its folder to "
+        f"{places.TOP}/{folder.name} and run `holdfast wfs switch {folder.name}`"
+    )
 
 
 def current(project: Project, name: str | None = None) -> Session:
@@ -95,7 +104,7 @@ def create(
     if os.path.lexists(top) and not top.is_dir():
         raise StateError(top, "is no folder, so no session can be kept in it; move it away")
     with locked(top):
-        there = {each.name.casefold() for each in top.iterdir()}
+        there = {each.name.casefold() for each in (*top.iterdir(), *places.elsewhere(project))}
         name = names.session(topic, lambda each: each.casefold() in there)
         folder = top / name
         with _whole(project, folder):

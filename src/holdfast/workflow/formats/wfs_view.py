@@ -51,7 +51,7 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
         total=len(phases) + sum(problem.path.stem not in board.names for problem in board.problems),
         phase="" if over or current is None else current.title,
         phase_status="" if over or current is None else current.status,
-        reading=_reading(project, session, due),
+        reading=_reading(project, session, board, due),
         reminders=(),
         context={} if over else _context(project, session, board, due),
         created_at="",
@@ -99,11 +99,14 @@ def _phase(session: Session, task: Brief, number: int, told: bool) -> Phase:
     )
 
 
-def _reading(project: Project, session: Session, current: Brief | None) -> tuple[str, ...]:
-    """Return what is to be read: the plan, once there is one, and the task's artifacts, the most important first."""
+def _reading(project: Project, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
+    """Return what is to be read: the plan, once there is one, and the task's artifacts, the most important first.
+
+    Those of its parent are behind its own (R002-31).
+    """
     plan = session.folder / places.PLAN
     found = [places.inner(project, plan)] if _says_something(plan) else []
-    return tuple(f"@{path}" for path in (*found, *_artifacts(project, session, current)))
+    return tuple(f"@{path}" for path in (*found, *_artifacts(project, session, board, current)))
 
 
 def _says_something(plan: Path) -> bool:
@@ -113,15 +116,17 @@ def _says_something(plan: Path) -> bool:
         return False
 
 
-def _artifacts(project: Project, session: Session, current: Brief | None) -> list[str]:
+def _artifacts(project: Project, session: Session, board: Board, current: Brief | None) -> list[str]:
     from holdfast.workflow.formats import wfs_rules as rules
 
     if current is None:
         return []
-    listed = contexts.own(project, session, current).get("artifacts")
-    items = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    ranked = sorted(items, key=lambda each: _rank(each.get("priority"), rules.PRIORITIES))
-    return [each["path"] for each in ranked if isinstance(each.get("path"), str) and each["path"].strip()]
+    ranked = list[dict[str, Any]]()
+    for task in filter(None, (current, board.get(current.parent) if current.parent else None)):
+        items = contexts.artifacts(contexts.own(project, session, task))
+        ranked += sorted(items, key=lambda each: _rank(each.get("priority"), rules.PRIORITIES))
+    paths = [each["path"] for each in ranked if isinstance(each.get("path"), str) and each["path"].strip()]
+    return list(dict.fromkeys(paths))
 
 
 def _rank(value: Any, order: tuple[str, ...]) -> int:
