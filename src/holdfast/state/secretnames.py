@@ -28,20 +28,9 @@ _KEY = "|".join(
 )  # so that `key` is looked for, which is fast
 _FOUND = regex(rf"(?:{_OTHERS}|pass(?==)|key(?:{_KEY})(?:[_-]base)?){_NUMBER}(?![a-z0-9])")  # in lower case
 _WORDS = (  # one is in every name
-    *(
-        "pass",
-        "pwd",
-        "secret",
-        "key",
-        "credential",
-        "cookie",
-        "token",
-        "kennwort",
-        "contrase",
-        "wachtwoord",
-        "lösenord",
-    ),
-    *("salasana", "jelszó", "пароль", "密", "パスワード", "비밀번호", "senha", "hasło", "haslo", "heslo", "şifre"),
+    *("pass", "pwd", "secret", "key", "credential", "cookie", "token", "kennwort", "contrase", "wachtwoord"),
+    *("lösenord", "salasana", "jelszó", "пароль", "密", "パスワード", "비밀번호", "senha", "hasło", "haslo", "heslo"),
+    "şifre",
 )
 _OF_OTHERS = regex(_FOREIGN)
 

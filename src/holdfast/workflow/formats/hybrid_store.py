@@ -93,16 +93,15 @@ def index_of(data: dict[str, Any], phase_id: str) -> int:
 
 def _created(project: Project, start: Start) -> Workflow:
     before, aside = _replaceable(project, replace=start.replace)
-    gone = None if before is None else view(project, before)
-    if before is not None and gone is not None:  # it may have been completed by hand, and its file gives way now
-        history.observe(project, gone)
+    if before is not None:  # it may have been completed by hand, and its file gives way now
+        history.observe(project, gone := view(project, before))
         generations.keep(project, before.path, before.document.raw, why="before start")
         aside = statefile.keep_aside(project, before.path, before.document.raw)
     id_ = _new_id(before)
+    data = files.fresh(id_, start.title, start.phases)
     with extras.begun(project, files.path(project), id_, start):
-        data = files.fresh(id_, start.title, start.phases)
         file = statefile.write(project, files.path(project), data, before, why="start")
-    if gone is not None:
+    if before is not None:
         archive.shelve(project, gone)
     workflow = noted(project, file)
     if aside is None:
