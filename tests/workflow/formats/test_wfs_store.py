@@ -15,6 +15,7 @@ from holdfast.state import document
 from holdfast.state.lock import locked
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs, wfs_change, wfs_index, wfs_markers, wfs_moves, wfs_places, wfs_store
+from holdfast.workflow.formats.wfs_board import Board
 from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ def test_after_half_of_a_change_state_and_list_follow_what_was_written(project: 
         raise ZeroDivisionError
     now = wfs_store.get(project, NAME)
     assert (now.phase, now.file.data["progress"]["current_tasks"]) == ("IMPLEMENT", ["IMPL-1"])
+
+
+def test_a_session_in_review_stays_there_without_tasks() -> None:
+    """Only a task that is not completed takes it back."""
+    assert wfs_change.followed({"current_phase": "REVIEW"}, Board())["current_phase"] == "REVIEW"
 
 
 def test_before_anything_was_written_a_change_that_breaks_off_writes_nothing(project: Project) -> None:
