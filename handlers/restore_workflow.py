@@ -365,24 +365,19 @@ def _plans_left(context: Context) -> list[str]:
 
 
 def _vanished(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
-    """Tell user and model, once for each, of workflows that are ignored because their state file was removed."""
+    """Tell the user, once for each, of workflows that are ignored because their state file was removed.
+
+    Not the model: removing the file is how the document has it complete a workflow (R001-19).
+    """
     project, session = context.project, event.session_id
     keys = hints.owed(project, session, hints.GONE)
     if not keys:
         return []
     from holdfast.survival import vanished
-    from holdfast.workflow import wording
 
     for key in keys:
         hints.tell(project, session, hints.GONE, key)
-    lines = [line for key in keys if (line := vanished.line(project, key))]
-    if not lines:
-        return []
-    given = wording.fenced("What was not restored.", lines)
-    return [
-        *(tell_user(f"Holdfast: {line}") for line in lines),
-        advise(f"{given}\nAsk the user before you bring anything back."),
-    ]
+    return [tell_user(f"Holdfast: {line}") for key in keys if (line := vanished.line(project, key))]
 
 
 def _stale_plan(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:

@@ -142,7 +142,7 @@ def user(fired: Fired) -> str:
 
 
 def test_a_state_file_that_was_removed_is_missed_once(project: HoldfastProject) -> None:
-    """`git clean` took it, and the memory file has not changed: user and model hear how it comes back."""
+    """`git clean` took it, and the memory file has not changed: the user hears how it comes back."""
     project.write({"CLAUDE.local.md": MEMORY.replace("2/4", "4/10")})
     assert "Phase: 4/10" in restored(project).context
     (path,) = (project.root / "untracked" / "workflow-state").glob("*/state-*.json")
@@ -150,12 +150,12 @@ def test_a_state_file_that_was_removed_is_missed_once(project: HoldfastProject) 
     shutil.rmtree(project.root / "untracked")
 
     told = restored(project)
-    for said in (user(told), told.context):
-        assert '"Page Orchestration" (phase 4/10) is not restored, because its state file was removed.' in said
-        assert "What names it elsewhere is ignored until it changes." in said
-        assert f"`holdfast log restore 1 --of {place}`" in said
+    assert "removed" not in told.context, "the model may have done it to complete the workflow"
+    said = user(told)
+    assert '"Page Orchestration" (phase 4/10) is not restored, because its state file was removed.' in said
+    assert "What names it elsewhere is ignored until it changes." in said
+    assert f"`holdfast log restore 1 --of {place}`" in said
     assert f"`holdfast log restore 1 --of {place}`" in holdfast("explain", root=project.root).out
-    assert "Page" not in unfenced(told.context)
     again = restored(project)
     assert "state file" not in f"{user(again)}{again.context}"
     project.fire("SessionEnd", "SessionEnd-other")
@@ -177,9 +177,10 @@ def test_a_workflow_of_the_command_line_is_missed_too(project: HoldfastProject, 
 
     told = restored(project)
     assert "Workflow: Else" in told.context
-    for said in (user(told), told.context):
-        assert '"Tide"' in said
-        assert f"`holdfast log restore 1 --of {workflow.place}`" in said
+    assert "removed" not in told.context, "the model may have done it to complete the workflow"
+    said = user(told)
+    assert '"Tide"' in said
+    assert f"`holdfast log restore 1 --of {workflow.place}`" in said
 
 
 def test_a_completed_workflow_is_not_missed(project: HoldfastProject) -> None:
