@@ -268,6 +268,16 @@ def test_a_strict_handler_is_remembered_when_its_file_breaks(root: Path, text: s
     assert loader.plan(find(root), "PreToolUse", "Bash"), "the second look must not forget it"
 
 
+def test_a_guard_whose_remembered_matcher_cannot_be_read_guards_every_value(root: Path) -> None:
+    """An earlier version could read it: nobody knows what it would have judged, so nothing passes unjudged."""
+    guard = write(paths.user_handlers(), "guard.py", "def broken(:\n")
+    route = Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)
+    strictness.remember(guard, [route])
+
+    (call,) = loader.plan(find(root), "PreToolUse", "Read")
+    assert call.route.strict and call.route.broken
+
+
 def test_a_strict_function_is_remembered_beside_a_faulty_one(root: Path) -> None:
     """Another function's mistake, in the same file from the beginning, does not keep the guard from being known."""
     guard = write(paths.user_handlers(), "guard.py", GUARD + "@hookimpl\ndef on_stop(wrong): ...\n")

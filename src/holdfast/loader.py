@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from holdfast import compiled, paths, patterns, scanned, strictness, trust
 from holdfast.errors import StateError
 from holdfast.finding import HandlerFile, find, offered, runs, vanished
-from holdfast.matching import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +68,7 @@ def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Ca
 def _calls(file: HandlerFile, event: str, value: str | None) -> list[Call]:
     if not file.active:
         return []
-    calls = [Call(file, route) for route in file.routes if route.event == event and matches(route.match, value, event)]
+    calls = [Call(file, route) for route in file.routes if strictness.selects(route, event, value)]
     if not (calls and file.again):
         return calls
     try:

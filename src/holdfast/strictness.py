@@ -91,7 +91,7 @@ def guarding(event: str, value: str | None, root: str) -> list[str]:
         f"{'user' if everywhere(path) else 'project'}/{path.rpartition('/')[2]}: {route.function}"
         for path, routes in entries.items()
         for route in routes
-        if _root(path) in (_EVERY, real) and _selects(route, event, value)
+        if _root(path) in (_EVERY, real) and selects(route, event, value)
     ]
 
 
@@ -105,10 +105,13 @@ def memory_file() -> Path:
     return paths.state_dir() / "strict"
 
 
-def _selects(route: Route, event: str, value: str | None) -> bool:
+def selects(route: Route, event: str, value: str | None) -> bool:
+    """Tell whether a route is for an event; a strict one is for every value if its matcher cannot be read."""
     if route.event != event:
         return False
-    return matching.matches(route.match, value, event) or not matching.valid(route.match, event)
+    if matching.matches(route.match, value, event):
+        return True
+    return route.strict and not matching.valid(route.match, event)
 
 
 def _remembered(route: Route) -> Route:
