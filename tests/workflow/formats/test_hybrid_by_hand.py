@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import log
 from holdfast.workflow.formats import hybrid
 from holdfast.workflow.model import Start
 
@@ -67,3 +68,4 @@ def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Project)
     view.unlink()
     hybrid.near(project, ())
     assert not view.exists()
+    assert not log.tail(1), "nobody has to hear of it at every event"

@@ -87,5 +87,7 @@ def redraw(project: Project, workflow: Workflow) -> None:
         if present != wanted and present.startswith(wanted.partition(b":")[0]):
             with locked(workflow.path.parent):
                 hybrid_view.write(project, files.load(project).data)
+    except FileNotFoundError:
+        return  # who took it away wants none
     except (OSError, StateError) as error:
         log.write("warning", f"the view of the workflow was not brought in step: {error}")
