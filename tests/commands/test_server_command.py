@@ -9,7 +9,8 @@ import re
 import signal
 import socket
 import sys
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
     from tests.warmth import Warm
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+
+
+@pytest.fixture(autouse=True)
+def buried() -> Iterator[None]:
+    """Bury the servers that the command has started in this process: it ends at once where a person types it."""
+    yield
+    until = time.monotonic() + 10
+    with suppress(ChildProcessError):
+        while time.monotonic() < until:
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(0.02)
 
 
 @pytest.fixture
