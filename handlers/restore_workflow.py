@@ -369,27 +369,22 @@ def _vanished(event: SessionStart | UserPromptSubmit, context: Context) -> list[
 
     Not the model: removing the file is how the document has it complete a workflow (R001-19).
     """
-    project, session = context.project, event.session_id
-    keys = hints.owed(project, session, hints.GONE)
+    keys = hints.take(context.project, event.session_id, hints.GONE)
     if not keys:
         return []
     from holdfast.survival import vanished
 
-    for key in keys:
-        hints.tell(project, session, hints.GONE, key)
-    return [tell_user(f"Holdfast: {line}") for key in keys if (line := vanished.line(project, key))]
+    lines = [vanished.line(context.project, key) for key in keys]
+    return [tell_user(f"Holdfast: {line}") for line in lines if line]
 
 
 def _stale_plan(event: SessionStart | UserPromptSubmit, context: Context) -> list[Outcome]:
     """Name the model the old plan that the save before the compaction left alone."""
-    project, session = context.project, event.session_id
-    places = hints.owed(project, session, hints.STALE)
+    places = hints.take(context.project, event.session_id, hints.STALE)
     if not places:
         return []
     from holdfast.workflow import plans, wording
 
-    for place in places:
-        hints.tell(project, session, hints.STALE, place)
     lines = [line for place in places[-1:] if (line := plans.hint(context.root, place))]
     return [advise(wording.fenced("An old plan of this project was not taken up.", lines))] if lines else []
 

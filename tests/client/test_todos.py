@@ -43,7 +43,7 @@ def test_todowrite_is_corrected(world: World) -> None:
     assert [todo["status"] for todo in new] == ["in_progress", "pending", "pending"]
     assert [todo["activeForm"] for todo in new] == ["Designing", "Building", "Buying milk"]
     assert "Holdfast set the status of these to-dos to their phase's status" in request.last
-    assert '"Design", "Build"' in request.last
+    assert "- Design\n- Build\n" in request.last
     assert not world.complaints
 
 

@@ -66,6 +66,14 @@ def owed(project: Project, session: str, topic: str) -> list[str]:
     return [str(row["workflow"]) for row in rows]
 
 
+def take(project: Project, session: str, topic: str) -> list[str]:
+    """Return what `owed` does, and note that the session is told."""
+    keys = owed(project, session, topic)
+    for key in keys:
+        tell(project, session, topic, key)
+    return keys
+
+
 def _note(project: Project, session: str, topic: str, workflow: str, told_at: str | None) -> None:
     project.ledger.ensure(TABLE)
     project.ledger.run(
