@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock
+from holdfast import checks, clock
 from holdfast.checks import states
+from holdfast.errors import StateError
 from holdfast.project import Project
 from holdfast.survival import owners, sessions
 from holdfast.workflow import formats
+from holdfast.workflow.formats import hybrid_view
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 from tests.handmade import ME
@@ -286,6 +288,25 @@ def test_drawing_a_view_holds_the_lock_of_what_it_shows(
     assert len(mend("states", root)) == 1
 
     assert held == [(hybrid.parent, False, True)]
+
+
+def test_a_view_that_cannot_be_drawn_is_not_said_to_be(
+    root: Path, hybrid: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk, which costs no state."""
+    view = root / ".claude" / "workflow_state_system.md"
+    spoil(view)
+
+    def refuse(*arguments: object) -> None:
+        raise StateError(view, "no space left on device")
+
+    monkeypatch.setattr(hybrid_view, "insist", refuse)
+    project = Project.open(root)
+    ((_, said, succeeded),) = checks.mend(checks.run(project, ("states",)))
+    project.close()
+
+    assert not succeeded
+    assert "could not be written" in said
 
 
 def test_somebody_elses_view_stays(root: Path, hybrid: Path) -> None:

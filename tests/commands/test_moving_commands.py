@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import owners, sessions
+from holdfast.survival import launches, owners, progress, runs, sessions
 from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
@@ -129,6 +129,20 @@ def test_a_workflow_of_nobody_becomes_the_sessions_that_moves_it(root: Path, ver
     holdfast(verb, *more, root=root, session=ME)
 
     assert owners.owner(Project.open(root), only(root)) == ME
+
+
+def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None:
+    """No event has come since it ended, so the command is the first to see it."""
+    holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
+    project = Project.open(tmp_path)
+    progress.launch(project, ME, "c1", "writer", "Draft", "Do it.")
+    runs.reported(project, ME, "run", "", "completed", "")
+    launches.named(project, ME, "c1", "run")
+    assert only(tmp_path).current == 1
+
+    holdfast("next", root=tmp_path, session=ME)
+
+    assert [phase.status for phase in only(tmp_path).phases] == ["completed", "active"]
 
 
 def test_a_dead_sessions_workflow_is_taken_and_a_live_ones_is_not(root: Path) -> None:

@@ -139,6 +139,18 @@ def test_what_another_live_session_owns_is_taken_only_on_purpose(root: Path) -> 
     assert f"session {OTHER[:8]} no longer has it" in said.err
 
 
+def test_a_session_that_is_over_loses_nothing(root: Path) -> None:
+    """Whoever goes on with its workflow need not hear of it."""
+    holdfast("resume", root=root, session=OTHER)
+    project = Project.open(root)
+    sessions.seen(project, OTHER)
+    sessions.ended(project, OTHER)
+    project.close()
+
+    assert "no longer has it" not in holdfast("resume", "Alpha", root=root, session=ME).err
+    assert owner(root) == ME
+
+
 def test_what_is_taken_anyway_need_not_be_named(root: Path) -> None:
     """Unless there are several; what is the session's own or free goes first; without it a way out is said."""
     live(root, OTHER)

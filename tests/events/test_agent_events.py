@@ -90,6 +90,8 @@ def test_an_api_error_in_a_completed_result_is_told(text: str, tokens: int | Non
         ({"error": "2 tests FAILED"}, True),
         ({"error": {"code": 529}}, True),
         ({"error": ""}, False),
+        ({"error": "none"}, False),
+        ({"is_error": "false"}, False),
         ({"errorStatus": 529}, True),
         ({"status": "failed"}, True),
         ({"status": "Error"}, True),

@@ -298,6 +298,16 @@ def test_what_was_set_free_since_it_was_sealed_comes_back(project: Project) -> N
     assert (verdict.full, verdict.others, verdict.step) == (mine, (), 2)
 
 
+def test_a_session_that_has_a_workflow_takes_no_other_when_it_is_compacted(project: Project) -> None:
+    """It seals both, and what is nobody's stays so: another session may come for it."""
+    mine, free = workflow(project.root, "Mine"), workflow(project.root, "Free")
+    owners.own(project, mine, ME)
+    sessions.seen(project, ME)
+
+    assert judging.settle(project, ME, [free, mine]) == [mine, free]
+    assert owners.owner(project, free) is None
+
+
 def checkout(root: Path, branch: str) -> None:
     """Check a branch out, as far as Holdfast looks."""
     (root / ".git").mkdir(exist_ok=True)
@@ -328,6 +338,19 @@ def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str
     assert verdict.full == wanted
     assert verdict.others == ((new,) if wanted is old else (old,))
     assert verdict.step == (2 if sealed else 4 if wanted is old else 5)
+
+
+def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> None:
+    """Nobody has worked on it yet, so only the time decides."""
+    checkout(tmp_path, "main")
+    project = Project.open(tmp_path)
+    old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
+    new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
+    owners.own(project, old, OTHER)
+    sessions.seen(project, OTHER)
+    sessions.ended(project, OTHER)
+
+    assert compacted(project, old, new).full == new
 
 
 def test_what_a_session_owns_it_gets_back_on_any_branch(tmp_path: Path) -> None:

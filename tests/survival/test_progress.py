@@ -10,7 +10,7 @@ import pytest
 from holdfast.errors import StateError
 from holdfast.project import Project
 from holdfast.survival import launches, owners, progress, runs, sessions
-from holdfast.workflow.formats import hybrid, wfs_moves, wfs_store
+from holdfast.workflow.formats import hybrid, hybrid_view, wfs_moves, wfs_store
 from holdfast.workflow.formats.wfs_task import New
 from tests.handmade import ME, OTHER
 
@@ -336,6 +336,27 @@ def test_a_move_that_is_not_possible_is_reported(project: Project, monkeypatch: 
 
     assert moved.phase.status == "active"
     assert "no space left on device" in moved.words
+
+
+def test_a_failure_whose_view_could_not_be_written_is_judged_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state says already that the phase failed; what is missing is written at the next event."""
+    launch(project)
+    end(project, "failed")
+    view = project.root / hybrid_view.FILE
+    view.unlink()
+
+    def refuse(*arguments: object) -> None:
+        raise StateError(view, "no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hybrid_view, "insist", refuse)
+        (moved,) = progress.settle(project, ME)
+    assert moved.unwritten and moved.phase.status == "failed"
+
+    progress.settle(project, ME)
+    assert "✗ failed" in view.read_text()
 
 
 def test_a_doubt_is_raised_once(project: Project) -> None:

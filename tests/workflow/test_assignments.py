@@ -225,6 +225,13 @@ def test_a_specific_kind_counts_for_the_phase_that_is_due() -> None:
     assert matched(failed, "Write and run tests", "tester") == "phase_1"
 
 
+def test_while_none_is_current_the_first_pending_phase_is_due() -> None:
+    """Also past one that failed: what is done there is done, though it does not become active (I000-9)."""
+    flow = workflow(("Build", "builder", "completed"), ("Test", "tester", "failed"), ("Document", "writer", "pending"))
+    assert matched(flow, "go", "writer") == "phase_2"
+    assert matched(flow, "Phase 3") == "phase_2"
+
+
 @pytest.mark.parametrize("agent", ["", "general-purpose", "Explore", "explore", "Plan", "claude", "@General-Purpose"])
 def test_a_generic_kind_is_never_evidence_by_itself(agent: str) -> None:
     """I000-15: anything is asked of it, as "What is the latest numpy version?"."""

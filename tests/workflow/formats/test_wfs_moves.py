@@ -133,6 +133,19 @@ def test_a_check_asks_for_no_repair_of_a_completed_session(project: Project, ses
     assert wfs_check.MEND not in remedies(project, session)
 
 
+def test_a_check_sends_nobody_to_what_does_nothing(project: Project, session: Session) -> None:
+    """No repair knows what an unknown file held, and no list of a completed session is written anew."""
+    places.task(session.folder, "IMPL-9").write_text("{")
+    store.complete(project, session.name, anyway=True)
+    listed = session.folder / places.LIST
+    listed.write_text(listed.read_text().replace("- [ ]", "- [x]"))
+
+    found = {each.file: each.remedy for each in wfs_check.look(project, [session.folder])}
+
+    assert found[f"{session.name}/{places.TASKS}/IMPL-9.json"] == "write it anew as JSON"
+    assert found[f"{session.name}/{places.LIST}"] == wfs_check.AS_IT_IS
+
+
 def test_each_task_of_a_chain_waits_for_the_one_before(project: Project, session: Session) -> None:
     """And for no other: whoever drops one task from the middle mends one file."""
     moves.chain(project, session, [New(title) for title in ("One", "Two", "Three")])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
+from holdfast.survival import generations
+from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_change, wfs_index, wfs_list, wfs_repair, wfs_store, wfs_task
 from holdfast.workflow.formats import wfs_moves as moves
 from holdfast.workflow.formats import wfs_places as places
@@ -76,6 +78,31 @@ def test_a_state_that_is_made_anew_says_what_the_marker_says(project: Project, s
     assert wfs_store.get(project, unknown.name).said == ("active" if marked else "paused")
 
 
+def test_a_state_that_is_lost_comes_back_as_a_sessions(project: Project, session: Session) -> None:
+    """Another tool's file that stood in its place for a while is kept too, and is no state of a session."""
+    state = places.state(session.folder)
+    generations.keep(project, state, b'{"steps": []}', why="test")
+    state.unlink()
+
+    (said,) = repaired(project)
+
+    assert "its last content is put back" in said
+    assert wfs_store.get(project, session.name).topic == "User Auth"
+
+
+def test_without_a_list_the_plan_says_what_a_session_is_about(project: Project, session: Session) -> None:
+    """Its folder's name is what is left where no document says it."""
+    unknown = session.folder.with_name("WFS-by-hand")
+    session.folder.rename(unknown)
+    places.state(unknown).write_text("{")
+    (unknown / places.LIST).unlink()
+    (unknown / places.PLAN).write_text("# Implementation Plan: Ship it\n")
+
+    repaired(project)
+
+    assert wfs_store.get(project, unknown.name).topic == "Ship it"
+
+
 def test_a_parent_that_cannot_be_read_is_there_all_the_same(project: Project, session: Session) -> None:
     """No container is made over it: whoever wrote it can still mend it."""
     child = wfs_task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-7"})
@@ -87,3 +114,27 @@ def test_a_parent_that_cannot_be_read_is_there_all_the_same(project: Project, se
 
     assert repaired(project) == []
     assert broken.read_text() == '{"id": "IMPL-7", "title": '
+
+
+def test_what_no_repair_does_is_not_said_to_be_done(project: Project, session: Session) -> None:
+    """A list with lines of somebody's own stays; a task that is too large is not known to be broken; one without a
+    status says nothing that could be meant.
+    """
+    moves.add(project, session, New("Write the notes"))
+    listed = session.folder / places.LIST
+    listed.write_text(listed.read_text().replace("- [ ]", "- [x]") + "\n## Timeline\n- 12:30 the build is green\n")
+    places.task(session.folder, "IMPL-1").write_bytes(b" " * (statefile.LIMIT + 1))
+    path = places.task(session.folder, "IMPL-2")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": ""}))
+    repaired(project)
+
+    assert repaired(project) == []
+
+
+def test_a_copy_under_another_name_needs_no_parent(project: Project, session: Session) -> None:
+    """Whoever saved it may mean another task: nobody knows which of the two is right."""
+    copy = wfs_task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-7"})
+    places.task(session.folder, "IMPL-1-old").write_text(json.dumps(copy))
+    repaired(project)
+
+    assert not places.task(session.folder, "IMPL-7").exists()

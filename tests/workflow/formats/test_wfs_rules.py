@@ -34,6 +34,11 @@ def test_leading_zeros_name_the_same_parent() -> None:
     assert found(IMPL_1=task("IMPL-1", "container"), IMPL_1_1=task("IMPL-1.1", parent="IMPL-01")) == []
 
 
+def test_a_file_is_named_as_its_task_is() -> None:
+    """Rule 2: zeros that count for nothing in an id count in the name of its file."""
+    assert found(IMPL_1=task("IMPL-001")) == [(2, "id", "the file is called IMPL-1.json")]
+
+
 def test_the_wrong_parent_is_named() -> None:
     """Rule 3, where the one that is named is there."""
     broken = found(
