@@ -454,13 +454,14 @@ def test_a_link_to_a_link_to_an_interpreter_that_is_being_upgraded_refuses(insta
     assert registered(installed).stdout == ""
 
 
-def test_an_interpreter_that_crashes_refuses(installed: Place, tmp_path: Path) -> None:
-    """It is there, so nobody removed Holdfast: no minute runs out."""
-    python = tmp_path / "bin" / "python"
-    python.unlink()
-    python.write_text("#!/bin/sh\nkill -9 $$\n")
+@pytest.mark.parametrize("folder", ["bin", "it's here"])
+def test_an_interpreter_that_crashes_refuses(installed: Place, tmp_path: Path, folder: str) -> None:
+    """It is there, whatever its path is, so nobody removed Holdfast: no minute runs out."""
+    python = installed.write(tmp_path / folder / "python", "#!/bin/sh\nkill -9 $$\n")
     python.chmod(0o755)
-    age(tmp_path / "bin")
+    for path, text in launcher.texts(str(python)).items():
+        installed.write(path, text).chmod(0o755)
+    age(python.parent)
     assert "Holdfast did not answer" in reason(registered(installed))
 
 
