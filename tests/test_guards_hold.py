@@ -425,6 +425,17 @@ def test_the_shell_names_the_first_guard_of_the_event(installed: Place) -> None:
     )
 
 
+def test_the_shell_knows_a_project_by_any_of_its_paths(installed: Place, tmp_path: Path) -> None:
+    """Whoever opens it through a link opens none of its guards."""
+    (tmp_path / "link").symlink_to(installed.root)
+    installed.write(
+        installed.home / ".local/state/holdfast/strict", f"PreToolUse\t*\t{installed.root}\t/x/guard.py\tf\n"
+    )
+    command = ["/bin/sh", str(SOURCE / "holdfast" / "refuse.sh"), "PreToolUse"]
+    environ = installed.environ(CLAUDE_PROJECT_DIR=str(tmp_path / "link"))
+    assert "guard.py" in reason(processes.run(command, b"", environ, installed.root))
+
+
 def test_an_interpreter_that_is_being_upgraded_refuses_for_a_minute(installed: Place, tmp_path: Path) -> None:
     """Its folder tells, or that of the interpreter it is a link to."""
     python = tmp_path / "bin" / "python"
