@@ -89,6 +89,16 @@ def test_every_replaced_value_is_seen_by_the_next_handler(name: str) -> None:
     assert seen in log.tail(1)[0]
 
 
+@pytest.mark.parametrize("output", [{}, [], 0])
+def test_an_output_that_was_emptied_is_seen_as_it_is(output: Any) -> None:
+    """No text stands in the place of what is false to Python."""
+    fired = parse({"hook_event_name": "PostToolUse", "session_id": "s"} | FIRED["PostToolUse"][0])
+
+    changed = calls.with_changes(fired, [outcomes.change_output(output)])
+
+    assert changed.model_dump()["tool_response"] == output
+
+
 def event(**tool_input: Any) -> Event:
     """Return a tool call that is about to be made."""
     return parse({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": tool_input})

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, faults, intake, log, outcomes, pairing, paths, trust
+from holdfast import engine, faults, intake, log, outcomes, pairing, paths, replying, trust
 from holdfast.calls import Answer
 from holdfast.config import HandlersSection
 from holdfast.events import EVENTS, EventError, parse
 from holdfast.loader import Call, HandlerFile
 from holdfast.scan import STRICT_EVENTS, Route
+from holdfast.spare import Spare
 from tests import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.conftest import RunPython
     from tests.processes import Ended, Place
 
 HEAD = "import os, signal, subprocess, sys, time\nfrom holdfast import *\n@hookimpl({1})\ndef on_{0}({2}):\n    "
@@ -283,6 +285,22 @@ def test_the_time_to_prepare_is_no_limit_on_handlers(place: Place) -> None:
     assert not alarm or alarm > deadline > engine.PREPARE_LIMIT_S
 
 
+def test_the_alarm_comes_again(run_python: RunPython) -> None:
+    """Whatever a library swallows: else the event would have no end."""
+    script = """
+import time
+from holdfast import engine
+rings = []
+engine._ring = lambda *_: rings.append("ring")
+engine._watch(time.monotonic())
+end = time.monotonic() + 10
+while len(rings) < 2 and time.monotonic() < end:
+    time.sleep(0.01)
+print(*rings[:2])
+"""
+    assert run_python(script) == "ring ring\n"
+
+
 def test_a_stdin_that_is_never_closed_is_given_up(place: Place) -> None:
     """A client that never closes stdin gets exit 0 and silence, and a line in the log."""
     script = (
@@ -319,6 +337,22 @@ def test_a_client_that_ends_us_gets_exit_0_and_no_one_is_left(place: Place) -> N
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert "was ended before it was answered" in place.log()
+
+
+def test_what_fails_before_its_handlers_are_chosen_ends_the_child_that_is_at_them_already(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The event may have been refused by now: nothing more is done for it."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(engine, "_watch", lambda at: 1 / 0)
+    spare = Spare.fork(lambda told, *_: print(told.next()))
+    pid = spare.child.pid
+
+    assert engine.dispatch("Stop", replying.Streams, time.monotonic(), spare) == 0
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    spare.child.close()
 
 
 def read_if(path: Path) -> str:
@@ -395,6 +429,14 @@ def test_a_guard_that_corrects_has_the_last_word(place: Place) -> None:
     place.user_handler("b_change", handler("return change_input({'command': 'rm -rf x'})"))
 
     assert place.fire(bash(place)).specific["updatedInput"] == {"command": "ls -rf x"}
+
+
+def test_a_guard_is_not_asked_about_its_own_change(place: Place) -> None:
+    """One that adds to every command adds once."""
+    add = "return change_input({'command': event.tool_input['command'] + ' --safe'})"
+    place.user_handler("a", handler(add, options="strict=True"))
+
+    assert place.fire(bash(place)).specific["updatedInput"] == {"command": "ls --safe"}
 
 
 def test_only_a_guard_that_has_not_seen_the_final_input_is_asked_twice(place: Place) -> None:
@@ -492,6 +534,9 @@ def test_an_approval_does_not_hold_for_what_a_later_handler_makes_of_the_input(p
     place.user_handler("b", handler("return [allow('mine'), change_input({'command': 'ls -l'})]"))
     specific = place.fire(bash(place)).specific
     assert (specific["permissionDecision"], specific["permissionDecisionReason"]) == ("allow", "mine")
+
+    place.user_handler("b", handler("return change_input(event.tool_input)"))
+    assert place.fire(bash(place)).specific["permissionDecisionReason"] == "harmless"
 
 
 def test_a_question_is_asked_whatever_a_later_handler_makes_of_the_input(place: Place) -> None:

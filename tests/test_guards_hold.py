@@ -425,6 +425,17 @@ def test_the_shell_names_the_first_guard_of_the_event(installed: Place) -> None:
     )
 
 
+def test_the_shell_knows_a_project_by_any_of_its_paths(installed: Place, tmp_path: Path) -> None:
+    """Whoever opens it through a link opens none of its guards."""
+    (tmp_path / "link").symlink_to(installed.root)
+    installed.write(
+        installed.home / ".local/state/holdfast/strict", f"PreToolUse\t*\t{installed.root}\t/x/guard.py\tf\n"
+    )
+    command = ["/bin/sh", str(SOURCE / "holdfast" / "refuse.sh"), "PreToolUse"]
+    environ = installed.environ(CLAUDE_PROJECT_DIR=str(tmp_path / "link"))
+    assert "guard.py" in reason(processes.run(command, b"", environ, installed.root))
+
+
 def test_an_interpreter_that_is_being_upgraded_refuses_for_a_minute(installed: Place, tmp_path: Path) -> None:
     """Its folder tells, or that of the interpreter it is a link to."""
     python = tmp_path / "bin" / "python"
@@ -454,13 +465,14 @@ def test_a_link_to_a_link_to_an_interpreter_that_is_being_upgraded_refuses(insta
     assert registered(installed).stdout == ""
 
 
-def test_an_interpreter_that_crashes_refuses(installed: Place, tmp_path: Path) -> None:
-    """It is there, so nobody removed Holdfast: no minute runs out."""
-    python = tmp_path / "bin" / "python"
-    python.unlink()
-    python.write_text("#!/bin/sh\nkill -9 $$\n")
+@pytest.mark.parametrize("folder", ["bin", "it's here"])
+def test_an_interpreter_that_crashes_refuses(installed: Place, tmp_path: Path, folder: str) -> None:
+    """It is there, whatever its path is, so nobody removed Holdfast: no minute runs out."""
+    python = installed.write(tmp_path / folder / "python", "#!/bin/sh\nkill -9 $$\n")
     python.chmod(0o755)
-    age(tmp_path / "bin")
+    for path, text in launcher.texts(str(python)).items():
+        installed.write(path, text).chmod(0o755)
+    age(python.parent)
     assert "Holdfast did not answer" in reason(registered(installed))
 
 

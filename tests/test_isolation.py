@@ -260,16 +260,29 @@ def test_a_handler_that_closes_what_is_not_its_own_costs_only_itself() -> None:
     assert bad.fault == "closed descriptors that are not its own, and its process was ended"
 
 
-def test_a_handler_that_writes_into_our_pipe_costs_only_itself() -> None:
+@pytest.mark.parametrize("words", [b"nonsense\n", b'{"done": true, "waits": false}\n'])
+def test_a_handler_that_writes_into_our_pipe_costs_only_itself(words: bytes) -> None:
     """Whatever a handler writes to a descriptor it happens to find, it is the one that is named."""
     ours = {int(path.name) for path in Path("/dev/fd").iterdir()}
-    body = f"for d in range(3, 64):\n    if d not in {ours}:\n        try: os.write(d, b'nonsense\\n')\n"
+    body = f"for d in range(3, 64):\n    if d not in {ours}:\n        try: os.write(d, {words!r})\n"
     body += "        except OSError: pass\ntime.sleep(60)"
 
     first, bad, last = run(GOOD[0], handler("b", body, timeout=30), GOOD[1])
 
     assert (first.fault, last.fault) == ("", "")
     assert "its process was ended" in bad.fault
+
+
+def test_a_child_forked_ahead_that_died_costs_nobody_anything() -> None:
+    """It was no handler's turn yet: another child calls them all."""
+    ward = isolated()
+    ward.spare = child.Child.fork(lambda *_: None)
+
+    answers = ward.run(GOOD)
+    ward.deliver(())
+    ward.close()
+
+    assert [answer.fault for answer in answers] == ["", ""]
 
 
 def test_a_handler_that_breaks_the_json_module_costs_only_itself() -> None:
@@ -319,6 +332,22 @@ for each in range(1, 256):
         pass
 time.sleep(1)
 return advise('said')"""
+
+
+def test_the_last_words_of_one_that_died_are_caught() -> None:
+    """Also where its end is noticed before them."""
+
+    def speak(*_: int) -> None:
+        os.write(1, b"last words")
+
+    dead = child.Child.fork(speak)
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+    printed = bytearray()
+
+    assert dead.receive(time.monotonic() + 20, printed) is None
+
+    assert printed == b"last words"
+    dead.bury(time.monotonic())
 
 
 def test_one_that_closes_its_output_costs_no_processor_time() -> None:

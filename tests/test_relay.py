@@ -7,14 +7,15 @@ import os
 import socket
 import sys
 import threading
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, relay
+from holdfast import engine, relay, serving
 from tests import warmth
 
 if TYPE_CHECKING:
@@ -331,8 +332,18 @@ def test_a_child_that_hangs_after_its_reply_is_not_answered_for(
 
 
 def test_who_waits_is_more_patient_than_the_engine() -> None:
-    """Until handlers are chosen; what comes then the engine says itself."""
+    """Until handlers are chosen, and until they have answered; what is late the engine says itself."""
     assert engine.PREPARE_LIMIT_S < relay.ANSWER
+
+    ours, theirs = socket.socketpair()
+    streams: Any = SimpleNamespace(_connection=ours)
+    until = time.monotonic() + 7.9
+    with ours, theirs:
+        serving.Relayed.expect(streams, until)
+        word = theirs.recv(3)
+
+    assert word[:1] == relay.LONGER
+    assert time.monotonic() + int.from_bytes(word[1:], "big") > until
 
 
 @pytest.mark.parametrize("check", ["ours", "private"])

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import relay, servers
+from holdfast import relay, server, servers, workers
+from holdfast.changes import Changes
 from tests import warmth
 from tests.processes import INTERPRETER
 from tests.test_intake import CURSOR
@@ -283,6 +285,33 @@ def test_those_who_say_nothing_keep_nobody_waiting_for_long(warm: Warm) -> None:
         assert warm.advice() == "warm"
         warm.until(lambda: spent(warm)[1] <= before[1])  # though nobody has gone yet
     warm.until(lambda: settled(warm) == before)
+
+
+def test_who_has_just_gone_is_told_to_wait_in_vain(tmp_path: Path) -> None:
+    """No poll has told the server so yet, and the others go on waiting."""
+    connection, other = socket.socketpair()
+    other.close()
+    with connection, closing(Changes("")) as changes:
+        serves = server.Server(tmp_path, "", connection, -1, changes)
+        serves._waiting[connection] = server.Caller(0.0, b"")
+        serves._beat()
+
+
+def test_a_worker_that_does_not_obey_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asked has gone, and somebody else may be waiting for its place."""
+    monkeypatch.setattr(workers, "GRACE", 0.05)
+    connection, other = socket.socketpair()
+    other.close()
+    command = ["/bin/sh", "-c", "trap '' TERM; echo; exec sleep 5"]
+    with connection, subprocess.Popen(command, stdout=subprocess.PIPE) as stubborn:
+        assert stubborn.stdout and stubborn.stdout.read(1)
+        found = workers.Workers(lambda: None)
+        found._all[stubborn.pid] = workers.Worker(connection, connection)
+        while stubborn.poll() is None:
+            found.end_unwanted({connection.fileno(): workers.GONE})
+            time.sleep(0.01)
+
+    assert stubborn.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
