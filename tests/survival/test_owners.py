@@ -40,13 +40,6 @@ def test_a_change_at_an_unknown_time_is_fresh(project: Project) -> None:
     assert owners.fresh(project, workflow(project.root, updated_at=""))
 
 
-def test_a_plans_copy_is_as_old_as_the_plan(project: Project) -> None:
-    """I001-10: that its file was made just now makes an old plan no newer."""
-    copy = workflow(project.root, plan_at="2025-01-01T10:00:00.000000Z")
-    assert owners.changed_at(project, copy) == copy.plan_at
-    assert not owners.fresh(project, copy)
-
-
 def test_owning_takes_a_workflow_from_whoever_had_it(project: Project) -> None:
     """`holdfast start` and the CLI's verbs in a session make a workflow that session's."""
     release = workflow(project.root)
