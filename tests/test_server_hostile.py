@@ -302,7 +302,7 @@ def test_a_worker_that_does_not_obey_is_killed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(workers, "GRACE", 0.05)
     connection, other = socket.socketpair()
     other.close()
-    command = ["/bin/sh", "-c", "trap '' TERM; echo; exec sleep 5"]
+    command = ["/bin/sh", "-c", "trap '' TERM; echo; exec sleep 60"]
     with connection, subprocess.Popen(command, stdout=subprocess.PIPE) as stubborn:
         assert stubborn.stdout and stubborn.stdout.read(1)
         found = workers.Workers(lambda: None)
