@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Found, Workflow
 
 
-_LARGE = "large"  # the hint that a state file is too large to be read
 _TAKEN = "taken"  # the hint that a workflow is another live session's
+_UNREAD = "unread file"  # the hint that a state file could not be read
 
 
 @hookimpl
@@ -156,7 +156,7 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     problem = context.project.ledger.problem
     said: list[Outcome] = [tell_user(f"Holdfast: {problem}.")] if problem else []
     found = formats.near(context.project, event.session_id)
-    said += _large(event, context, found)
+    said += _unread(event, context, found)
     waiting = [
         each
         for each in owners.ranked(found.workflows)
@@ -178,15 +178,15 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
-    large = _large(event, context, found)
+    unread = _unread(event, context, found)
     if verdict.full is not None:
-        told = [_deliver(event, context, verdict.full, verdict, found), *large, *_blind(context)]
+        told = [_deliver(event, context, verdict.full, verdict, found), *unread, *_blind(context)]
         return told + _vanished(event, context)
     summaries.take(context.project, event.session_id)
     if event.hook_event_name == "UserPromptSubmit":
-        return large  # what the compaction took is finished by now, or another session's
-    told = large + _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
-    told += _mention(found, verdict.others, context)
+        return unread  # what the compaction took is finished by now, or another session's
+    told = unread + _say_refused(event, context, verdict.refused) + _say_taken(event, context, verdict.taken)
+    told += _mention(found, verdict.others)
     told += [tell_user(f"Holdfast: {line}") for line in _plans_left(context)]
     told += _vanished(event, context) + _stale_plan(event, context)
     return told + _trail(event, context, verdict.seal)
@@ -309,39 +309,28 @@ def _problem(path: Path, reason: str, context: Context) -> str:
     return f"{shown} could not be read: {reason}"
 
 
-def _mention(found: Found, others: tuple[Workflow, ...], context: Context) -> list[Outcome]:
-    """Where nothing is restored, say in a line each what is there and what cannot be read."""
-    from holdfast.workflow import guidance, statefile, wording
+def _mention(found: Found, others: tuple[Workflow, ...]) -> list[Outcome]:
+    """Where nothing is restored, say in a line each what is there."""
+    from holdfast.workflow import guidance, wording
 
     lines = [guidance.line(other) for other in others if other.waits]
-    lines += _left(found) if lines else []
-    unread = [each for each in found.problems if statefile.TOO_LARGE not in each.reason]  # of those `_large` tells
-    problems = [_problem(problem.path, problem.reason, context) for problem in unread]
-    said: list[Outcome] = []
-    if lines:
-        said.append(advise(wording.fenced("Workflows of this project that were not restored, being too old.", lines)))
-    if problems:
-        said.append(tell_user("Holdfast: " + "; ".join(problems)))
-    return said
+    if not lines:
+        return []
+    lead = "Workflows of this project that were not restored, being too old."
+    return [advise(wording.fenced(lead, [*lines, *_left(found)]))]
 
 
-def _large(event: SessionStart | UserPromptSubmit, context: Context, found: Found) -> list[Outcome]:
-    """Tell the user, once in a session for each, of state files that are too large to be read, and what to do."""
-    from holdfast.workflow import statefile
-
+def _unread(event: SessionStart | UserPromptSubmit, context: Context, found: Found) -> list[Outcome]:
+    """Tell the user, once in a session for each, of the state files that could not be read."""
     project, session = context.project, event.session_id
-    new = [
-        each
-        for each in found.problems
-        if statefile.TOO_LARGE in each.reason and not hints.told(project, session, _LARGE, str(each.path))
-    ]
+    new = [each for each in found.problems if not hints.told(project, session, _UNREAD, str(each.path))]
     if not new:
         return []
 
     for each in new:
-        hints.tell(project, session, _LARGE, str(each.path))
-    more = f" {len(new) - 1} more are, too; `holdfast doctor` names them." if len(new) > 1 else ""
-    return [tell_user(f"Holdfast: {new[0].path} {new[0].reason}.{more}")]
+        hints.tell(project, session, _UNREAD, str(each.path))
+    more = f" {len(new) - 1} more could not be read either; `holdfast doctor` names them." if len(new) > 1 else ""
+    return [tell_user(f"Holdfast: {_problem(new[0].path, new[0].reason, context)}.{more}")]
 
 
 def _left(found: Found) -> list[str]:

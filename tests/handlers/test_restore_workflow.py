@@ -1038,27 +1038,26 @@ def test_an_unmarked_agents_summary_says_nothing_of_the_sessions_workflow(projec
     assert lost(project) == []
 
 
-def too_large(project: HoldfastProject) -> Path:
-    """Leave a hybrid state file that is too large to be read."""
-    path = project.root / ".claude/state/workflow.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"id": "wf", "task": "T", "phases": [], "pad": "x" * statefile.LIMIT}))
-    return path
+LARGE = json.dumps({"id": "wf", "task": "T", "phases": [], "pad": "x" * statefile.LIMIT})
 
 
 @pytest.mark.parametrize("source", ["startup", "compact"])
 @pytest.mark.parametrize("other", [True, False], ids=["another", "none"])
-def test_a_state_file_that_is_too_large_is_said_once(project: HoldfastProject, source: str, other: bool) -> None:
-    """To the user, with what to do, whatever else is restored; it stays, and the doctor names it."""
+@pytest.mark.parametrize(("text", "why"), [(LARGE, statefile.TOO_LARGE), ('{"id": ', "")], ids=["large", "broken"])
+def test_a_state_file_that_cannot_be_read_is_said_once(
+    project: HoldfastProject, source: str, other: bool, text: str, why: str
+) -> None:
+    """To the user, with the reason, whatever else is restored; it stays, and the doctor names it."""
     if other:
         start(project, "Book", session=ME)
-    path = too_large(project)
+    project.write({".claude/state/workflow.json": text})
+    path = project.root / ".claude/state/workflow.json"
     raw = path.read_bytes()
 
     said = [begin(project, source, session_id=ME).reply.get("systemMessage", "") for _ in range(2)]
 
-    assert [each.count(f"{path} {statefile.TOO_LARGE}") for each in said] == [1, 0]
-    assert f"{path}: {statefile.TOO_LARGE}" in holdfast("doctor", root=project.root, code=1).out.replace("\n", " ")
+    assert [each.count(f".claude/state/workflow.json could not be read: {why}") for each in said] == [1, 0]
+    assert f"{path}: {why}" in holdfast("doctor", root=project.root, code=1).out.replace("\n", " ")
     assert path.read_bytes() == raw
 
 

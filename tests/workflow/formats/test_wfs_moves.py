@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import HoldfastError, StateError, TransitionError
-from holdfast.project import Project
 from holdfast.workflow.formats import wfs_check
 from holdfast.workflow.formats import wfs_moves as moves
 from holdfast.workflow.formats import wfs_places as places
@@ -16,26 +15,10 @@ from holdfast.workflow.formats import wfs_store as store
 from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
+    from holdfast.project import Project
     from holdfast.workflow.formats.wfs_session import Session
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    """An empty project."""
-    opened = Project.open(tmp_path)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def session(project: Project) -> Session:
-    """An active session with one task."""
-    made = store.create(project, "User Auth")
-    moves.add(project, made, New("Implement login"))
-    return made
 
 
 def task(session: Session, id_: str) -> dict[str, Any]:

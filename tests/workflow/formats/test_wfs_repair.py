@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.survival import generations
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_change, wfs_index, wfs_list, wfs_repair, wfs_store, wfs_task
@@ -16,27 +15,10 @@ from holdfast.workflow.formats import wfs_places as places
 from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from holdfast.project import Project
     from holdfast.workflow.formats.wfs_session import Session
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    """An empty project."""
-    (tmp_path / "project").mkdir()
-    opened = Project.open(tmp_path / "project")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def session(project: Project) -> Session:
-    """An active session with one task."""
-    made = wfs_store.create(project, "User Auth")
-    moves.add(project, made, New("Implement login"))
-    return made
 
 
 def repaired(project: Project) -> list[str]:
