@@ -7,7 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,6 +99,14 @@ def contents(file: Path, names: str = "*") -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in file.parent.glob(file.name + names) if each.is_file()}
 
 
+def counted(place: Place, event: str) -> int:
+    """Return of how many replies to an event it is kept what they cost, which happens after the reply."""
+    query = "SELECT count(DISTINCT reply) FROM costs WHERE event = ?"
+    with closing(sqlite3.connect(ledger(place))) as raw, suppress(sqlite3.OperationalError):  # no count, no table yet
+        return int(raw.execute(query, [event]).fetchone()[0])
+    return 0
+
+
 @contextmanager
 def held(place: Place, lock: str) -> Iterator[None]:
     """Have another process hold a lock on the ledger."""
@@ -135,7 +143,7 @@ def answers(place: Place, name: str, sentence: str, fire: Callable[[Place, str],
     lines = place.log().splitlines()[before:]
     assert [line for line in lines if " error " in line or "took longer" in line] == []
     told = [line for line in lines if sentence in line]
-    assert len(told) == (0 if name == "PostToolUse-Read" and not told else 1), lines
+    assert len(told) == (0 if name == "PostToolUse-Read" and not told else 1), "\n".join(lines)
     if name == "SessionStart-compact":
         assert "Bench" in ended.advice
         assert "WORKFLOW RESTORED" in ended.advice
@@ -161,6 +169,7 @@ def test_a_warm_event_is_answered_while_the_ledger_is_locked(fresh: Warm) -> Non
     shipped(warm)
     warm.warm_up()
     assert "warm" in warm.advice()
+    warm.until(lambda: counted(warm, "PreToolUse") == 2)  # else its process finds the lock and says so among the first
     with held(warm, "immediate"):
         for name in EVENTS[:-1]:  # a busy machine has no time to spare for SessionEnd
             sentence = "another process has locked the ledger"
