@@ -172,7 +172,7 @@ def _preload(place: Place) -> None:
             "holdfast.merging",
             "sqlite3",
         }
-        for folder in ("survival", "workflow", "workflow/formats", "state"):
+        for folder in ("survival", "workflow", "workflow/formats", "files", "ledger"):
             root = paths.package_root() / "holdfast" / folder
             names |= {f"holdfast.{folder.replace('/', '.')}.{each.stem}" for each in root.glob("[a-z]*.py")}
         for name in sorted(names):

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from holdfast import checks, trust
+from holdfast.files import lock
 from holdfast.project import Project
-from holdfast.state import lock
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:

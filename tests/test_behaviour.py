@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 FAULTS = {
     "a reply": ("workflow/guidance.py", '"ACTION REQUIRED"', '"ACTION  REQUIRED"'),
-    "a file": ("state/document.py", 'indent: str | None = "  "', 'indent: str | None = "   "'),
-    "a file's mode": ("state/atomic.py", "wanted & 0o777", "wanted & 0o700 | 0o070"),
+    "a file": ("files/document.py", 'indent: str | None = "  "', 'indent: str | None = "   "'),
+    "a file's mode": ("files/atomic.py", "wanted & 0o777", "wanted & 0o700 | 0o070"),
     "an exit code": ("commands/doctor.py", "1 if problems else 0", "0"),
-    "a row of the ledger": ("costs.py", "if not units:\n        return\n    from holdfast import spent", "return"),
+    "a row of the ledger": (
+        "costs.py",
+        "if not units:\n        return\n    from holdfast.ledger import spent",
+        "return",
+    ),
     "a key of --json": ("commands/status.py", '"ledger": ', '"book": '),
 }
 

@@ -13,9 +13,9 @@ import pytest
 
 from holdfast import paths, recorded, registration
 from holdfast.errors import ChangedError, TransitionError
+from holdfast.files import atomic
+from holdfast.files import exchange as swapping
 from holdfast.project import Project
-from holdfast.state import atomic
-from holdfast.state import exchange as swapping
 from holdfast.survival import generations
 from holdfast.workflow import formats
 from holdfast.workflow.detect import detect

@@ -139,7 +139,7 @@ def test_a_handled_event_loads_one_family_and_no_workflow(place: Place) -> None:
     assert loaded & FAMILIES == {"holdfast.events.tools"}
     assert {"pluggy", "holdfast.calls", "holdfast.merging"} <= loaded
     assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.survival"))}
-    assert not {"holdfast.state.ledger", *NEVER} & loaded
+    assert not {"holdfast.ledger.database", *NEVER} & loaded
 
 
 def test_the_shipped_handlers_cost_a_plain_tool_call_nothing(place: Place) -> None:
@@ -148,7 +148,7 @@ def test_the_shipped_handlers_cost_a_plain_tool_call_nothing(place: Place) -> No
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
     assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.survival"))}
-    assert not {"pluggy", "holdfast.state.ledger", *NEVER} & loaded
+    assert not {"pluggy", "holdfast.ledger.database", *NEVER} & loaded
 
 
 @pytest.mark.parametrize(("name", "budget"), BUDGETS.items(), ids=list(BUDGETS))

@@ -22,9 +22,9 @@ HANDLERS = sorted((ROOT / "handlers").glob("*.py"))
 # Each room and what lies in it; a new module must be given its room here.
 ROOMS: dict[str, tuple[str, ...]] = {
     "ground": (
-        *("state", "state.*", "paths", "clock", "errors", "config", "log", "project", "recorded", "version"),
-        *("access", "capture", "spent", "caller", "relay", "servers", "tracing", "unplugged", "patterns", "trust"),
-        "terminal_text",
+        *("files", "files.*", "ledger", "ledger.*", "paths", "clock", "errors", "config", "log", "project", "recorded"),
+        *("capture", "caller", "relay", "servers", "tracing", "unplugged", "patterns", "trust"),
+        *("version", "terminal_text"),
     ),
     "left": (
         *("events", "events.*", "outcomes", "budget", "merging", "hookspecs", "markers", "matching", "context"),

@@ -56,7 +56,7 @@ FIRED = """
 import site, sys, time
 site.main()
 sys.path.insert(0, sys.argv[1])
-from holdfast.state import patience
+from holdfast.ledger import patience
 class Clock:
     monotonic = staticmethod(time.monotonic)
     @staticmethod

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import ahead, intake, paths, rehearsal
-from holdfast.state import cache
+from holdfast.files import cache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.chmod", "os.lin
            "os.utime", "os.kill", "os.killpg", "os.system", "os.exec", "os.posix_spawn", "os.chown", "os.putenv",
            "os.unsetenv", "os.chdir", "os.fork"}
 from holdfast import engine, log, rehearsal, warming
-from holdfast.state import unchanged
+from holdfast.files import unchanged
 unchanged.SETTLED = -(10**18)  # a text changed just now is parsed at each look, by a process of its own
 warming.warm_up()
 sys.addaudithook(watch)
@@ -88,7 +88,7 @@ def rehearsed(home_before: Path, run_python: RunPython) -> Any:
     """What a process did that was warm and rehearsed, and the home as it was before that."""
     # What is compiled and found once lies there from then on.
     run_python(
-        "from holdfast.state import unchanged; unchanged.SETTLED = -(10**18)\n"
+        "from holdfast.files import unchanged; unchanged.SETTLED = -(10**18)\n"
         "from holdfast import warming; warming.warm_up()"
     )
     before = tree(home_before)

@@ -14,8 +14,8 @@ import pytest
 
 from holdfast import compiled, loader, paths, scan, scanned, strictness, trust
 from holdfast.errors import StateError
+from holdfast.files import cache, document, unchanged
 from holdfast.project import Project
-from holdfast.state import cache, document, unchanged
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import relay, servers, spent
+from holdfast import relay, servers
+from holdfast.ledger import spent
 from holdfast.project import Project
 from tests import warmth
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT

@@ -9,7 +9,7 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from holdfast.state import cache
+from holdfast.files import cache
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from holdfast import capture, paths
 from holdfast.errors import MissingError, StateError
-from holdfast.state import tomlfile
+from holdfast.files import tomlfile
 from holdfast.unplugged import unplugged
 
 if TYPE_CHECKING:

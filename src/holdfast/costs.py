@@ -39,8 +39,8 @@ def note(project: Project, event: Event, units: Mapping[str, int]) -> None:
     """Keep a count in the ledger, which is not opened where there is none; a ledger that refuses is logged."""
     if not units:
         return
-    from holdfast import spent
     from holdfast.errors import LedgerError
+    from holdfast.ledger import spent
 
     in_agent = event.in_subagent or event.hook_event_name in ("SubagentStart", "SubagentStop")
     try:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log, paths, trust
 from holdfast.errors import HoldfastError
-from holdfast.state import atomic, cache, lock
-from holdfast.state.unchanged import Kept
+from holdfast.files import atomic, cache, lock
+from holdfast.files.unchanged import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ def remember(event: str, file: HandlerFile, fault: str, project: Project | None 
         fault: what it did, as a sentence without a subject.
         project: where it happened; None where that is not known.
     """
-    from holdfast.state.redact import beginning
+    from holdfast.files.redact import beginning
 
     said = beginning(fault, _LONGEST)
     where = {"project": project.key} if project else {}
@@ -236,7 +236,7 @@ def note_printed(
     event: Event, plan: Sequence[Call], printed: Mapping[str, bytearray], project: Project | None = None
 ) -> None:
     """Name the handlers that print: the client would read it as their answer, had it not been kept away."""
-    from holdfast.state.redact import beginning
+    from holdfast.files.redact import beginning
 
     for call in plan:
         text = printed.get(call.label, bytearray()).decode(errors="replace").strip()

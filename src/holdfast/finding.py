@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from holdfast import paths, scan, scanned, strictness, trust
 from holdfast.errors import StateError
-from holdfast.state import document
+from holdfast.files import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

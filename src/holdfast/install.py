@@ -20,10 +20,10 @@ from holdfast import (
     trust,
 )
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.files import document
 from holdfast.installs import Install
 from holdfast.project import Project
 from holdfast.settingstext import SettingsText
-from holdfast.state import document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

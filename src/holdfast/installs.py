@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
-from holdfast.state import document
-from holdfast.state.lock import locked
+from holdfast.files import document
+from holdfast.files.lock import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -123,6 +123,6 @@ def _skip(text: str, position: int, expected: str) -> int:
 
 
 def _excerpt(data: bytes | bytearray) -> str:
-    from holdfast.state.redact import beginning  # here, for nearly every event can be read
+    from holdfast.files.redact import beginning  # here, for nearly every event can be read
 
     return repr(beginning(bytes(data[:_CHUNK]).decode("utf-8", errors="replace"), 80))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from holdfast import paths
 from holdfast.errors import ConfigError, StateError
-from holdfast.state import atomic, document
+from holdfast.files import atomic, document
 
 LONGEST = 120
 """Bytes of an interpreter's path that a first line may hold: some kernels cut that line at 128."""

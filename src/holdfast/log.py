@@ -128,7 +128,7 @@ def concerns(line: str, root: Path) -> bool:
 
 def written(text: str) -> str:
     """Return a text as it stands in the log: without secrets, control characters escaped."""
-    from holdfast.state.redact import redact
+    from holdfast.files.redact import redact
 
     return _escape(redact(text))
 
@@ -151,14 +151,14 @@ def _lines(place: Path) -> list[str]:
 
 
 def _about(root: str) -> str:
+    from holdfast.files.redact import redact
     from holdfast.paths import real_root
-    from holdfast.state.redact import redact
 
     return _escape(_field("project", redact(real_root(root))))
 
 
 def _line(message: str, fields: dict[str, object]) -> str:
-    from holdfast.state.redact import MASK, beginning, secret_name
+    from holdfast.files.redact import MASK, beginning, secret_name
 
     parts = [beginning(_text(message), _LONGEST + 1)]
     for name, value in fields.items():

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import launcher, log, paths, scopes
 from holdfast.errors import ConfigError, MissingError, StateError
+from holdfast.files import document
 from holdfast.matching import alternatives, selects_all
 from holdfast.registration import NO_MATCHER, PLUGIN_RUNNER, merged
-from holdfast.state import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

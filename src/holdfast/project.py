@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from holdfast import log, paths
 from holdfast.errors import StateError
-from holdfast.state import document
-from holdfast.state.patience import Patience
+from holdfast.files import document
+from holdfast.ledger.patience import Patience
 
 if TYPE_CHECKING:
     from holdfast.config import Config
-    from holdfast.state.ledger import Ledger
+    from holdfast.ledger.database import Ledger
 
 _BRANCH = "ref: refs/heads/"
 _GIT_FILE_LIMIT_BYTES = 65536
@@ -129,7 +129,7 @@ class Project:
 
         That is said once: in the log, or to the person who typed a command.
         """
-        from holdfast.state.ledger import Ledger
+        from holdfast.ledger.database import Ledger
 
         return Ledger.open(self.ledger_file, self.patience, self._tell)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import installs, registration, scopes, settingsfile
 from holdfast.errors import HoldfastError, StateError
+from holdfast.files import document
 from holdfast.settingstext import SettingsText
-from holdfast.state import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

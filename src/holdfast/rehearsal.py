@@ -13,14 +13,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import ahead, calls, compiled, engine, events, intake, isolation, loader, log, pairing, paths, spent
+from holdfast import ahead, calls, compiled, engine, events, intake, isolation, loader, log, pairing, paths
 from holdfast.calls import Caller
 from holdfast.config import Config
 from holdfast.context import Context
+from holdfast.ledger import spent
+from holdfast.ledger.database import Ledger
 from holdfast.loader import Call, HandlerFile
 from holdfast.project import Project
 from holdfast.scan import scan
-from holdfast.state.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import compiled, deadlines, events, matching, scan, trust
 from holdfast.errors import StateError
-from holdfast.state import cache, document
-from holdfast.state.unchanged import Kept, Stamp, settled, stamp
+from holdfast.files import cache, document
+from holdfast.files.unchanged import Kept, Stamp, settled, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast import paths
 from holdfast.clock import file_stamp
 from holdfast.errors import HoldfastError, MissingError, StateError
-from holdfast.state import atomic, document
+from holdfast.files import atomic, document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError
+from holdfast.files.jsonedit import Editor
 from holdfast.matching import selects_all
 from holdfast.registration import NO_MATCHER, command, cuts_off, group, ours
-from holdfast.state.jsonedit import Editor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from holdfast.state.jsontext import Kind
+    from holdfast.files.jsontext import Kind
 
 _HOOKS = ("hooks",)
 _PERMISSIONS = ("permissions",)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import paths
 from holdfast.errors import MissingError, StateError
+from holdfast.files import atomic, document
 from holdfast.settingsfile import sha256
-from holdfast.state import atomic, document
 
 if TYPE_CHECKING:
     from pathlib import Path

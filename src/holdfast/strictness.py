@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from holdfast import log, matching, paths
 from holdfast.errors import HoldfastError
+from holdfast.files import atomic, lock
+from holdfast.files.unchanged import Kept
 from holdfast.scan import STRICT_EVENTS, Route
-from holdfast.state import atomic, lock
-from holdfast.state.unchanged import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -139,7 +139,7 @@ def _for_change() -> Memory:
     try:
         return dict(_read(memory_file()))
     except ValueError:
-        from holdfast.state import document
+        from holdfast.files import document
 
         for file in (memory_file(), _legacy_file()):
             if file.exists():

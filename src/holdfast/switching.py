@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.errors import MissingError, StateError
-from holdfast.state import atomic, document, lock
+from holdfast.files import atomic, document, lock
 
 if TYPE_CHECKING:
     from pathlib import Path

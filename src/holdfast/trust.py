@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
 from holdfast.errors import HoldfastError, StateError
-from holdfast.state import atomic, document, lock, tomlfile
-from holdfast.state.unchanged import Kept
+from holdfast.files import atomic, document, lock, tomlfile
+from holdfast.files.unchanged import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from holdfast import installs, launcher, paths, registered, scopes, servers, settingsfile, skillcopy
 from holdfast.errors import StateError
+from holdfast.files import atomic, document
 from holdfast.install import ALLOW_RULES
 from holdfast.settingstext import SettingsText
-from holdfast.state import atomic, document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

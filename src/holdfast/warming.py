@@ -16,23 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# The formats too: handlers ask for them by name.
 _ENGINE = (
-    *("engine", "serving", "spare", "isolation", "calls", "context", "merging", "outcomes", "budget", "costs", "spent"),
-    *(
-        "trust",
-        "project",
-        "state.ledger",
-        "state.connection",
-        "state.schema",
-        "events.event",
-        "tracing",
-        "terminal_text",
-    ),
-    *(
-        "workflow.formats.hybrid",
-        "workflow.formats.compaction",
-        "workflow.formats.wfs",
-    ),  # handlers ask for them by name
+    *("engine", "serving", "spare", "isolation", "calls", "context", "merging", "outcomes", "budget", "costs"),
+    *("trust", "project", "ledger.database", "ledger.connection", "ledger.schema", "ledger.spent"),
+    *("events.event", "tracing", "terminal_text"),
+    *("workflow.formats.hybrid", "workflow.formats.compaction", "workflow.formats.wfs"),
 )
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import checks
+from holdfast.files import document
 from holdfast.project import Project
-from holdfast.state import document
 from tests.commandline import holdfast
 from tests.doctoring import examine
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import costs, outcomes, paths, spent
+from holdfast import costs, outcomes, paths
 from holdfast.events import EVENTS, model, parse
+from holdfast.ledger import spent
 from holdfast.merging import merge
 from holdfast.project import Project
 from tests import contract, processes

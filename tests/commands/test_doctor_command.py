@@ -10,8 +10,8 @@ import pytest
 from holdfast import checks, client, installs, paths, scopes
 from holdfast.checks import switches
 from holdfast.errors import StateError
+from holdfast.files import document
 from holdfast.project import Project
-from holdfast.state import document
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:

@@ -307,9 +307,9 @@ def test_the_agents_of_a_workflow_go_with_it(project: HoldfastProject) -> None:
     other.about_to(session_id=ME)
     other.returned(canary("Words", "two"), session_id=ME)
     holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
-    ledger = Project.open(project.root).ledger_file.name
-    assert not [names for names in found(project, "one").values() if ledger in names]
-    assert [ledger in names for names in found(project, "two").values()] == [True, True]
+    database = Project.open(project.root).ledger_file.name
+    assert not [names for names in found(project, "one").values() if database in names]
+    assert [database in names for names in found(project, "two").values()] == [True, True]
 
 
 def test_lines_that_name_a_workflow_go_however_its_name_is_written_there(project: HoldfastProject) -> None:
@@ -421,9 +421,9 @@ def test_lines_that_come_meanwhile_are_not_lost(project: HoldfastProject) -> Non
 
 def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else's read of the ledger keeps the words in its write-ahead log: then it is not called done."""
-    from holdfast.state import ledger
+    from holdfast.ledger import database
 
-    monkeypatch.setattr(ledger, "_PATIENCE", 0.2)
+    monkeypatch.setattr(database, "_PATIENCE", 0.2)
     idle = Project.open(planted.root)
     assert sessions.known(idle, ME)  # a session's process that stays: while it does, closing cleans nothing
     with closing(sqlite3.connect(Project.open(planted.root).ledger_file)) as reader:

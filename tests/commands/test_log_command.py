@@ -281,7 +281,7 @@ def test_a_write_that_comes_between_is_not_lost(
     project: HoldfastProject, hybrid: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody saves the file while it is put back: what they saved is a generation then."""
-    from holdfast.state import atomic
+    from holdfast.files import atomic
 
     saved = hybrid.read_bytes().replace(b"handed over", b"saved meanwhile")
     replace = atomic.replace

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import StateError
+from holdfast.files import atomic
 from holdfast.project import Project
-from holdfast.state import atomic
 from holdfast.survival import owners
 from holdfast.workflow import formats
 from holdfast.workflow.model import Start

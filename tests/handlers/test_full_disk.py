@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import recorded
+from holdfast.files import atomic
+from holdfast.ledger import connection
 from holdfast.project import Project
-from holdfast.state import atomic, connection
 from holdfast.workflow import formats, sidecars
 from tests.commandline import holdfast
 from tests.signals import Agent

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths, recorded, trust
+from holdfast.ledger.database import Ledger
 from holdfast.profile import double as doubles
 from holdfast.profile.moving import Move
 from holdfast.project import Project
-from holdfast.state.ledger import Ledger
 from holdfast.workflow import places
 
 if TYPE_CHECKING:

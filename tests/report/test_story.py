@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock, spent, trust
+from holdfast import clock, trust
+from holdfast.ledger import spent
 from holdfast.project import Project
 from holdfast.report import story
 from holdfast.survival import archive, deliveries, launches, seals, sessions

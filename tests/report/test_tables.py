@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.ledger.spent import Cost
 from holdfast.report import tables
-from holdfast.spent import Cost
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, OTHER
 from tests.storied import (

@@ -12,8 +12,8 @@ import pytest
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
+from holdfast.ledger.database import Ledger
 from holdfast.project import Project
-from holdfast.state.ledger import Ledger
 from holdfast.survival import following as module
 from holdfast.survival import owners, sessions
 from holdfast.survival.following import Following

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import LedgerError, StateError
+from holdfast.files import document
 from holdfast.project import Project
-from holdfast.state import document
 from holdfast.survival import (
     flights,
     generations,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import recorded
+from holdfast.ledger.database import Ledger
 from holdfast.project import Project
-from holdfast.state.ledger import Ledger
 from holdfast.workflow import formats
 from holdfast.workflow.model import Start
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.ledger.database import Ledger
 from holdfast.project import Project
-from holdfast.state.ledger import Ledger
 from holdfast.survival import (
     deliveries,
     generations,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.files import lock
 from holdfast.project import Project
-from holdfast.state import lock
 from holdfast.workflow import formats
 from holdfast.workflow.model import Changes, Start
 

@@ -10,8 +10,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.config import Config
+from holdfast.files import cache
 from holdfast.project import Project
-from holdfast.state import cache
 from holdfast.workflow import extract, formats, idleplans, manyfiles, plans, prose, statefile
 from holdfast.workflow.formats import compaction_near, compaction_save, wfs
 from tests.commandline import holdfast

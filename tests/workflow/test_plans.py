@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.state import cache, unchanged
+from holdfast.files import cache, unchanged
 from holdfast.workflow import idleplans, plans, prose
 from tests.workflow import samples
 

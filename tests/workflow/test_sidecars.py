@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log
-from holdfast.state import document
+from holdfast.files import document
 from holdfast.workflow.formats import compaction
 from holdfast.workflow.guidance import write_sidecar
 from holdfast.workflow.model import Start, Workflow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, NotOurs, StateError
-from holdfast.state import atomic, document
+from holdfast.files import atomic, document
 from holdfast.survival import generations
 from holdfast.workflow import statefile
 

@@ -363,8 +363,8 @@ def test_the_trail_is_light(tmp_path: Path) -> None:
     rooms = {"fields", "jobs", "read", "todos", "words", ""}
     assert ours == {
         *(f"holdfast.workflow.trail{room}" for room in rooms),
-        *("holdfast.patterns", "holdfast.state", "holdfast.state.redact", "holdfast.state.secretnames"),
-        *("holdfast.state.tokenshapes", "holdfast.workflow", "holdfast.workflow.wording"),
+        *("holdfast.patterns", "holdfast.files", "holdfast.files.redact", "holdfast.files.secretnames"),
+        *("holdfast.files.tokenshapes", "holdfast.workflow", "holdfast.workflow.wording"),
     }
     assert not loaded & {"pydantic", "pluggy", "json", "sqlite3", "subprocess", "asyncio", "logging", "pathlib"}
 

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import access
 from holdfast.errors import HoldfastError
+from holdfast.files import access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import access, config, paths, trust
+from holdfast import config, paths, trust
 from holdfast.checks import folders, notice, ok, problem
+from holdfast.files import access
 from holdfast.survival import former_ledger
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import access, paths
+from holdfast import paths
 from holdfast.checks import notice, ok, problem
+from holdfast.files import access
 from holdfast.workflow import places
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import shlex
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from holdfast import access, clock, config, faults, inspection, loader, paths
+from holdfast import clock, config, faults, inspection, loader, paths
 from holdfast.checks import notice, ok, problem
+from holdfast.files import access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

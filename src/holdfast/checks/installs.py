@@ -6,9 +6,10 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holdfast import access, installs, registered
+from holdfast import installs, registered
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import StateError
+from holdfast.files import access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,14 +11,15 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast import access, spent, survival
+from holdfast import survival
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
-from holdfast.state import document
-from holdfast.state.connection import inspect, is_busy, is_damaged, is_lost
-from holdfast.state.ledger import Ledger
-from holdfast.state.lock import locked
-from holdfast.state.schema import RefusedError, is_current
+from holdfast.files import access, document
+from holdfast.files.lock import locked
+from holdfast.ledger import spent
+from holdfast.ledger.connection import inspect, is_busy, is_damaged, is_lost
+from holdfast.ledger.database import Ledger
+from holdfast.ledger.schema import RefusedError, is_current
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

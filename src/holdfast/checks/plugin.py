@@ -7,10 +7,10 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from holdfast import access, plugins
+from holdfast import plugins
 from holdfast.checks import notice, ok, problem, programs
 from holdfast.errors import StateError
-from holdfast.state import document
+from holdfast.files import access, document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

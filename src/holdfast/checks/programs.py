@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import access, launcher, paths, registered, stage, trial
+from holdfast import launcher, paths, registered, stage, trial
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import MissingError, StateError
-from holdfast.state import document
+from holdfast.files import access, document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

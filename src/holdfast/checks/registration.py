@@ -7,23 +7,11 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import (
-    access,
-    client,
-    demand,
-    install,
-    installs,
-    loader,
-    plugins,
-    registered,
-    registration,
-    skillcopy,
-    upkeep,
-)
+from holdfast import client, demand, install, installs, loader, plugins, registered, registration, skillcopy, upkeep
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import MissingError, StateError
+from holdfast.files import access, document
 from holdfast.settingsfile import sha256
-from holdfast.state import document
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

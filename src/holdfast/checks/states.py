@@ -8,11 +8,11 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import access, paths
+from holdfast import paths
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
-from holdfast.state import atomic, document
-from holdfast.state.lock import locked
+from holdfast.files import access, atomic, document
+from holdfast.files.lock import locked
 from holdfast.survival import owners, sessions
 from holdfast.workflow import extras, foreign, formats, memory, places, statefile
 from holdfast.workflow.detect import detect

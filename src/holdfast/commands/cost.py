@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import clock, spent
+from holdfast import clock
 from holdfast.commands import options
+from holdfast.ledger import spent
 from holdfast.survival import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.spent import Cost
+    from holdfast.ledger.spent import Cost
 
 
 @click.command(name="cost")

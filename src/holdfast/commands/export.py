@@ -9,8 +9,8 @@ import click
 
 from holdfast import faults
 from holdfast.commands import options
-from holdfast.state import atomic
-from holdfast.state.redact import redact_value
+from holdfast.files import atomic
+from holdfast.files.redact import redact_value
 from holdfast.survival import exporting
 
 

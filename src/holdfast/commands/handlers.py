@@ -13,7 +13,7 @@ import click
 from holdfast import events, hookspecs, inspection, loader, paths, scan, strictness, switching, trust, upkeep
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
-from holdfast.state import document, tomlfile
+from holdfast.files import document, tomlfile
 from holdfast.terminal_text import printable
 from holdfast.workflow import wording
 

@@ -10,7 +10,7 @@ import click
 from holdfast import bytecode, demand, install, startup
 from holdfast.commands.targets import named, target_options
 from holdfast.errors import HoldfastError
-from holdfast.state import document
+from holdfast.files import document
 
 if TYPE_CHECKING:
     from pathlib import Path

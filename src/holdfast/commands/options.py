@@ -13,8 +13,8 @@ import click
 
 from holdfast import clock, paths, trust
 from holdfast.errors import HoldfastError
+from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
-from holdfast.state.patience import COMMAND_WAIT_S, Patience
 from holdfast.workflow import places, required, wording
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import click
 
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
+from holdfast.files import atomic
 from holdfast.report import page, story
-from holdfast.state import atomic
 from holdfast.survival import sessions
 from holdfast.workflow import ownfolder
 

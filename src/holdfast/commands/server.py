@@ -13,7 +13,7 @@ import click
 from holdfast import clock, launcher, log, paths, relay, servers, standby
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, MissingError
-from holdfast.state import document
+from holdfast.files import document
 
 if TYPE_CHECKING:
     from holdfast.servers import Running

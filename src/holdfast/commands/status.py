@@ -9,7 +9,7 @@ import click
 
 from holdfast import inspection, loader, log
 from holdfast.commands import options
-from holdfast.state.redact import redact_value
+from holdfast.files.redact import redact_value
 from holdfast.survival import deliveries, fates, former_ledger, losses, owners, seals, sessions
 from holdfast.workflow import formats, views
 from holdfast.workflow.wording import one_line

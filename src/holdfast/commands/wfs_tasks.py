@@ -13,7 +13,7 @@ import click
 from holdfast.commands import options
 from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError
-from holdfast.state import document
+from holdfast.files import document
 from holdfast.survival import history, owners
 from holdfast.workflow.formats import (
     wfs_check,

@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.state import connection
-from holdfast.state.patience import COMMAND_WAIT_S, Patience
+from holdfast.ledger import connection
+from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

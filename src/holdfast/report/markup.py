@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 from xml.etree.ElementTree import Element, tostring
 
-from holdfast.state.redact import redact
+from holdfast.files.redact import redact
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from holdfast import spent
+from holdfast.ledger import spent
 from holdfast.report import chart, markup, tables, wording
 from holdfast.report.markup import said, tag
 from holdfast.report.wording import brief

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import clock, spent
+from holdfast import clock
+from holdfast.ledger import spent
 from holdfast.survival import aftermath, archive, deliveries, fates, history, owners, sessions, timeline
 from holdfast.survival.happenings import Asked
 from holdfast.workflow import formats
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from holdfast.ledger.spent import Cost
     from holdfast.project import Project
-    from holdfast.spent import Cost
     from holdfast.survival.aftermath import Compaction
     from holdfast.survival.deliveries import Delivery
     from holdfast.survival.fates import Agent

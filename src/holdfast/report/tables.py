@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from holdfast import spent
+from holdfast.ledger import spent
 from holdfast.report import chart, wording
 from holdfast.report.markup import said, tag
 from holdfast.report.wording import brief
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from xml.etree.ElementTree import Element
 
+    from holdfast.ledger.spent import Cost
     from holdfast.report.markup import Content
     from holdfast.report.story import Run, Story, Told
-    from holdfast.spent import Cost
     from holdfast.survival.aftermath import Compaction
     from holdfast.survival.deliveries import Delivery
     from holdfast.survival.happenings import Happening

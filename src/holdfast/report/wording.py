@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from holdfast import clock
-from holdfast.state.redact import redact
+from holdfast.files.redact import redact
 from holdfast.workflow.wording import LONGEST, one_line
 
 _STEPS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
-from holdfast.state.ledger import new_id
+from holdfast.ledger.database import new_id
 from holdfast.survival import happenings, oldest, transcripts
 from holdfast.survival.happenings import Happening
 from holdfast.workflow.wording import clean
@@ -109,7 +109,7 @@ def begin(
         The delivery's id.
     """
     project.ledger.ensure(TABLE)
-    from holdfast.state.redact import redact  # here, for most events deliver nothing
+    from holdfast.files.redact import redact  # here, for most events deliver nothing
 
     delivery, now = new_id(), clock.stamp()
     with project.ledger.transaction():
@@ -145,7 +145,7 @@ def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Wo
         event: at which event.
         workflows: what could not be told apart.
     """
-    from holdfast.state.redact import redact  # here, for most events deliver nothing
+    from holdfast.files.redact import redact  # here, for most events deliver nothing
 
     project.ledger.ensure(TABLE)
     now = clock.stamp()

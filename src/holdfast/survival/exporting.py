@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock, log, paths
 from holdfast.errors import StateError
-from holdfast.state.document import read
-from holdfast.state.redact import redact_value
+from holdfast.files.document import read
+from holdfast.files.redact import redact_value
 from holdfast.survival import recordings
 from holdfast.version import version
 from holdfast.workflow import formats, views

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import log
 from holdfast.errors import HoldfastError
-from holdfast.state import cache
+from holdfast.files import cache
 from holdfast.survival import erasing, owners, recordings
 from holdfast.workflow import formats, ownfolder, places, sidecars
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import capture, log
 from holdfast.clock import stamp
 from holdfast.errors import LedgerError
-from holdfast.state.ledger import new_id
+from holdfast.ledger.database import new_id
 from holdfast.survival import happenings
 from holdfast.survival.happenings import Happening
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, log
 from holdfast.errors import LedgerError
-from holdfast.state.redact import beginning
+from holdfast.files.redact import beginning
 from holdfast.survival import archive, happenings
 from holdfast.survival.happenings import Happening
 

@@ -11,8 +11,8 @@ import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock
-from holdfast.state.redact import beginning as redacted_beginning
-from holdfast.state.redact import redact
+from holdfast.files.redact import beginning as redacted_beginning
+from holdfast.files.redact import redact
 from holdfast.survival import heirs
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock
-from holdfast.state.ledger import new_id
-from holdfast.state.redact import MASK, beginning, redact, secret_name
+from holdfast.files.redact import MASK, beginning, redact, secret_name
+from holdfast.ledger.database import new_id
 from holdfast.survival import happenings, oldest
 from holdfast.survival.happenings import Happening
 from holdfast.workflow import facts

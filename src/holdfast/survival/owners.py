@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.state.ledger import new_id
+from holdfast.ledger.database import new_id
 from holdfast.survival import generations, happenings, oldest, sessions
 from holdfast.survival.happenings import Happening
 from holdfast.workflow.wording import clean
@@ -147,7 +147,7 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
 
 
 def _note(project: Project, workflow: Workflow, session: str, before: str) -> None:
-    from holdfast.state.redact import redact  # here, for owners hardly ever change
+    from holdfast.files.redact import redact  # here, for owners hardly ever change
 
     project.ledger.ensure(CHANGES)
     project.ledger.run(

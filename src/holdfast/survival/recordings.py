@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock, paths
 from holdfast.errors import ChangedError, StateError
+from holdfast.files import atomic
+from holdfast.files.redact import redact_value
 from holdfast.patterns import regex
-from holdfast.state import atomic
-from holdfast.state.redact import redact_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, StateError
-from holdfast.state import document
+from holdfast.files import document
 from holdfast.survival import generations, selection
 from holdfast.workflow import formats, places
 

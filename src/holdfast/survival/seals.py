@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.state.ledger import new_id
+from holdfast.ledger.database import new_id
 from holdfast.survival import deliveries, oldest, transcripts
 from holdfast.survival.happenings import Happening
 from holdfast.workflow.wording import quoted
@@ -73,7 +73,7 @@ class Seal:
 
 def of(workflow: Workflow) -> Sealed:
     """Return what a seal says of a workflow."""
-    from holdfast.state.redact import redact  # here, for most events seal nothing
+    from holdfast.files.redact import redact  # here, for most events seal nothing
 
     phase = redact(f"{workflow.position} {workflow.current_name}".strip())
     return Sealed(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.state.redact import beginning
+from holdfast.files.redact import beginning
 from holdfast.survival import oldest
 
 if TYPE_CHECKING:

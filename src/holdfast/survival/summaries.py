@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.state.redact import beginning
+from holdfast.files.redact import beginning
 
 if TYPE_CHECKING:
     from holdfast.project import Project

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.state.redact import redact, redact_value
+from holdfast.files.redact import redact, redact_value
 from holdfast.survival import agentlog, archive, deliveries, generations, history, losses, owners, seals, sessions
 from holdfast.survival.happenings import Asked, Happening
 from holdfast.workflow import formats

@@ -57,7 +57,7 @@ def tell(project: Project, session: str, workflow: str, digest: str) -> None:
 
 def remember_task(project: Project, session: str, task_id: str, subject: str, status: str = "pending") -> None:
     """Note a task of the client's Task tools: its id is opaque, its subject, kept without secrets, names the phase."""
-    from holdfast.state.redact import redact
+    from holdfast.files.redact import redact
 
     project.ledger.ensure(TASKS)
     project.ledger.run(

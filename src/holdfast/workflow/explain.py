@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import StateError
-from holdfast.state.document import Document
+from holdfast.files.document import Document
 from holdfast.survival import vanished
 from holdfast.workflow import foreign, formats, guidance, memory, plans, planstatus, restoring
 from holdfast.workflow.detect import detect

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
 from holdfast.errors import MissingError, NotOurs, StateError
-from holdfast.state import atomic
+from holdfast.files import atomic
 from holdfast.workflow import statefile, values
 from holdfast.workflow.model import Problem
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import access
 from holdfast.errors import NotOurs, StateError
-from holdfast.state import document
+from holdfast.files import access, document
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view
 

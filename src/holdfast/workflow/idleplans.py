@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.state import cache
-from holdfast.state.unchanged import Stamp, stamp
+from holdfast.files import cache
+from holdfast.files.unchanged import Stamp, stamp
 from holdfast.workflow import planphases, planstatus, plantext, prose, statuses
 
 if TYPE_CHECKING:

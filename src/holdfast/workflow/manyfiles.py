@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from holdfast.state import cache
+from holdfast.files import cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.errors import StateError
-from holdfast.state import atomic, document
+from holdfast.files import atomic, document
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.state.unchanged import settled, stamp
+from holdfast.files.unchanged import settled, stamp
 from holdfast.workflow import idleplans, manyfiles, plantext, prose
 from holdfast.workflow.extract import Candidate, Extract
 from holdfast.workflow.wording import one_line, quoted

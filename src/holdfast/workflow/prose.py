@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import MissingError, StateError
+from holdfast.files import document
 from holdfast.patterns import regex
-from holdfast.state import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

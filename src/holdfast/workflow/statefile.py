@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, NotOurs, StateError
-from holdfast.state import atomic, document
+from holdfast.files import atomic, document
 from holdfast.survival import generations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from holdfast.files.document import Document
     from holdfast.project import Project
-    from holdfast.state.document import Document
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from holdfast.state.redact import beginning, ending, redact
+from holdfast.files.redact import beginning, ending, redact
 from holdfast.workflow import trailwords, wording
 from holdfast.workflow.trailread import Trail, read
 

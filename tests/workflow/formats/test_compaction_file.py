@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import NotOurs
-from holdfast.state.document import Document
+from holdfast.files.document import Document
 from holdfast.workflow.formats import compaction_file as files
 from holdfast.workflow.formats import compaction_spot
 from holdfast.workflow.formats.compaction_spot import Spot

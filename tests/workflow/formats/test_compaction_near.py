@@ -11,8 +11,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.clock import stamp
+from holdfast.files import cache, document, unchanged
 from holdfast.project import Project
-from holdfast.state import cache, document, unchanged
 from holdfast.survival import owners
 from holdfast.workflow import formats, statefile
 from holdfast.workflow.extract import Extract

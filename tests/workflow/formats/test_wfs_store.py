@@ -10,9 +10,9 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import StateError, TransitionError
+from holdfast.files import document
+from holdfast.files.lock import locked
 from holdfast.project import Project
-from holdfast.state import document
-from holdfast.state.lock import locked
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs, wfs_change, wfs_index, wfs_markers, wfs_moves, wfs_places, wfs_store
 from holdfast.workflow.formats.wfs_board import Board

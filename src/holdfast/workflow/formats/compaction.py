@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, StateError, TransitionError
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 from holdfast.survival import archive
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.formats import compaction_file as files

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
 from holdfast.errors import MissingError, NotOurs, StateError, TransitionError
+from holdfast.files import document
+from holdfast.files.lock import locked
 from holdfast.patterns import regex
-from holdfast.state import document
-from holdfast.state.lock import locked
 from holdfast.survival import history
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats import compaction_near

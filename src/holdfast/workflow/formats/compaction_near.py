@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.state import cache
-from holdfast.state.unchanged import Stamp, settled, stamp
+from holdfast.files import cache
+from holdfast.files.unchanged import Stamp, settled, stamp
 from holdfast.workflow import manyfiles, statefile
 
 if TYPE_CHECKING:

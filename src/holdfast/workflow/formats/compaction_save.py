@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import log
 from holdfast.errors import LedgerError
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 from holdfast.survival import extracts
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.formats import compaction_file as files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, StateError, TransitionError
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 from holdfast.workflow import extras
 from holdfast.workflow.assignments import extract_result, match_phase
 from holdfast.workflow.formats import hybrid_file as files

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, log
 from holdfast.errors import StateError, TransitionError
-from holdfast.state import document
-from holdfast.state.lock import locked
+from holdfast.files import document
+from holdfast.files.lock import locked
 from holdfast.survival import archive, history
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import hybrid_file as files

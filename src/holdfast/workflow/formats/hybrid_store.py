@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 from holdfast.survival import archive, generations, history
 from holdfast.workflow import extras, statefile, values, views
 from holdfast.workflow.formats import hybrid_file as files

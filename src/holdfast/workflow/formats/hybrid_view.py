@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log
 from holdfast.errors import MissingError, StateError
+from holdfast.files import atomic, document
 from holdfast.patterns import regex
-from holdfast.state import atomic, document
 from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import hybrid_file as files
 

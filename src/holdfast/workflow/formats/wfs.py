@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, LargeError, StateError, TransitionError
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 from holdfast.survival import history
 from holdfast.workflow import extras, manyfiles, statefile
 from holdfast.workflow import views as outlines

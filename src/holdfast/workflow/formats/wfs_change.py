@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, StateError
-from holdfast.state import atomic, document
-from holdfast.state.lock import locked
+from holdfast.files import atomic, document
+from holdfast.files.lock import locked
 from holdfast.survival import generations
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_choice as choice

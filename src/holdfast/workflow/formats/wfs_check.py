@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from holdfast import access
 from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
-from holdfast.state import document
+from holdfast.files import access, document
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_change as changes
 from holdfast.workflow.formats import wfs_choice as choice

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import StateError
-from holdfast.state import document
+from holdfast.files import document
 from holdfast.workflow import extras, statefile, values
 from holdfast.workflow.formats import wfs_flow as flow
 from holdfast.workflow.formats import wfs_places as places

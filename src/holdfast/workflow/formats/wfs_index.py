@@ -8,9 +8,9 @@ import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import LargeError, MissingError, StateError
+from holdfast.files import cache, document
+from holdfast.files.unchanged import Stamp, settled, stamp
 from holdfast.patterns import regex
-from holdfast.state import cache, document
-from holdfast.state.unchanged import Stamp, settled, stamp
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_brief as briefs
 from holdfast.workflow.formats import wfs_places as places

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import log
 from holdfast.errors import LedgerError, MissingError, StateError
-from holdfast.state import atomic, document
-from holdfast.state.lock import locked
+from holdfast.files import atomic, document
+from holdfast.files.lock import locked
 from holdfast.survival import generations
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_index as index

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import NotOurs
-from holdfast.state import document
-from holdfast.state.lock import locked
+from holdfast.files import document
+from holdfast.files.lock import locked
 from holdfast.survival import generations
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_change as changes

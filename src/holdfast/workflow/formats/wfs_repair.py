@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import BrokenError, ChangedError, MissingError, NotOurs, StateError
+from holdfast.files import document
+from holdfast.files.lock import locked
 from holdfast.patterns import regex
-from holdfast.state import document
-from holdfast.state.lock import locked
 from holdfast.survival import generations
 from holdfast.workflow import statefile, values
 from holdfast.workflow.formats import wfs_brief as briefs

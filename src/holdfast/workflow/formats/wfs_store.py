@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import HoldfastError, StateError, TransitionError
-from holdfast.state import atomic
-from holdfast.state.lock import locked
+from holdfast.files import atomic
+from holdfast.files.lock import locked
 from holdfast.workflow import statefile
 from holdfast.workflow.formats import wfs_choice as choice
 from holdfast.workflow.formats import wfs_index as index

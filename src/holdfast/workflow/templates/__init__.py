@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from holdfast import paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
-from holdfast.state import tomlfile
+from holdfast.files import tomlfile
 from holdfast.survival import archive
 from holdfast.unplugged import unplugged
 from holdfast.workflow import formats

@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import LedgerError
-from holdfast.state import connection as connecting
-from holdfast.state.patience import Patience
+from holdfast.ledger import connection as connecting
+from holdfast.ledger.patience import Patience
 
 if TYPE_CHECKING:
     import sqlite3
@@ -63,7 +63,7 @@ class Ledger:
         """
         import sqlite3
 
-        from holdfast.state import schema
+        from holdfast.ledger import schema
 
         patience = patience or Patience()
         if file is None:
@@ -208,7 +208,7 @@ class Ledger:
         """Go on in memory, with what can be read of the file, and say so."""
         import sqlite3
 
-        from holdfast.state import schema
+        from holdfast.ledger import schema
 
         with suppress(sqlite3.Error):
             self._connection.close()  # undoes what was begun, and lets go of its locks
@@ -247,7 +247,7 @@ def _storable(value: object) -> object:
 
 
 def _unusable(file: Path, error: Exception) -> str:
-    from holdfast.state import schema
+    from holdfast.ledger import schema
 
     if isinstance(error, schema.RefusedError):
         return str(error)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-    from holdfast.state.patience import Patience
+    from holdfast.ledger.patience import Patience
 
 _ROOM = 1024 * 1024  # bytes that must be free on the disk, or the next write fails half way through an event
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -65,7 +65,7 @@ def inspect(file: Path) -> None:
     """
     import sqlite3
 
-    from holdfast.state import schema
+    from holdfast.ledger import schema
 
     if _is_file(file):
         name = f"{_uri(file)}?mode=ro&immutable=1"
@@ -104,7 +104,7 @@ def _prepare(file: Path) -> None:
 
 def _configure(connection: sqlite3.Connection, file: Path) -> None:
     """Make sure that the file is ours, and switch it to write-ahead logging."""
-    from holdfast.state import schema
+    from holdfast.ledger import schema
 
     current = schema.is_current(connection, file)
     if connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.state import redact as redaction
-from holdfast.state import secretnames, tokenshapes
-from holdfast.state.redact import MASK, beginning, ending, redact, redact_value, secret_name
-from holdfast.state.tokenshapes import SHAPES
+from holdfast.files import redact as redaction
+from holdfast.files import secretnames, tokenshapes
+from holdfast.files.redact import MASK, beginning, ending, redact, redact_value, secret_name
+from holdfast.files.tokenshapes import SHAPES
 from tests.planted import PLANTED, TOKENS, Planted, Token, made_up, readable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import ChangedError, StateError
-from holdfast.state import atomic, document, exchange
+from holdfast.files import atomic, document, exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,7 +198,7 @@ def test_very_long_names(tmp_path: Path) -> None:
 _KILL_EVERYWHERE = """
 import itertools, os, signal, sys
 from pathlib import Path
-from holdfast.state import atomic, exchange
+from holdfast.files import atomic, exchange
 file, old, new = Path(sys.argv[1]), b"old" * 100, b"new!" * 100
 names = ["open", "write", "fchmod", "fsync", "close", "replace"]
 
@@ -639,7 +639,7 @@ def test_taking_a_missing_file_is_an_error(tmp_path: Path) -> None:
 _KILL_A_SWAP = """
 import itertools, os, signal, sys
 from pathlib import Path
-from holdfast.state import atomic, exchange
+from holdfast.files import atomic, exchange
 file, old, theirs, new = Path(sys.argv[1]), b"old" * 100, b"their" * 100, b"new!" * 100
 names = ["open", "write", "fsync", "close", "lstat", "unlink"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, NotOurs, StateError
+from holdfast.files import atomic, jsonkeep
 from holdfast.patterns import regex
-from holdfast.state import atomic, jsonkeep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

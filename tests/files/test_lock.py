@@ -15,7 +15,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import StateError
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 
 if TYPE_CHECKING:
     from tests.conftest import RunPython
@@ -84,7 +84,7 @@ def test_waiting_ends_with_a_sentence(tmp_path: Path, run_python: RunPython) -> 
 import sys
 from pathlib import Path
 from holdfast.errors import StateError
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 try:
     with locked(Path(sys.argv[1]), timeout=0.05):
         print("taken")
@@ -114,7 +114,7 @@ def test_the_lock_ends_with_a_killed_process(tmp_path: Path, run_python: RunPyth
     script = """
 import os, signal, sys
 from pathlib import Path
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 folder = Path(sys.argv[1])
 ready, holding = os.pipe()
 if not (child := os.fork()):
@@ -136,7 +136,7 @@ def test_a_forked_child_does_not_own_its_parents_lock(tmp_path: Path, run_python
 import os, sys
 from pathlib import Path
 from holdfast.errors import StateError
-from holdfast.state.lock import locked
+from holdfast.files.lock import locked
 folder = Path(sys.argv[1])
 
 def refused():
@@ -269,8 +269,8 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 _UPDATE = """
 import os, sys
 from pathlib import Path
-from holdfast.state import document
-from holdfast.state.lock import locked
+from holdfast.files import document
+from holdfast.files.lock import locked
 file, processes, updates = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 
 def update(number):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from holdfast.files.secretnames import masked_values, secret_name
+from holdfast.files.tokenshapes import MASK, edged, masked_tokens
 from holdfast.patterns import regex
-from holdfast.state.secretnames import masked_values, secret_name
-from holdfast.state.tokenshapes import MASK, edged, masked_tokens
 
 if TYPE_CHECKING:
     import re

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from holdfast.state import jsontext
-from holdfast.state.jsonstyle import blank_before, indent_at, style_of
+from holdfast.files import jsontext
+from holdfast.files.jsonstyle import blank_before, indent_at, style_of
 
 if TYPE_CHECKING:
-    from holdfast.state.jsontext import Node
+    from holdfast.files.jsontext import Node
 
 Steps = tuple[str | int, ...]
 """The way from the root to a value: member names and element numbers."""

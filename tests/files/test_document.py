@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import ChangedError, MissingError, StateError
-from holdfast.state import document
+from holdfast.files import document
 
 
 def _file(folder: Path, content: bytes) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import StateError
-from holdfast.state import document
+from holdfast.files import document
 
 if TYPE_CHECKING:
     from pathlib import Path

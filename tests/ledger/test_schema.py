@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import spent, survival
+from holdfast import survival
 from holdfast.checks import ledger as check
-from holdfast.state import schema
-from holdfast.state.ledger import Ledger
+from holdfast.ledger import schema, spent
+from holdfast.ledger.database import Ledger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,9 +81,9 @@ def test_every_table_of_an_unnumbered_ledger_is_known() -> None:
 ADOPT = """
 import os, sys
 from pathlib import Path
-from holdfast.state import schema
-from holdfast.state.ledger import Ledger
-from holdfast.state.patience import Patience
+from holdfast.ledger import schema
+from holdfast.ledger.database import Ledger
+from holdfast.ledger.patience import Patience
 def migrate(connection):
     connection.execute("INSERT INTO sessions VALUES ('migrated', 'p')")
 schema.MIGRATIONS = (migrate,)

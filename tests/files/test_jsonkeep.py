@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.state import jsonkeep
+from holdfast.files import jsonkeep
 
 BY_HAND = """{
   "workflow": "Fé",

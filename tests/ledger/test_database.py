@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import LedgerError
-from holdfast.state import connection
-from holdfast.state.ledger import Ledger, new_id
-from holdfast.state.patience import Patience
+from holdfast.ledger import connection
+from holdfast.ledger.database import Ledger, new_id
+from holdfast.ledger.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -374,7 +374,7 @@ def test_a_full_disk_forgets_nothing_old(tmp_path: Path, monkeypatch: pytest.Mon
 _WITHOUT_PRIVILEGE = """
 import ctypes, os, sys
 from pathlib import Path
-from holdfast.state.ledger import Ledger
+from holdfast.ledger.database import Ledger
 if os.getuid() == 0 and len(sys.argv) == 2:  # give up root's right to write everywhere, for good
     drop, override = 24, 1
     if ctypes.CDLL(None).prctl(drop, override, 0, 0, 0):
@@ -412,8 +412,8 @@ def test_a_read_only_folder(tmp_path: Path, run_python: RunPython) -> None:
 _OPEN_TOGETHER = """
 import os, sys
 from pathlib import Path
-from holdfast.state.ledger import Ledger
-from holdfast.state.patience import Patience
+from holdfast.ledger.database import Ledger
+from holdfast.ledger.patience import Patience
 import sqlite3
 file, processes = Path(sys.argv[1]), int(sys.argv[2])
 ready, go = os.pipe()
@@ -462,7 +462,7 @@ def test_opening_again_keeps_the_locks_of_this_process(tmp_path: Path, run_pytho
     script = """
 import sys
 from pathlib import Path
-from holdfast.state.ledger import Ledger
+from holdfast.ledger.database import Ledger
 with Ledger.open(Path(sys.argv[1])) as opened:
     opened.run("INSERT INTO notes VALUES (?, 1, NULL)", sys.argv[2])
     print([row["id"] for row in opened.rows("SELECT id FROM notes ORDER BY id")])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import ChangedError, StateError
-from holdfast.state.exchange import exchange
+from holdfast.files.exchange import exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

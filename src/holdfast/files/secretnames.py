@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from holdfast.files.tokenshapes import ESCAPE, MASK
 from holdfast.patterns import regex
-from holdfast.state.tokenshapes import ESCAPE, MASK
 
 # How the name of a secret ends: DB_PASSWORD, accessToken, client-secret; not max_tokens, PASSWORD_FILE, secretary.
 _KEYS = (

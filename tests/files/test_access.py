@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import access
+from holdfast.files import access
 from tests import permissions
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.state import jsontext
-from holdfast.state.jsontext import JSONTextError, Node
+from holdfast.files import jsontext
+from holdfast.files.jsontext import JSONTextError, Node
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 DOCUMENTS = st.recursive(

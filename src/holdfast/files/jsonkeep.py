@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast.state import jsontext
-from holdfast.state.jsonstyle import Style, blank_before, indent_at, style_of
+from holdfast.files import jsontext
+from holdfast.files.jsonstyle import Style, blank_before, indent_at, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.state.jsontext import Node
+    from holdfast.files.jsontext import Node
 
 LARGEST = 512 * 1024  # bytes; a larger file is written afresh, for the parser here is slow
 

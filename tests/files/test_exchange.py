@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.state import exchange as module
-from holdfast.state.exchange import exchange
+from holdfast.files import exchange as module
+from holdfast.files.exchange import exchange
 
 if TYPE_CHECKING:
     from pathlib import Path

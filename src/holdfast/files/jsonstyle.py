@@ -11,7 +11,7 @@ from holdfast.patterns import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.state.jsontext import Entry, Node
+    from holdfast.files.jsontext import Entry, Node
 
 _INDENT = regex(r"[ \t]*")
 

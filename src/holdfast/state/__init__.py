@@ -1,1 +1,0 @@
-"""State on the ground: atomic files, locks, JSON documents and the ledger."""
