@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import child, isolation, log, outcomes
-from holdfast.child import CAPTURE_LIMIT
+from holdfast import isolation, log, outcomes
 from holdfast.config import Config
 from holdfast.context import Context
 from holdfast.events import parse
 from holdfast.isolation import Isolated
 from holdfast.loader import Call, HandlerFile
+from holdfast.process import child
+from holdfast.process.child import CAPTURE_LIMIT
 from holdfast.project import Project
 from holdfast.scan import Route
 

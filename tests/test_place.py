@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TAKE = """
 import json, os, subprocess, sys, time
 from pathlib import Path
-from holdfast import caller
+from holdfast.process import caller
 from holdfast.place import Place
 environ = {name.encode(): value.encode() for name, value in json.loads(sys.argv[1]).items()}
 place = Place(environ, os.fsencode(sys.argv[2]), 0o027, 4711)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.child import write
+from holdfast.process.child import write
 from holdfast.spare import Spare, Told
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import deadlines, log, outcomes
 from holdfast.calls import Answer, Caller, describe, with_changes
-from holdfast.child import CAPTURE_LIMIT, CHUNK, Child, read_some, write
+from holdfast.process.child import CAPTURE_LIMIT, CHUNK, Child, read_some, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from holdfast import caller
+from holdfast.process import caller
 
 
 @dataclass(frozen=True, slots=True)

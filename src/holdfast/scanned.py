@@ -227,7 +227,7 @@ def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
     if not rules.apart:
         files |= {name: found._replace(scan=scan.scan(found.source or b"")) for name, found in files.items()}
         return dict.fromkeys(files, True)
-    from holdfast.child import Child
+    from holdfast.process.child import Child
 
     until = time.monotonic() + rules.timeout_s
     rest, lasting = dict(files), dict[str, bool]()
@@ -261,7 +261,7 @@ def _at_fault(reason: str) -> scan.Scan:
 
 def _be_parser(files: Iterable[tuple[str, Found]], report: int) -> None:
     """Be the process that parses: report what each file says, until the kernel ends us for one that takes too long."""
-    from holdfast.child import write
+    from holdfast.process.child import write
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)

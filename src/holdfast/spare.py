@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.child import CHUNK, Child
+from holdfast.process.child import CHUNK, Child
 
 if TYPE_CHECKING:
     from collections.abc import Callable

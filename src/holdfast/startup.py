@@ -7,7 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from holdfast import paths, recorded, trial
+from holdfast import paths, recorded
+from holdfast.process import trial
 
 LIMIT = 10.0
 """Seconds after which a measurement is given up."""

@@ -106,7 +106,7 @@ def test_no_check_is_loaded_before_it_is_run(run_python: object) -> None:
     script = "import sys, holdfast.checks; print(*(n for n in sys.modules if n.startswith('holdfast.checks.')))"
     assert callable(run_python)
     assert run_python(script).split() == []
-    hooks = "import sys, holdfast.engine, holdfast.child; print(*(n for n in sys.modules if 'checks' in n))"
+    hooks = "import sys, holdfast.engine, holdfast.process.child; print(*(n for n in sys.modules if 'checks' in n))"
     assert run_python(hooks).split() == []
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import accepted, events, launcher, matching, plugins, recorded, registered, stage, trial
+from holdfast import accepted, events, launcher, matching, plugins, recorded, registered, stage
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
+from holdfast.process import trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

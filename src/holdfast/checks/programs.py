@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import launcher, paths, registered, stage, trial
+from holdfast import launcher, paths, registered, stage
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
+from holdfast.process import trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

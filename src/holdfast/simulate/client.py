@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from holdfast.process.trial import Ended
     from holdfast.simulate.world import Heard, World
-    from holdfast.trial import Ended
 
 CAP = 10_000  # UTF-16 units of a string that pass whole (client fact §1.9)
 PREVIEW = 2_000  # characters of a longer one

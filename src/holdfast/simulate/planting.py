@@ -11,10 +11,10 @@ from holdfast.simulate.world import Broken
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.process.trial import Ended
     from holdfast.simulate.client import Client
     from holdfast.simulate.truth import Truth
     from holdfast.simulate.world import World
-    from holdfast.trial import Ended
 
 FORMATS = ("hybrid", "compaction", "wfs")
 WITH_AGENTS = ("hybrid", "wfs")

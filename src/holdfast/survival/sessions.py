@@ -8,8 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import caller, clock
+from holdfast import clock
 from holdfast.errors import HoldfastError
+from holdfast.process import caller
 from holdfast.survival import happenings
 from holdfast.survival.happenings import Happening
 

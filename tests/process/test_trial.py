@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import trial
+from holdfast.process import trial
 
 
 def run(script: str, cwd: Path, stdin: bytes = b"", limit: float = 30.0) -> trial.Ended:
