@@ -53,7 +53,7 @@ bench: $(READY) .bench/.ready
 
 # What of the plugin is generated: its registration, and its packages locked for every platform (from the registry).
 plugin: $(READY)
-	$(BIN)/python -c 'from holdfast import demand; print(demand.bundled(), end="")' > hooks/hooks.json
+	$(BIN)/python -c 'from holdfast.install import wanted_events; print(wanted_events.bundled(), end="")' > hooks/hooks.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python plugin/lock.py
 

@@ -11,8 +11,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths, recorded, registration
+from holdfast import paths, recorded
 from holdfast.config import Config
+from holdfast.install import registration
 from holdfast.project import Project
 
 if TYPE_CHECKING:

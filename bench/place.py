@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import race
-from holdfast import paths, recorded, registration, servers
+from holdfast import paths, recorded, servers
+from holdfast.install import registration
 
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"

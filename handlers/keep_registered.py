@@ -1,7 +1,8 @@
 """Registers what newly dropped-in handlers want, in the user's own settings, and names those that cannot run."""
 
-from holdfast import Context, Outcome, hookimpl, tell_user, upkeep
+from holdfast import Context, Outcome, hookimpl, tell_user
 from holdfast.events import SessionStart
+from holdfast.install import upkeep
 
 
 @hookimpl(match="startup|resume|clear|fork")

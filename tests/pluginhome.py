@@ -12,8 +12,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast import recorded, scopes
-from holdfast.plugins import Copy
+from holdfast import recorded
+from holdfast.install import scopes
+from holdfast.install.plugin_copies import Copy
 from tests import processes
 from tests.processes import ROOT, Ended, Place
 

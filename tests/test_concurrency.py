@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, recorded, registration
+from holdfast import paths, recorded
 from holdfast.errors import ChangedError, TransitionError
 from holdfast.files import atomic
 from holdfast.files import exchange as swapping
+from holdfast.install import registration
 from holdfast.project import Project
 from holdfast.survival import generations
 from holdfast.workflow import formats

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import launcher, paths, registration
+from holdfast import paths
+from holdfast.install import launcher, registration
 from holdfast.scan import STRICT_EVENTS
 from tests import processes, warmth
 from tests.processes import INTERPRETER, SOURCE, Ended, Place

@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from holdfast import demand, events, install, registration, version
+from holdfast import events, version
+from holdfast.install import apply, registration, wanted_events
 from plugin import build
 from tests import pluginhome
 from tests.pluginhome import Plugin, wait
@@ -78,7 +79,7 @@ def test_the_manifest_is_the_distributions() -> None:
 
 def test_the_registration_is_what_the_shipped_handlers_want() -> None:
     """hooks.json is generated (make plugin), with the same events and matchers as settings.example.json."""
-    assert (ROOT / "hooks" / "hooks.json").read_text() == demand.bundled()
+    assert (ROOT / "hooks" / "hooks.json").read_text() == wanted_events.bundled()
     example = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
     assert [(name, groups[0].get("matcher")) for name, groups in HOOKS.items()] == [
         (name, groups[0].get("matcher")) for name, groups in example.items()
@@ -88,8 +89,8 @@ def test_the_registration_is_what_the_shipped_handlers_want() -> None:
 def test_only_events_that_every_client_knows_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """One unknown name makes the oldest client load none: whatever handlers want, it is left out."""
     assert set(HOOKS) <= events.OLDEST_CLIENT_EVENTS
-    monkeypatch.setattr(demand, "OLDEST_CLIENT_EVENTS", frozenset({"Stop"}))
-    assert list(json.loads(demand.bundled())["hooks"]) == ["Stop"]
+    monkeypatch.setattr(wanted_events, "OLDEST_CLIENT_EVENTS", frozenset({"Stop"}))
+    assert list(json.loads(wanted_events.bundled())["hooks"]) == ["Stop"]
 
 
 @pytest.mark.parametrize("event", sorted(registration.EXIT_CODE_EVENTS))
@@ -137,8 +138,8 @@ def test_the_scripts_are_for_any_shell(script: str) -> None:
 def test_the_skill_may_call_what_install_allows() -> None:
     """The tools in its front matter are the rules of `install --allow-cli`, which match the plugin's command."""
     head = (ROOT / "skills" / "holdfast" / "SKILL.md").read_text().split("---")[1]
-    assert f"allowed-tools: {', '.join(install.ALLOW_RULES)}" in head
-    assert all(rule.startswith("Bash(holdfast ") for rule in install.ALLOW_RULES)
+    assert f"allowed-tools: {', '.join(apply.ALLOW_RULES)}" in head
+    assert all(rule.startswith("Bash(holdfast ") for rule in apply.ALLOW_RULES)
     assert (ROOT / "bin" / "holdfast").exists()
 
 
@@ -196,11 +197,11 @@ def test_it_is_built_with_hashes_and_without_the_sessions_secrets(plugin: Plugin
     assert not {"ANTHROPIC_API_KEY", "CLAUDE_CODE_MESSAGING_TOKEN", "PYTHONPATH", "UV_CONFIG_FILE"} & set(environ)
     assert not [name for name in environ if name.startswith("CLAUDE")]
     assert (plugin.programs / "uv.log.pwd").read_text().strip() == str(plugin.data)
-    make, install = plugin.calls
+    make, apply = plugin.calls
     assert make.startswith("--no-config ") and " venv " in make
-    assert install.startswith("--no-config ")
+    assert apply.startswith("--no-config ")
     for option in ("--require-hashes", "--no-deps", "--only-binary :all:", f"{ROOT}/plugin/requirements.txt"):
-        assert option in install
+        assert option in apply
 
 
 def test_a_ready_environment_answers(plugin: Plugin) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import cli, config, demand
+from holdfast import cli, config
+from holdfast.install import wanted_events
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -42,7 +43,7 @@ def test_the_readme_opens_with_the_two_commands() -> None:
 
 def test_the_example_settings_are_what_print_prints(tmp_path: Path) -> None:
     """settings.example.json is exactly what `holdfast install --print` prints in an empty project."""
-    assert (ROOT / "settings.example.json").read_text("utf-8") == demand.printed(tmp_path)
+    assert (ROOT / "settings.example.json").read_text("utf-8") == wanted_events.printed(tmp_path)
 
 
 def test_every_file_it_shows_or_links_to_is_there() -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from holdfast import cli, install, paths, skillcopy
+from holdfast import cli, paths
+from holdfast.install import apply, skillcopy
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def test_it_says_all_a_model_needs() -> None:
 def test_its_front_matter_allows_what_install_allows() -> None:
     """The skill's tools are the rules of `install --allow-cli`."""
     line = next(line for line in skillcopy.shipped().decode().splitlines() if line.startswith("allowed-tools: "))
-    assert line.removeprefix("allowed-tools: ") == ", ".join(install.ALLOW_RULES)
+    assert line.removeprefix("allowed-tools: ") == ", ".join(apply.ALLOW_RULES)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -73,7 +74,7 @@ def test_every_call_it_names_is_one(call: str) -> None:
     while isinstance(command, click.Group):
         verb = f"{verb} {words[0]}"
         command = command.commands[words.pop(0)]
-    assert verb in install.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
+    assert verb in apply.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
     options = {option for parameter in command.params for option in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options
 

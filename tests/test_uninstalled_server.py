@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, install, paths, scopes, servers, uninstall
+from holdfast import paths, servers
+from holdfast.install import apply, client, scopes, uninstall
 from tests import warmth
 from tests.warmth import gone
 
 if TYPE_CHECKING:
-    from holdfast.scopes import Target
+    from holdfast.install.scopes import Target
     from tests.warmth import Warm
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
@@ -28,7 +29,7 @@ def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """A home where Holdfast is installed for the user, and no server runs yet."""
     monkeypatch.setattr(client, "version", lambda: None)
     warmth.move_in(fresh, monkeypatch)
-    install.install(scopes.target("user", fresh.root))
+    apply.install(scopes.target("user", fresh.root))
     return warmth.installed(fresh)
 
 
@@ -90,7 +91,7 @@ def test_one_that_hangs_is_ended_too(place: Warm, target: Target, monkeypatch: p
 
 def test_as_long_as_other_settings_name_the_launcher_its_server_stays(place: Warm, target: Target) -> None:
     """They still use it."""
-    install.install(scopes.target("local", place.root))
+    apply.install(scopes.target("local", place.root))
     warmth.installed(replace(place, entry=place.root.parent / "run"))
     place.warm_up()
     pid = place.pid

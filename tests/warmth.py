@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import launcher, paths, servers
+from holdfast import paths, servers
+from holdfast.install import launcher
 from tests import processes
 from tests.processes import ENTRYPOINT, INTERPRETER, Place
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.alternatives import starting
 from bench.place import COLD
-from holdfast import registration
+from holdfast.install import registration
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

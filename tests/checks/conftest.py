@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client
 from holdfast.checks import switches
+from holdfast.install import client
 from tests import permissions
 
 if TYPE_CHECKING:

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import install, launcher, paths, scopes
+from holdfast import paths
 from holdfast.checks import fire
+from holdfast.install import apply, launcher, scopes
 from tests import pluginhome
 from tests.doctoring import examine, obey, only
 
 if TYPE_CHECKING:
-    from holdfast.plugins import Copy
-    from holdfast.scopes import Target
+    from holdfast.install.plugin_copies import Copy
+    from holdfast.install.scopes import Target
 
 
 @pytest.fixture
 def target(root: Path) -> Target:
     """The user's settings after an install."""
     made = scopes.target("user", root)
-    install.install(made)
+    apply.install(made)
     return made
 
 
@@ -45,7 +46,7 @@ def test_a_worktree_is_made_when_the_command_is_tried(target: Target, root: Path
     path = paths.user_handlers() / "mine.py"
     path.parent.mkdir(parents=True)
     path.write_text("from holdfast import hookimpl\n@hookimpl\ndef on_worktree_create(event): ...\n")
-    install.install(target)
+    apply.install(target)
     leave_only(target, "WorktreeCreate")
 
     assert {each.level for each in examine("fire", root)} == {"ok"}
@@ -172,7 +173,7 @@ def test_what_somebody_wrote_by_hand_is_not_run(target: Target, root: Path, tmp_
 
 def test_the_same_command_in_two_files_is_run_once(target: Target, root: Path) -> None:
     """As the client does; settings that cannot be read are another check's matter."""
-    install.install(scopes.target("project", root))
+    apply.install(scopes.target("project", root))
     (root / ".claude" / "settings.local.json").write_text("{")
     events = [each.text.partition(" ")[0] for each in examine("fire", root)]
     assert len(events) == len(set(events))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths, plugins, scopes
-from holdfast.plugins import Copy
+from holdfast import paths
+from holdfast.install import plugin_copies, scopes
+from holdfast.install.plugin_copies import Copy
 from plugin import build
 from tests import pluginhome
 from tests.doctoring import examine, healthy, obey, only
@@ -231,7 +232,7 @@ def test_the_builders_own_words_are_understood(made: Copy) -> None:
     assert made.environment == made.data / f"env-{build.wanted(made.root)}"
     pluginhome.enable(made.root)
     assert build.sound(made.environment)
-    assert plugins.copies(made.root)[0].ready
+    assert plugin_copies.copies(made.root)[0].ready
     (made.environment / "ready").unlink()
     assert not build.sound(made.environment)
     assert not made.ready

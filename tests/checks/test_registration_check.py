@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import client, install, installs, loader, paths, plugins, registered, registration, scopes, skillcopy
+from holdfast import loader, paths
 from holdfast.errors import StateError
 from holdfast.events import EVENTS
+from holdfast.install import apply, client, plugin_copies, records, registered, registration, scopes, skillcopy
 from holdfast.project import Project
 from tests import pluginhome
 from tests.doctoring import examine, healthy, mend, obey, only
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.checks import Finding
-    from holdfast.scopes import Scope, Target
+    from holdfast.install.scopes import Scope, Target
 
 STOP = "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_{event}(event): ...\n"
 
 
 def put(root: Path, scope: Scope = "user", *, allow_cli: bool = False) -> Target:
     target = scopes.target(scope, root)
-    install.install(target, allow_cli=allow_cli)
+    apply.install(target, allow_cli=allow_cli)
     return target
 
 
@@ -299,7 +300,7 @@ def test_the_copy_of_the_skill_is_compared(root: Path, monkeypatch: pytest.Monke
     assert "of another version" in found.text
     assert mend("registration", root) == [f"skill: {target.skill}"]
     assert target.skill.read_bytes() == newer
-    record = installs.get(target.real)
+    record = records.get(target.real)
     assert record is not None
     assert record.skill_digest == installs_digest(newer)
     healthy("registration", root)
@@ -377,7 +378,7 @@ def test_an_enabled_plugin_registers_by_itself(root: Path) -> None:
 def test_a_settings_file_of_another_name_counts_for_its_project(root: Path, tmp_path: Path) -> None:
     """What an install was given with --settings is looked at too, and its command names it."""
     target = scopes.target("local", root, tmp_path / "own.json")
-    install.install(target)
+    apply.install(target)
     edit(target, forget)
 
     found = only("registration", root, "problem")
@@ -419,7 +420,7 @@ def test_where_nothing_can_be_registered_an_install_is_no_remedy(root: Path, con
     assert words in found.text
     assert found.remedy == f"correct {target.settings}, then: holdfast install"
     with pytest.raises(StateError, match="must be an"):
-        install.install(target)
+        apply.install(target)
     target.settings.write_text("{}")
     assert only("registration", root, "problem").remedy == "holdfast install"
 
@@ -569,7 +570,7 @@ def test_a_teams_settings_beside_the_plugin_are_not_to_be_taken_out(root: Path) 
 def test_a_copy_that_no_settings_enable_is_told_of_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With --plugin-dir the client keeps no name to uninstall."""
     put(root)
-    monkeypatch.setattr(plugins, "running", lambda: True)
+    monkeypatch.setattr(plugin_copies, "running", lambda: True)
     (found,) = both(examine("registration", root))
     assert f"and the plugin in {ROOT} both register" in found.text
     assert found.text.endswith("To do without the plugin: start the client without --plugin-dir")

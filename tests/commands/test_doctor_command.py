@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import checks, client, installs, paths, scopes
+from holdfast import checks, paths
 from holdfast.checks import switches
 from holdfast.errors import StateError
 from holdfast.files import document
+from holdfast.install import client, records, scopes
 from holdfast.project import Project
 from tests.commandline import holdfast
 
@@ -203,4 +204,4 @@ def test_nothing_installed_is_a_problem_with_the_first_command(tmp_path: Path) -
     said = holdfast("doctor", root=tmp_path, code=1).out
     assert "nothing of Holdfast's is registered" in said
     assert "    → holdfast install\n" in said
-    assert installs.load() == {}
+    assert records.load() == {}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, events, faults, install, launcher, loader, paths, scopes, strictness, trust
+from holdfast import events, faults, loader, paths, strictness, trust
+from holdfast.install import apply, client, launcher, scopes
 from holdfast.project import Project
 from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast
@@ -411,7 +412,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     shipped = root.parent / "shipped"
     monkeypatch.setattr(paths, "shipped", lambda kind: HOOKS if kind == "hooks" else shipped / kind)
     holdfast("handlers", "trust", "--yes", root=root)
-    install.install(scopes.target("user", root))
+    apply.install(scopes.target("user", root))
     monkeypatch.chdir(root)
     assert (
         holdfast("handlers", "check", ".claude/handlers/mine.py", root=root).out == "1 of 1 handler files are sound.\n"
@@ -421,7 +422,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     said = holdfast("handlers", "check", str(yours), root=root).out
     assert "on_pre_tool_use does not run: PreToolUse is not registered; run holdfast install" in said
     assert "mine.py" not in said
-    install.install(scopes.target("user", root))
+    apply.install(scopes.target("user", root))
     assert "note" not in holdfast("handlers", "check", "yours.py", root=root).out
     write(yours, GUARD.replace("strict=True", "match='Bash|Edit'"))
     said = holdfast("handlers", "check", "yours.py", root=root).out

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, paths
+from holdfast import paths
+from holdfast.install import client
 from holdfast.project import Project
 from holdfast.survival import former_ledger, sessions
 from tests.commandline import Said, holdfast

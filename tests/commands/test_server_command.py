@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, launcher, paths, relay, servers, standby
+from holdfast import clock, paths, relay, servers, standby
+from holdfast.install import launcher
 from tests import processes, warmth
 from tests.commandline import holdfast
 from tests.processes import SOURCE

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import client, install, paths, scan, scopes, strictness
+from holdfast import paths, scan, strictness
+from holdfast.install import apply, client, scopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytes
     """A project whose local settings register the shipped handlers, and a client nobody asks."""
     monkeypatch.setattr(client, "version", lambda: None)
     project = holdfast_project({})
-    install.install(scopes.target("local", project.root))
+    apply.install(scopes.target("local", project.root))
     return project
 
 

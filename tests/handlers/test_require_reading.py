@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import demand, loader, paths, upkeep
+from holdfast import loader, paths
 from holdfast.budget import CAP, units
+from holdfast.install import upkeep, wanted_events
 from holdfast.project import Project
 from holdfast.survival import deliveries, reading, reads
 from holdfast.workflow import formats
@@ -268,7 +269,7 @@ def configure(text: str) -> None:
 
 def wanted(project: HoldfastProject) -> dict[str, str]:
     """Return the tools that are registered for each tool event."""
-    found = demand.personal(loader.find(opened(project)), frozenset({"PreToolUse", "PostToolUse"}))
+    found = wanted_events.personal(loader.find(opened(project)), frozenset({"PreToolUse", "PostToolUse"}))
     return {event: matcher or "*" for event, matcher in found.items()}
 
 
@@ -298,7 +299,7 @@ def test_who_does_not_hold_pays_for_no_edit(project: HoldfastProject, mode: str)
 def test_a_team_and_the_plugin_hold_nobodys_edits(project: HoldfastProject) -> None:
     """What everybody gets follows no user's configuration."""
     configure('reading = "hold"\n')
-    everybody = json.loads(demand.printed(project.root)), json.loads(demand.bundled())
+    everybody = json.loads(wanted_events.printed(project.root)), json.loads(wanted_events.bundled())
     for settings in everybody:
         (group,) = settings["hooks"]["PreToolUse"]
         assert "Edit" not in group["matcher"].split("|")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import client
+from holdfast.install import client
 from holdfast.matching import matches, valid
 from holdfast.project import Project
 from holdfast.workflow import todos

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import accepted, events, launcher, matching, plugins, recorded, registered, stage
+from holdfast import accepted, events, matching, recorded, stage
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
+from holdfast.install import launcher, plugin_copies, registered
 from holdfast.process import trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.plugins import Copy
+    from holdfast.install.plugin_copies import Copy
     from holdfast.project import Project
     from holdfast.stage import Stage
 
@@ -70,7 +71,7 @@ def look(project: Project) -> Iterator[Finding]:
     one that only notes that it was reached. The plugin's hooks run apart from the settings', in a home of their own:
     of one firing that both hear of, only one would be answered (`holdfast.pairing`).
     """
-    commands, copies = _registered(project), plugins.copies(project.root)
+    commands, copies = _registered(project), plugin_copies.copies(project.root)
     if not commands and not any(copy.commands() for copy in copies):
         yield notice("no command is registered, so there is nothing to run", "holdfast install")
     yield from _run(commands, {})

@@ -6,9 +6,10 @@ import shlex
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from holdfast import clock, config, faults, inspection, loader, paths
+from holdfast import clock, config, faults, loader, paths
 from holdfast.checks import notice, ok, problem
 from holdfast.files import access
+from holdfast.install import inspection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,27 +7,27 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from holdfast import plugins
 from holdfast.checks import notice, ok, problem, programs
 from holdfast.errors import StateError
 from holdfast.files import access, document
+from holdfast.install import plugin_copies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from holdfast.checks import Finding
-    from holdfast.plugins import Copy
+    from holdfast.install.plugin_copies import Copy
     from holdfast.project import Project
 
 
 def look(project: Project) -> Iterator[Finding]:
     """Look at the data folder of each copy that a session in the project runs, and at what --plugin-dir left."""
-    copies = plugins.copies(project.root)
+    copies = plugin_copies.copies(project.root)
     for copy in copies:
         yield _copy(copy)
     known = {copy.data for copy in copies}
-    others = [said for folder in plugins.data_folders() if folder not in known for said in _other(folder)]
+    others = [said for folder in plugin_copies.data_folders() if folder not in known for said in _other(folder)]
     yield from others
     if not (copies or others):
         yield ok("no plugin of Holdfast's is enabled here")

@@ -9,17 +9,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import launcher, paths, registered, stage
+from holdfast import paths, stage
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
+from holdfast.install import launcher, registered
 from holdfast.process import trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.launcher import Started
+    from holdfast.install.launcher import Started
     from holdfast.project import Project
 
 PATIENCE = 20.0  # seconds; the client waits ten minutes, a person does not

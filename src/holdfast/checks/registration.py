@@ -7,22 +7,33 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import client, demand, install, installs, loader, plugins, registered, registration, skillcopy, upkeep
+from holdfast import loader
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
-from holdfast.settingsfile import sha256
+from holdfast.install import (
+    apply,
+    client,
+    plugin_copies,
+    records,
+    registered,
+    registration,
+    skillcopy,
+    upkeep,
+    wanted_events,
+)
+from holdfast.install.settingsfile import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.installs import Install
+    from holdfast.install.plugin_copies import Copy
+    from holdfast.install.records import Install
+    from holdfast.install.registered import Entry
+    from holdfast.install.scopes import Target
     from holdfast.loader import HandlerFile
-    from holdfast.plugins import Copy
     from holdfast.project import Project
-    from holdfast.registered import Entry
-    from holdfast.scopes import Target
 
 _PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 _OURS_TO_DECIDE = ("user", "local")  # a project's settings belong to its team
@@ -48,12 +59,12 @@ def look(project: Project) -> Iterator[Finding]:
             yield from _drifted(project, target, files, len({entry.event for entry in listed if entry.ours}))
             yield from _events(project, target, files)
         yield from _by_hand(target, listed, {entry.event for entry in ours})
-        record = installs.get(target.real)
+        record = records.get(target.real)
         if record is not None and (record.allowed or record.skill):
             yield from _allowed(target, record)
             yield from _skill(target, record)
     yield from _twice(ours)
-    for copy in plugins.copies(project.root):
+    for copy in plugin_copies.copies(project.root):
         for target, listed in entries.items():
             yield from _beside(copy, target, {entry.event: entry.matcher for entry in listed if entry.ours})
 
@@ -65,11 +76,11 @@ def _remedy(target: Target) -> str:
 
 def _absent(targets: Collection[Target]) -> Iterator[Finding]:
     for target in targets:
-        if by_plugin := plugins.registered(target):
+        if by_plugin := plugin_copies.registered(target):
             yield ok(f"{target.settings} enables the plugin, which registers {len(by_plugin)} event(s)")
             return
-    if plugins.running():  # with --plugin-dir no settings file names it
-        yield ok(f"this is the plugin's copy, which registers {len(plugins.own())} event(s)")
+    if plugin_copies.running():  # with --plugin-dir no settings file names it
+        yield ok(f"this is the plugin's copy, which registers {len(plugin_copies.own())} event(s)")
         return
     names = ", ".join(str(target.settings) for target in targets)
     for target in targets:
@@ -108,11 +119,11 @@ def _events(project: Project, target: Target, files: Sequence[HandlerFile]) -> I
 
     An event it does not know can silence the whole file.
     """
-    record = installs.get(target.real)
+    record = records.get(target.real)
     if record is None or record.scope == "project":
         return
     others = record.others(project.root)
-    every, few = (demand.personal(files, client.known_events(each), others) for each in (True, False))
+    every, few = (wanted_events.personal(files, client.known_events(each), others) for each in (True, False))
     version = client.version() if every.keys() != few.keys() else None
     if version is None or (version >= client.ALL_EVENTS_SINCE) == record.everything:
         return
@@ -127,7 +138,7 @@ def _events(project: Project, target: Target, files: Sequence[HandlerFile]) -> I
 
 
 def _install(target: Target, *, allow_cli: bool) -> str:
-    return install.install(target, allow_cli=allow_cli)[0].removesuffix(":")
+    return apply.install(target, allow_cli=allow_cli)[0].removesuffix(":")
 
 
 def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Iterator[Finding]:
@@ -168,11 +179,11 @@ def _twice(ours: Sequence[Entry]) -> Iterator[Finding]:
 
 def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterator[Finding]:
     """Say which events a settings file registers that the plugin registers, too, and how to keep one of the two."""
-    left = plugins.remainder(own, copy.registered(), {})
+    left = plugin_copies.remainder(own, copy.registered(), {})
     twice = [event for event in own if event not in left or left[event] != own[event]]
     if not twice:
         return
-    record = installs.get(target.real)
+    record = records.get(target.real)
     rules = " --allow-cli" if record is not None and record.allowed else ""
     without = f"{target.undo} && {target.redo}{rules}" if left or rules else target.undo
     text = (
@@ -189,7 +200,7 @@ def _allowed(target: Target, record: Install) -> Iterator[Finding]:
     """Say which permission rules are gone; whoever took one out may have meant it, so none is put back unasked."""
     permissions = registered.read(target.settings).get("permissions")
     rules = permissions.get("allow") if isinstance(permissions, dict) else None
-    missing = [rule for rule in install.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
+    missing = [rule for rule in apply.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
     if missing:
         text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so the model has to ask'
         yield notice(text, f"{target.redo} --allow-cli")
@@ -222,11 +233,11 @@ def _skill(target: Target, record: Install) -> Iterator[Finding]:
 
 
 def _copy_skill(target: Target) -> str:
-    with installs.held():
-        record = installs.get(target.real)
+    with records.held():
+        record = records.get(target.real)
         if record is None or record.skill is None:
             return ""
         copied = skillcopy.copy(skillcopy.shipped(), record.skill, record.skill_digest)
         if copied.ours:
-            installs.keep(dataclasses.replace(record, skill_digest=copied.digest))
+            records.keep(dataclasses.replace(record, skill_digest=copied.digest))
         return copied.line

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import registered
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
+from holdfast.install import registered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

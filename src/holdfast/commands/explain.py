@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from holdfast import skillcopy
 from holdfast.commands import options
+from holdfast.install import skillcopy
 from holdfast.workflow.explain import explain, text
 
 

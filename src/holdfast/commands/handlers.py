@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import events, hookspecs, inspection, loader, paths, scan, strictness, switching, trust, upkeep
+from holdfast import events, hookspecs, loader, paths, scan, strictness, switching, trust
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document, tomlfile
+from holdfast.install import inspection, upkeep
 from holdfast.terminal_text import printable
 from holdfast.workflow import wording
 

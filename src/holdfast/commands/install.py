@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import bytecode, demand, install, startup
 from holdfast.commands.targets import named, target_options
 from holdfast.errors import HoldfastError
 from holdfast.files import document
+from holdfast.install import apply, bytecode, startup, wanted_events
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.scopes import Scope
+    from holdfast.install.scopes import Scope
 
 
 @click.command("install")
@@ -38,10 +38,10 @@ def command(
             f"if you mean that file, name it: --settings {shlex.quote(str(target.real))}"
         )
     if printing:
-        click.echo(demand.printed(target.root), nl=False)
+        click.echo(wanted_events.printed(target.root), nl=False)
     elif dry_run:
-        click.echo(install.preview(target, allow_cli=allow_cli), nl=False)
+        click.echo(apply.preview(target, allow_cli=allow_cli), nl=False)
     else:
-        click.echo("\n".join(install.install(target, allow_cli=allow_cli)))
+        click.echo("\n".join(apply.install(target, allow_cli=allow_cli)))
         bytecode.write()
         click.echo(startup.line())

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock, launcher, log, paths, relay, servers, standby
+from holdfast import clock, log, paths, relay, servers, standby
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, MissingError
 from holdfast.files import document
+from holdfast.install import launcher
 
 if TYPE_CHECKING:
     from holdfast.servers import Running

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import uninstall
 from holdfast.commands.targets import named, target_options
+from holdfast.install import uninstall
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.scopes import Scope
+    from holdfast.install.scopes import Scope
 
 
 @click.command("uninstall")

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, loader, matching, recorded, registration
+from holdfast import events, loader, matching, recorded
 from holdfast.events.errors import EventError
+from holdfast.install import registration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import launcher, scopes
+from holdfast.install import launcher, scopes
 from holdfast.profile import moving
 from holdfast.profile.moving import Move
 from holdfast.project import Project

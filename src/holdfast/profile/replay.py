@@ -8,8 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, registration, tracing
+from holdfast import events, tracing
 from holdfast.errors import HoldfastError
+from holdfast.install import registration
 from holdfast.process import trial
 from holdfast.profile import firing, warm
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import events, faults, inspection, loader, paths, trust
+from holdfast import events, faults, loader, paths, trust
+from holdfast.install import inspection
 from holdfast.project import Project
 from tests import processes
 

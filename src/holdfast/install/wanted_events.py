@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.events import OLDEST_CLIENT_EVENTS
-from holdfast.registration import covers, merged, plugin_command, routes, settings, timeouts, visible, wanted
+from holdfast.install.registration import covers, merged, plugin_command, routes, settings, timeouts, visible, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import installs, registration, scopes, settingsfile
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document
-from holdfast.settingstext import SettingsText
+from holdfast.install import records, registration, scopes, settingsfile
+from holdfast.install.settingstext import SettingsText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from holdfast.install.scopes import Target
     from holdfast.project import Project
-    from holdfast.scopes import Target
 
 _PROGRAM = re.compile(r"""(?:\$HOME|\$\{HOME\}|~|/[^\s"';]*?)/\.local/share/holdfast/run""")
 _ENTRYPOINT = "dispatch.py"
@@ -72,7 +72,7 @@ def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
     usual = [scopes.target(scope, project.root) for scope in names]
     others = [
         scopes.Target(each.scope, each.settings, each.root)
-        for each in installs.load().values()
+        for each in records.load().values()
         if everywhere or each.root == project.root
     ]
     found: dict[Path, Target] = {}

@@ -6,19 +6,20 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import installs, launcher, paths, registered, scopes, servers, settingsfile, skillcopy
+from holdfast import paths, servers
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.install import ALLOW_RULES
-from holdfast.settingstext import SettingsText
+from holdfast.install import launcher, records, registered, scopes, settingsfile, skillcopy
+from holdfast.install.apply import ALLOW_RULES
+from holdfast.install.settingstext import SettingsText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from holdfast.installs import Install
-    from holdfast.scopes import Target
-    from holdfast.settingsfile import SettingsFile
+    from holdfast.install.records import Install
+    from holdfast.install.scopes import Target
+    from holdfast.install.settingsfile import SettingsFile
 
 
 def uninstall(target: Target) -> list[str]:
@@ -28,16 +29,16 @@ def uninstall(target: Target) -> list[str]:
     go. Where the record of the install was lost, what is recognised as ours goes, and what only the record knew is
     said. Raises StateError; the file is then as it was.
     """
-    with installs.held():
-        record = installs.get(target.real)
-        unknown = installs.unknown() if record is None else ""
+    with records.held():
+        record = records.get(target.real)
+        unknown = records.unknown() if record is None else ""
         kept, had = settingsfile.backups(target.real), bool(unknown) and _has_ours(target)
         lines = [_take_back(target, record)]
         if record is not None and record.skill is not None:
             lines.append(skillcopy.remove(record.skill, record.skill_digest))
         if had:
             lines += [_unknown(target, unknown, kept), *_unrecorded_skill(target.skill)]
-        if installs.forget(target.real) or (unknown and _others(target)):
+        if records.forget(target.real) or (unknown and _others(target)):
             lines.append("the launcher stays, other settings still name it")
         else:
             removed = [f"ended {address}" for address in servers.stop_of(paths.launcher())]
@@ -83,7 +84,7 @@ def _has_ours(target: Target) -> bool:
 
 def _left() -> list[str]:
     """Name the records that could not be read, which stay."""
-    left = [*([installs.file()] if installs.lost() else []), *installs.set_aside()]
+    left = [*([records.file()] if records.lost() else []), *records.set_aside()]
     return [
         f"{each} was left as it is; when nothing of Holdfast's is installed any more: rm {shlex.quote(str(each))}"
         for each in left

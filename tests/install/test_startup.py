@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import launcher, paths, startup
+from holdfast import paths
+from holdfast.install import launcher, startup
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,10 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast import client, events, faults, loader, plugins, registered, registration
+from holdfast import events, faults, loader
 from holdfast.context import Context
 from holdfast.errors import StateError
+from holdfast.install import client, plugin_copies, registered, registration
 from holdfast.isolation import Isolated
 from holdfast.loader import Call
 
@@ -92,7 +93,7 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
 
 def _client_limits(project: Project) -> dict[str, float]:
     """Return event -> the least seconds that the client waits for a registered command of ours."""
-    hooks = [(event, hook) for copy in plugins.copies(project.root) for event, _, hook in copy.commands()]
+    hooks = [(event, hook) for copy in plugin_copies.copies(project.root) for event, _, hook in copy.commands()]
     for target in registered.targets(project):
         with suppress(StateError):
             hooks += [(entry.event, entry.hook) for entry in registered.entries(target) if entry.ours]
@@ -194,7 +195,7 @@ def registered_events(project: Project) -> dict[str, list[str | None]]:
     for target in registered.targets(project):
         with suppress(StateError):
             pairs += [(entry.event, entry.matcher) for entry in registered.entries(target)]
-    for copy in plugins.copies(project.root):
+    for copy in plugin_copies.copies(project.root):
         pairs += copy.registered().items()
     for event, matcher in pairs:
         known.setdefault(event, []).append(matcher)

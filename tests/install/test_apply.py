@@ -13,18 +13,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from holdfast import client, demand, install, installs, launcher, loader, paths, scopes, trust, uninstall, upkeep
+from holdfast import loader, paths, trust
 from holdfast.commands import install as install_command
 from holdfast.commands import uninstall as uninstall_command
 from holdfast.errors import StateError
+from holdfast.install import apply, client, launcher, records, scopes, uninstall, upkeep, wanted_events
+from holdfast.install.registration import command, group, settings
+from holdfast.install.scopes import Scope, Target
 from holdfast.project import Project
-from holdfast.registration import command, group, settings
-from holdfast.scopes import Scope, Target
 
 SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"
 SHIPPED += '@hookimpl(match="Task")\ndef on_pre_tool_use(event): ...\n'
 BASIC: dict[str, str | None] = {"SessionStart": None, "PreToolUse": "Agent|Task"}
-RULES = list(install.ALLOW_RULES)
+RULES = list(apply.ALLOW_RULES)
 RULE = RULES[0]
 FOREIGN = '{\n\t"model" : "x", "n": [1.0, 1e5, 99999999999999999999], "s": "\\u00e9\\/é",\n\t"hooks": {"Stop": []}}'
 
@@ -98,18 +99,18 @@ def test_an_event_that_not_every_client_knows_is_named_where_it_is_left_out(
     """A handler for it would never run, and nobody would know; in a team's settings the oldest client decides."""
     monkeypatch.setattr(client, "version", lambda: version)
     handler(paths.user_handlers(), "mine", "pre_model_switch")
-    (line,) = [line for line in install.install(target) if "PreModelSwitch" in line]
+    (line,) = [line for line in apply.install(target) if "PreModelSwitch" in line]
     assert line.startswith("PreModelSwitch is not registered: ")
     assert words in line
     assert "PreModelSwitch" not in events(target)
 
     monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
-    assert not [line for line in install.install(target) if "not registered" in line]
+    assert not [line for line in apply.install(target) if "not registered" in line]
     assert "PreModelSwitch" in events(target)
 
     path = handler(root / ".claude" / "handlers", "ours", "directory_added")
     trust.grant(root, {".claude/handlers/ours.py": trust.digest(path.read_bytes())})
-    (line,) = [line for line in install.install(scopes.target("project", root)) if "not registered" in line]
+    (line,) = [line for line in apply.install(scopes.target("project", root)) if "not registered" in line]
     assert line.startswith("DirectoryAdded is not registered: the oldest supported client lacks it. For yourself: ")
 
 
@@ -124,20 +125,20 @@ def test_a_handler_that_needs_more_time_has_the_client_wait(root: Path, scope: s
     def limits() -> dict[str, float | None]:
         return {event: groups[0]["hooks"][0].get("timeout") for event, groups in events(target).items()}
 
-    install.install(target)
+    apply.install(target)
     assert limits()["SessionEnd"] == 60
     assert {limit for event, limit in limits().items() if event != "SessionEnd"} == {None}
     if scope == "project":
-        assert json.loads(demand.printed(root))["hooks"]["SessionEnd"] == events(target)["SessionEnd"]
+        assert json.loads(wanted_events.printed(root))["hooks"]["SessionEnd"] == events(target)["SessionEnd"]
     written = target.settings.read_text()
-    install.install(target)
+    apply.install(target)
     assert target.settings.read_text() == written
 
     target.settings.write_text(written.replace('"timeout": 60', '"timeout": 30'))
-    said = "\n".join(install.install(target))
+    said = "\n".join(apply.install(target))
     assert "SessionEnd: time limit of 60 s, a handler needs more than the client's default" in said
     target.settings.write_text(written.replace('"timeout": 60', '"timeout": 90'))
-    install.install(target)
+    apply.install(target)
     assert limits()["SessionEnd"] == 90
 
 
@@ -146,8 +147,8 @@ def test_missing_or_empty_settings_become_the_printed_ones(target: Target, conte
     """Without settings, the file holds exactly what --print prints, and uninstalling leaves what was there."""
     if content is not None:
         given(target, content)
-    lines = install.install(target)
-    assert target.settings.read_text() == demand.printed(target.root)
+    lines = apply.install(target)
+    assert target.settings.read_text() == wanted_events.printed(target.root)
     assert json.loads(target.settings.read_text()) == settings(BASIC)
     assert "  PreToolUse    Agent|Task" in lines
     assert lines[-1] == "to undo: holdfast uninstall --scope user"
@@ -168,7 +169,7 @@ def test_missing_or_empty_settings_become_the_printed_ones(target: Target, conte
 def test_every_foreign_byte_survives_and_comes_back(target: Target, content: str) -> None:
     """In any style: what was there stays, the backup is the file before, and uninstall restores it."""
     path = given(target, content)
-    lines = install.install(target)
+    lines = apply.install(target)
     text = path.read_bytes().decode()
     if "\r\n" in content:
         assert text.count("\n") == text.count("\r\n")
@@ -186,10 +187,10 @@ def test_every_foreign_byte_survives_and_comes_back(target: Target, content: str
 def test_a_second_install_changes_nothing(target: Target) -> None:
     """Running twice: the same bytes, no second backup, no new record, not even a new modification time."""
     given(target, FOREIGN)
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     before = tree(Path.home())
     times = [path.stat().st_mtime_ns for path in (target.settings, *launcher.programs())]
-    lines = install.install(target, allow_cli=True)
+    lines = apply.install(target, allow_cli=True)
     assert tree(Path.home()) == before
     assert times == [path.stat().st_mtime_ns for path in (target.settings, *launcher.programs())]
     assert lines[0] == f"already registered in {target.settings}, nothing to change:"
@@ -198,10 +199,10 @@ def test_a_second_install_changes_nothing(target: Target) -> None:
 def test_changed_demand_is_brought_in_and_the_first_file_still_comes_back(target: Target, shipped: Path) -> None:
     """An upgrade edits only our entries; uninstalling later still restores the file before the first install."""
     given(target, FOREIGN)
-    install.install(target)
+    apply.install(target)
     (shipped / "handlers" / "basic.py").unlink()
     handler(shipped / "handlers", "later", "stop")
-    lines = install.install(target)
+    lines = apply.install(target)
     assert events(target) == {"Stop": [group("Stop", None)]}
     assert "  SessionStart: no longer registered" in lines
     assert len(backups()) == 2
@@ -212,7 +213,7 @@ def test_changed_demand_is_brought_in_and_the_first_file_still_comes_back(target
 def test_others_changes_since_survive_the_uninstall(target: Target) -> None:
     """Where somebody edited the file after the install, only our own entries leave it."""
     given(target, FOREIGN)
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     target.settings.write_text(target.settings.read_text().replace('"x"', '"y"'))
     line = uninstall.uninstall(target)[0]
     assert "our entries removed" in line
@@ -222,19 +223,19 @@ def test_others_changes_since_survive_the_uninstall(target: Target) -> None:
 
 def test_others_changes_between_two_installs_are_never_undone(target: Target, shipped: Path) -> None:
     """A backup from before somebody's own change is not put back over that change."""
-    install.install(target)
+    apply.install(target)
     given(target, target.settings.read_text().replace("{", '{"model": "mine",', 1))
     handler(shipped / "handlers", "later", "stop")
-    install.install(target)
+    apply.install(target)
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"model": "mine"}
 
 
 def test_entries_taken_out_by_hand_make_the_next_install_a_first_one(target: Target) -> None:
     """A file somebody cleaned of us is the new file before."""
-    install.install(target)
+    apply.install(target)
     given(target, '{"hooks": {}}')
-    install.install(target)
+    apply.install(target)
     uninstall.uninstall(target)
     assert target.settings.read_text() == '{"hooks": {}}'
 
@@ -243,7 +244,7 @@ def test_entries_taken_out_by_hand_make_the_next_install_a_first_one(target: Tar
 def test_without_its_backup_only_our_entries_go(target: Target, damage: str) -> None:
     """A backup that is gone or not the same any more is not used."""
     given(target, FOREIGN)
-    install.install(target)
+    apply.install(target)
     (backup,) = backups()
     backup.write_text("{}") if damage == "changed" else backup.unlink()
     assert "our entries removed" in uninstall.uninstall(target)[0]
@@ -253,7 +254,7 @@ def test_without_its_backup_only_our_entries_go(target: Target, damage: str) -> 
 def test_without_its_record_only_our_entries_go(target: Target) -> None:
     """A lost or broken record costs the restoring, not the uninstall."""
     given(target, '{"model": "x"}')
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     (paths.state_dir() / "installs.json").write_text("{broken")
     uninstall.uninstall(target)
     assert target.settings.read_text() == '{"model": "x"}'
@@ -264,8 +265,8 @@ def test_a_broken_record_does_not_stop_an_install(target: Target) -> None:
     """A record that cannot be read is set aside, not overwritten."""
     paths.ensure_private(paths.state_dir())
     (paths.state_dir() / "installs.json").write_text("{broken")
-    install.install(target)
-    assert installs.get(target.real) is not None
+    apply.install(target)
+    assert records.get(target.real) is not None
     (aside,) = paths.state_dir().glob("installs.json.corrupt-*")
     assert aside.read_text() == "{broken"
 
@@ -273,20 +274,20 @@ def test_a_broken_record_does_not_stop_an_install(target: Target) -> None:
 def test_a_record_that_may_not_be_read_stops_an_install(target: Target) -> None:
     """It may be whole, so it is not set aside; the settings stay as they were."""
     given(target, FOREIGN)
-    record = installs.file()
+    record = records.file()
     paths.ensure_private(paths.state_dir())
     record.mkdir()
     with pytest.raises(StateError, match=r"installs\.json: is a folder"):
-        install.install(target)
+        apply.install(target)
     assert target.settings.read_text() == FOREIGN
     assert record.is_dir()
-    assert installs.set_aside() == []
+    assert records.set_aside() == []
 
 
 def test_uninstalling_twice_is_fine(target: Target) -> None:
     """The second time says that nothing is there and touches nothing."""
     given(target, FOREIGN)
-    install.install(target)
+    apply.install(target)
     uninstall.uninstall(target)
     before = tree(Path.home())
     assert uninstall.uninstall(target) == [f"{target.settings}: nothing of ours is in it"]
@@ -316,7 +317,7 @@ def test_what_is_no_strict_json_is_refused_and_not_touched(target: Target, conte
     """The error names file, place and reason; nothing at all is written, here or elsewhere."""
     given(target, content)
     before = tree(Path.home())
-    for act in (lambda: install.install(target, allow_cli=True), lambda: install.preview(target)):
+    for act in (lambda: apply.install(target, allow_cli=True), lambda: apply.preview(target)):
         with pytest.raises(StateError) as caught:
             act()
         assert str(target.settings) in str(caught.value)
@@ -332,10 +333,10 @@ def test_a_write_protected_file_is_refused(target: Target) -> None:
     """Whoever protected the file is asked to unprotect it; launcher and record are not written either."""
     given(target, FOREIGN).chmod(0o444)
     with pytest.raises(StateError, match="write-protected"):
-        install.install(target)
+        apply.install(target)
     assert target.settings.read_text() == FOREIGN
     assert not paths.launcher().exists()
-    assert installs.load() == {}
+    assert records.load() == {}
 
 
 @pytest.mark.parametrize("content", [None, FOREIGN])
@@ -343,7 +344,7 @@ def test_a_file_protected_since_is_neither_removed_nor_restored(target: Target, 
     """Also where nobody else has changed it since the install, which made it or has a copy of what it was."""
     if content is not None:
         given(target, content)
-    install.install(target)
+    apply.install(target)
     installed = target.settings.read_text()
     target.settings.chmod(0o444)
     with pytest.raises(StateError, match="write-protected"):
@@ -364,7 +365,7 @@ def test_a_place_that_holds_no_file_is_refused(target: Target, kind: str) -> Non
         target.settings.parent.mkdir()
         target.settings.mkdir() if kind == "folder" else os.mkfifo(target.settings)
     with pytest.raises(StateError, match=str(target.settings)):
-        install.install(target)
+        apply.install(target)
     assert not paths.launcher().exists()
 
 
@@ -374,7 +375,7 @@ def test_an_unwritable_folder_is_refused(target: Target, monkeypatch: pytest.Mon
     real = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: real(path, mode) and Path(path) != target.settings.parent)
     with pytest.raises(StateError, match="not writable for you"):
-        install.install(target)
+        apply.install(target)
     assert target.settings.read_text() == FOREIGN
     assert not paths.launcher().exists()
 
@@ -384,7 +385,7 @@ def test_a_change_by_somebody_else_meanwhile_is_not_lost(target: Target, monkeyp
     given(target, FOREIGN)
     monkeypatch.setattr(launcher, "write", lambda: given(target, '{"new": 1}'))
     with pytest.raises(StateError, match="changed by somebody else"):
-        install.install(target)
+        apply.install(target)
     assert target.settings.read_text() == '{"new": 1}'
 
 
@@ -397,7 +398,7 @@ def test_a_link_is_written_through(target: Target, tmp_path: Path, exists: bool)
         kept.write_text(FOREIGN)
     target.settings.parent.mkdir()
     target.settings.symlink_to(kept)
-    install.install(target)
+    apply.install(target)
     assert target.settings.is_symlink()
     assert "SessionStart" in json.loads(kept.read_text())["hooks"]
     uninstall.uninstall(target)
@@ -408,7 +409,7 @@ def test_a_link_is_written_through(target: Target, tmp_path: Path, exists: bool)
 def test_the_files_mode_stays(target: Target) -> None:
     """A private settings file stays private."""
     given(target, FOREIGN).chmod(0o600)
-    install.install(target)
+    apply.install(target)
     uninstall.uninstall(target)
     assert stat.S_IMODE(target.settings.stat().st_mode) == 0o600
 
@@ -421,14 +422,14 @@ def test_each_scope_has_its_own_file(root: Path, home: Path, scope: Scope) -> No
         "project": root / ".claude" / "settings.json",
         "local": root / ".claude" / "settings.local.json",
     }
-    install.install(scopes.target(scope, root))
+    apply.install(scopes.target(scope, root))
     assert [path for path in expected.values() if path.exists()] == [expected[scope]]
 
 
 def test_the_clients_folder_may_lie_elsewhere(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CLAUDE_CONFIG_DIR moves the user's settings and skills."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
-    install.install(scopes.target("user", root), allow_cli=True)
+    apply.install(scopes.target("user", root), allow_cli=True)
     assert (tmp_path / "config" / "settings.json").exists()
     assert (tmp_path / "config" / "skills" / "holdfast" / "SKILL.md").exists()
 
@@ -441,9 +442,9 @@ def test_what_a_team_gets_does_not_depend_on_the_user(root: Path) -> None:
     known = handler(root / ".claude" / "handlers", "known", "setup")
     trust.grant(root, {".claude/handlers/known.py": trust.digest(known.read_bytes())})
     paths.user_config().write_text('[handlers]\noff = ["basic", "known"]\n')
-    install.install(scopes.target("project", root))
+    apply.install(scopes.target("project", root))
     assert set(events(scopes.target("project", root))) == {"SessionStart", "PreToolUse", "Setup", "SessionEnd"}
-    assert demand.printed(root) == scopes.target("project", root).settings.read_text()
+    assert wanted_events.printed(root) == scopes.target("project", root).settings.read_text()
 
 
 def test_a_users_own_settings_have_the_users_handlers_too(target: Target) -> None:
@@ -451,7 +452,7 @@ def test_a_users_own_settings_have_the_users_handlers_too(target: Target) -> Non
     handler(paths.user_handlers(), "mine", "stop")
     handler(paths.user_handlers(), "off", "session_end")
     paths.user_config().write_text('[handlers]\noff = ["off"]\n')
-    install.install(target)
+    apply.install(target)
     assert set(events(target)) == {"SessionStart", "PreToolUse", "Stop"}
 
 
@@ -476,7 +477,7 @@ def test_newer_events_need_a_newer_client(
     """An event the oldest client does not know is registered only for a client that does, never for a team."""
     monkeypatch.setattr(client, "version", lambda: version)
     handler(shipped / "handlers", "models", "pre_model_switch")
-    install.install(scopes.target(scope, root))
+    apply.install(scopes.target(scope, root))
     assert ("PreModelSwitch" in events(scopes.target(scope, root))) is there
 
 
@@ -484,12 +485,12 @@ def test_a_project_is_not_forgotten_by_an_install_from_another(root: Path, tmp_p
     """Events that one project's trusted handlers need stay in the user's settings when installing elsewhere."""
     path = handler(root / ".claude" / "handlers", "known", "setup")
     trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
-    install.install(target)
+    apply.install(target)
     assert "Setup" in events(target)
-    install.install(scopes.target("user", tmp_path))
+    apply.install(scopes.target("user", tmp_path))
     assert "Setup" in events(target)
     trust.revoke(root)
-    install.install(target)
+    apply.install(target)
     assert "Setup" not in events(target)
 
 
@@ -498,27 +499,27 @@ def test_only_the_users_settings_serve_several_projects(root: Path, target: Targ
     path = handler(root / ".claude" / "handlers", "known", "setup")
     trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
     for each in (target, scopes.target("local", root)):
-        install.install(each)
-    assert [bool(record.projects) for record in installs.load().values()] == [True, False]
+        apply.install(each)
+    assert [bool(record.projects) for record in records.load().values()] == [True, False]
 
 
 def test_the_record_is_private(target: Target) -> None:
     """It names the user's projects and what their handlers are called for."""
-    install.install(target)
-    assert stat.S_IMODE(installs.file().stat().st_mode) == 0o600
+    apply.install(target)
+    assert stat.S_IMODE(records.file().stat().st_mode) == 0o600
 
 
 def test_a_project_that_is_gone_wants_nothing_any_more(root: Path, tmp_path: Path, target: Target) -> None:
     """What only its handlers needed leaves the user's settings with the next install anywhere."""
     path = handler(root / ".claude" / "handlers", "known", "setup")
     trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
-    install.install(target)
+    apply.install(target)
     assert "Setup" in events(target)
     shutil.rmtree(root)
     (tmp_path / "other").mkdir()
-    install.install(scopes.target("user", tmp_path / "other"))
+    apply.install(scopes.target("user", tmp_path / "other"))
     assert "Setup" not in events(target)
-    record = installs.get(target.real)
+    record = records.get(target.real)
     assert record is not None
     assert record.projects == {}
 
@@ -526,7 +527,7 @@ def test_a_project_that_is_gone_wants_nothing_any_more(root: Path, tmp_path: Pat
 def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> None:
     """--allow-cli lets the model call the command and gives it the skill; uninstalling takes both back."""
     given(target, '{"permissions": {"allow": ["Bash(ls:*)"]}}')
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     assert json.loads(target.settings.read_text())["permissions"] == {"allow": ["Bash(ls:*)", *RULES]}
     assert target.skill.read_text() == "the skill"
     lines = uninstall.uninstall(target)
@@ -537,8 +538,8 @@ def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> Non
 
 def test_a_later_install_without_it_keeps_the_allowance(target: Target) -> None:
     """What --allow-cli added is taken back by uninstall alone, even after an install without it."""
-    install.install(target, allow_cli=True)
-    install.install(target)
+    apply.install(target, allow_cli=True)
+    apply.install(target)
     assert json.loads(target.settings.read_text())["permissions"] == {"allow": RULES}
     assert target.skill.exists()
     uninstall.uninstall(target)
@@ -555,7 +556,7 @@ def test_the_model_may_not_trust_install_or_reopen_unasked() -> None:
 def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> None:
     """A rule that was there before stays."""
     given(target, json.dumps({"permissions": {"allow": [RULE]}}))
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     given(target, target.settings.read_text() + "\n")
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
@@ -563,10 +564,10 @@ def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> Non
 
 def test_a_rule_that_the_user_took_out_is_ours_no_more(target: Target) -> None:
     """Should the user allow it later after all, that is the user's rule: no uninstall takes it."""
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     allowed = target.settings.read_text()
     given(target, allowed.replace(f'"{RULE}",', ""))
-    install.install(target)
+    apply.install(target)
     assert RULE not in target.settings.read_text()
     given(target, allowed + "\n")
     uninstall.uninstall(target)
@@ -575,9 +576,9 @@ def test_a_rule_that_the_user_took_out_is_ours_no_more(target: Target) -> None:
 
 def test_our_own_copy_of_the_skill_is_brought_up_to_date(target: Target, shipped: Path) -> None:
     """A newer skill replaces our unchanged older copy."""
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     (shipped / "skills" / "holdfast" / "SKILL.md").write_text("a newer skill")
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     assert target.skill.read_text() == "a newer skill"
     uninstall.uninstall(target)
     assert not target.skill.exists()
@@ -587,7 +588,7 @@ def test_a_skill_that_is_not_ours_is_left(target: Target) -> None:
     """Neither install nor uninstall touches a file of that name that is somebody else's or was changed."""
     target.skill.parent.mkdir(parents=True)
     target.skill.write_text("mine")
-    lines = install.install(target, allow_cli=True)
+    lines = apply.install(target, allow_cli=True)
     assert f"skill: {target.skill} is not ours and was left as it is" in lines
     uninstall.uninstall(target)
     assert target.skill.read_text() == "mine"
@@ -595,7 +596,7 @@ def test_a_skill_that_is_not_ours_is_left(target: Target) -> None:
 
 def test_a_skill_changed_since_is_left(target: Target) -> None:
     """Our copy becomes its editor's once it was edited."""
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     target.skill.write_text("edited")
     assert f"skill: {target.skill} was changed since and was left as it is" in uninstall.uninstall(target)
     assert target.skill.read_text() == "edited"
@@ -604,8 +605,8 @@ def test_a_skill_changed_since_is_left(target: Target) -> None:
 def test_the_programs_go_with_the_last_settings_that_name_them(root: Path) -> None:
     """The launcher stays while another file is recorded that still exists."""
     first, second = scopes.target("user", root), scopes.target("local", root)
-    install.install(first)
-    install.install(second)
+    apply.install(first)
+    apply.install(second)
     assert uninstall.uninstall(first)[-1] == "the launcher stays, other settings still name it"
     assert all(path.exists() for path in launcher.programs())
     uninstall.uninstall(second)
@@ -616,8 +617,8 @@ def test_settings_deleted_by_hand_do_not_keep_the_programs(root: Path, tmp_path:
     """A recorded file that is gone, with its project, counts no longer."""
     other = scopes.target("project", tmp_path / "other")
     (tmp_path / "other").mkdir()
-    install.install(other)
-    install.install(scopes.target("user", root))
+    apply.install(other)
+    apply.install(scopes.target("user", root))
     other.settings.unlink()
     uninstall.uninstall(scopes.target("user", root))
     assert not paths.launcher().exists()
@@ -626,9 +627,9 @@ def test_settings_deleted_by_hand_do_not_keep_the_programs(root: Path, tmp_path:
 def test_settings_a_team_already_has_are_claimed_but_not_changed(root: Path) -> None:
     """Installing where a teammate already did writes the launcher only; uninstalling removes the entries."""
     target = scopes.target("project", root)
-    given(target, demand.printed(root))
-    install.install(target)
-    assert (target.settings.read_text(), backups()) == (demand.printed(root), [])
+    given(target, wanted_events.printed(root))
+    apply.install(target)
+    assert (target.settings.read_text(), backups()) == (wanted_events.printed(root), [])
     assert paths.launcher().exists()
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {}
@@ -637,12 +638,12 @@ def test_settings_a_team_already_has_are_claimed_but_not_changed(root: Path) -> 
 def test_what_a_team_registers_after_its_settings_were_claimed_goes_as_well(root: Path) -> None:
     """A teammate's next commit brings another event: uninstalling leaves no empty list of it either."""
     target = scopes.target("project", root)
-    given(target, demand.printed(root))
-    install.install(target)
+    given(target, wanted_events.printed(root))
+    apply.install(target)
     path = handler(root / ".claude" / "handlers", "ours", "notification")
     trust.grant(root, {".claude/handlers/ours.py": trust.digest(path.read_bytes())})
-    given(target, demand.printed(root))
-    install.install(target)
+    given(target, wanted_events.printed(root))
+    apply.install(target)
     assert "Notification" in events(target)
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {}
@@ -651,12 +652,12 @@ def test_what_a_team_registers_after_its_settings_were_claimed_goes_as_well(root
 def test_a_setting_that_silences_all_hooks_is_mentioned(target: Target) -> None:
     """An install that can have no effect says so (client fact §4.3)."""
     given(target, '{"disableAllHooks": true}')
-    assert any("disableAllHooks" in line for line in install.install(target))
+    assert any("disableAllHooks" in line for line in apply.install(target))
 
 
 def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> None:
     """What was installed answers a real payload with exit 0 and silence for an event nobody handles."""
-    install.install(target)
+    apply.install(target)
     env = {"PATH": os.defpath, "HOME": str(Path.home()), "HOLDFAST_SERVER": "off"}
     payload = b'{"hook_event_name": "CwdChanged", "session_id": "s", "transcript_path": "", "cwd": "/"}'
     done = subprocess.run(["/bin/sh", "-c", command("CwdChanged")], env=env, input=payload, capture_output=True)
@@ -666,7 +667,7 @@ def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> N
 def test_installs_at_the_same_time_do_not_disturb_each_other(target: Target) -> None:
     """Several processes that install at once leave each event registered once, and the file before restorable."""
     given(target, FOREIGN)
-    script = "import sys, pathlib\nfrom holdfast import install, scopes\n"
+    script = "import sys, pathlib\nfrom holdfast.install import apply as settingsinstall as install, scopes\n"
     script += "install.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
     running = [subprocess.Popen([sys.executable, "-c", script, target.root]) for _ in range(6)]
     assert [process.wait(60) for process in running] == [0] * 6
@@ -729,7 +730,7 @@ BROKEN = ["{broken", "[]", "", '{"installs": []}', '{"version": 1}', '{"installs
 
 
 def lose_record(content: str) -> Path:
-    file = installs.file()
+    file = records.file()
     file.write_text(content)
     return file
 
@@ -738,7 +739,7 @@ def lose_record(content: str) -> Path:
 def test_an_uninstall_without_its_record_says_what_it_cannot_know(target: Target, content: str) -> None:
     """What is recognised as ours goes, the skill too; the record stays; the oldest copy of the settings is named."""
     given(target, '{"model": "x"}')
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     (backup,) = backups()
     file = lose_record(content)
 
@@ -759,7 +760,7 @@ def test_an_uninstall_without_its_record_says_what_it_cannot_know(target: Target
 
 def test_what_cannot_be_recognised_as_ours_is_left_and_named(target: Target) -> None:
     """A skill of another version, or a changed one: only the record knew whose it is."""
-    install.install(target, allow_cli=True)
+    apply.install(target, allow_cli=True)
     target.skill.write_text("another")
     lose_record("{broken")
 
@@ -774,8 +775,8 @@ def test_what_cannot_be_recognised_as_ours_is_left_and_named(target: Target) -> 
 def test_a_record_that_is_lost_for_another_file_does_not_matter(target: Target) -> None:
     """Where the record of this one can be read, the file comes back byte for byte."""
     given(target, FOREIGN)
-    install.install(target, allow_cli=True)
-    rows = json.loads(installs.file().read_text())
+    apply.install(target, allow_cli=True)
+    rows = json.loads(records.file().read_text())
     rows["installs"]["/elsewhere/settings.json"] = "gone wrong"
     lose_record(json.dumps(rows))
 
@@ -790,8 +791,8 @@ def test_a_record_that_is_lost_for_another_file_does_not_matter(target: Target) 
 @pytest.mark.parametrize("scope", ["project", "local"])
 def test_without_the_record_other_settings_keep_the_programs(root: Path, target: Target, scope: Scope) -> None:
     """As far as they can be seen from here."""
-    install.install(target)
-    install.install(scopes.target(scope, root))
+    apply.install(target)
+    apply.install(scopes.target(scope, root))
     lose_record("{broken")
     lines = uninstall.uninstall(target)
     assert "the launcher stays, other settings still name it" in lines
@@ -800,7 +801,7 @@ def test_without_the_record_other_settings_keep_the_programs(root: Path, target:
 
 def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Target) -> None:
     """With the record lost, settings beside it may name them; nothing is said of a file that we never changed."""
-    install.install(target)
+    apply.install(target)
     lose_record("{broken")
     local = scopes.target("local", root)
     lines = uninstall.uninstall(local)
@@ -811,11 +812,11 @@ def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Tar
 def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target, shipped: Path) -> None:
     """Rules and skill are in the new record, so that an uninstall takes them out; so too after a session's upkeep."""
     given(target, '{"model": "x"}')
-    for renew in (lambda: install.install(target), lambda: upkept(target, shipped)):
-        install.install(target, allow_cli=True)
+    for renew in (lambda: apply.install(target), lambda: upkept(target, shipped)):
+        apply.install(target, allow_cli=True)
         lose_record("{broken")
         renew()
-        record = installs.get(target.real)
+        record = records.get(target.real)
         assert record is not None
         assert (list(record.allowed), record.skill) == (RULES, target.skill)
         uninstall.uninstall(target)
@@ -836,7 +837,7 @@ def test_a_new_install_over_a_lost_record_claims_nothing_of_others(target: Targe
     target.skill.write_text("the skill")
     paths.ensure_private(paths.state_dir())
     lose_record("{broken")
-    install.install(target)
+    apply.install(target)
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
     assert target.skill.exists()

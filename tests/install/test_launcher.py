@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import launcher, paths, registration
+from holdfast import paths
 from holdfast.errors import ConfigError, StateError
+from holdfast.install import launcher, registration
 
 SCRIPT = '#!/usr/bin/env python3\n"""Doc."""\nimport sys\n\nROOT = ""\n\nprint(sys.flags.no_site, sys.argv[1:], ROOT)\n'
 

@@ -6,10 +6,11 @@ import dataclasses
 import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import client, demand, installs, loader, log, paths, plugins, scopes, settingsfile, strictness, trust
+from holdfast import loader, log, paths, strictness, trust
 from holdfast.errors import HoldfastError
-from holdfast.install import Plan, carry_out, plan, recorded
-from holdfast.installs import Install
+from holdfast.install import client, plugin_copies, records, scopes, settingsfile, wanted_events
+from holdfast.install.apply import Plan, carry_out, plan, recorded
+from holdfast.install.records import Install
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> l
     """
     if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(planned_for(settings, project, files)):
         return []
-    with installs.held():
+    with records.held():
         planned = planned_for(settings, project, files)
         if _due(planned):
             carry_out(planned)
@@ -44,7 +45,7 @@ def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) 
     target = dataclasses.replace(target, scope=record.scope)
     if record.scope != "project" and client.session_knows_all_events():
         record = dataclasses.replace(record, everything=True)
-    return plan(target, files, record.with_project(project.root, demand.of_project(files)))
+    return plan(target, files, record.with_project(project.root, wanted_events.of_project(files)))
 
 
 def keep_registered(project: Project) -> list[str]:
@@ -58,8 +59,8 @@ def keep_registered(project: Project) -> list[str]:
         lines = []
         for scope in _PERSONAL:
             lines += refresh(scopes.target(scope, project.root).settings, project, files)
-        if plugins.running():
-            plugins.keep_launcher()
+        if plugin_copies.running():
+            plugin_copies.keep_launcher()
             lines += _plugin_notice(project, files)
         return lines + _team_notice(project)
     except HoldfastError as error:
@@ -140,7 +141,7 @@ def _due(planned: Plan) -> bool:
     """Tell whether there is anything to write: settings, or a wish of this project that others must not undo."""
     if not planned.had_ours:
         return False
-    recorded = installs.get(planned.target.real)
+    recorded = records.get(planned.target.real)
     return planned.changes or (recorded is not None and recorded.projects != planned.install.projects)
 
 
@@ -150,7 +151,7 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     if any(planned.had_ours for planned in here):
         return []
     known = client.known_events(client.session_knows_all_events())
-    left = plugins.remainder(demand.personal(files, known), plugins.own(), {})
+    left = plugin_copies.remainder(wanted_events.personal(files, known), plugin_copies.own(), {})
     if not left:
         return []
     program = paths.plugin_root() / "bin" / "holdfast"
@@ -161,7 +162,7 @@ def _team_notice(project: Project) -> list[str]:
     target = scopes.target("project", project.root)
     if not target.real.exists():
         return []
-    planned = plan(target, (), installs.get(target.real) or Install(target.real, "project", project.root))
+    planned = plan(target, (), records.get(target.real) or Install(target.real, "project", project.root))
     if not (planned.had_ours and planned.changes):
         return []
     return [f"{target.settings} does not register what the handlers want now; run holdfast install --scope project"]

@@ -6,32 +6,31 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast import (
+from holdfast import loader, trust
+from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.files import document
+from holdfast.install import (
     client,
-    demand,
-    installs,
     launcher,
-    loader,
-    plugins,
+    plugin_copies,
+    records,
     registered,
     registration,
     settingsfile,
     skillcopy,
-    trust,
+    wanted_events,
 )
-from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
-from holdfast.files import document
-from holdfast.installs import Install
+from holdfast.install.records import Install
+from holdfast.install.settingstext import SettingsText
 from holdfast.project import Project
-from holdfast.settingstext import SettingsText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from holdfast.install.scopes import Target
+    from holdfast.install.settingsfile import SettingsFile
     from holdfast.loader import HandlerFile
-    from holdfast.scopes import Target
-    from holdfast.settingsfile import SettingsFile
 
 MODEL_VERBS = (
     *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
@@ -75,7 +74,7 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
     Raises StateError for a file that cannot be read or is not the JSON that settings are.
     """
     file = settingsfile.read(target.real)
-    plugin = plugins.registered(target)
+    plugin = plugin_copies.registered(target)
     with settingsfile.explained(target.settings):
         text = SettingsText(file.text)
         wanted = _wanted(target, files, record, text.matchers)
@@ -85,7 +84,7 @@ def plan(target: Target, files: Sequence[HandlerFile], record: Install, *, allow
             text.added.update(record.added)
         else:
             text.adopt(allowed)
-        wanted = plugins.remainder(wanted, plugin, text.matchers)
+        wanted = plugin_copies.remainder(wanted, plugin, text.matchers)
         text.register(wanted, _timeouts(target, files))
         allowed += [rule for rule in ALLOW_RULES if allow_cli and text.allow(rule)]
     install = dataclasses.replace(record, added=tuple(sorted(text.added)), allowed=tuple(allowed))
@@ -97,7 +96,7 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
 
     Raises StateError or ConfigError; the settings are then as they were.
     """
-    with installs.held():
+    with records.held():
         files = _files(target)
         planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
         skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""
@@ -117,9 +116,9 @@ def recorded(target: Target) -> Install:
     Where its record was lost and our entries stand in the settings, the rules and the skill there that are as an
     install writes them are taken for ours: else no uninstall would take them out. Raises StateError.
     """
-    known = installs.get(target.real)
+    known = records.get(target.real)
     fresh = Install(target.real, target.scope, target.root)
-    if known is not None or not installs.unknown() or not any(entry.ours for entry in registered.entries(target)):
+    if known is not None or not records.unknown() or not any(entry.ours for entry in registered.entries(target)):
         return known or fresh
     digest = skillcopy.recognised(target.skill)
     skill = target.skill if digest else None
@@ -145,7 +144,7 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
 
     Raises StateError, with nothing written where the record may not be read. Hold `installs.held()`.
     """
-    installs.check()
+    records.check()
     file, record = planned.file, planned.install
     backup = None
     if planned.changes:
@@ -155,7 +154,7 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
         elif file.digest != record.written:  # somebody's own changes lie between: there is nothing to put back
             record = dataclasses.replace(record, created=False, backup=None, before="")
         record = dataclasses.replace(record, written=settingsfile.sha256(planned.text.text.encode("utf-8")))
-    installs.keep(record)
+    records.keep(record)
     return backup, record
 
 
@@ -167,33 +166,33 @@ def _wanted(
     target: Target, files: Sequence[HandlerFile], record: Install, present: Mapping[str, object]
 ) -> dict[str, str | None]:
     if target.scope == "project":
-        return demand.team(target.root, present)
-    return demand.personal(files, client.known_events(record.everything), record.others(target.root))
+        return wanted_events.team(target.root, present)
+    return wanted_events.personal(files, client.known_events(record.everything), record.others(target.root))
 
 
 def _left_out(target: Target, files: Sequence[HandlerFile], record: Install) -> list[str]:
     """Name the events that handlers want and that are not registered because not every client knows them."""
     if target.scope == "project":
-        left = demand.team(target.root, known=frozenset(EVENTS)).keys() - OLDEST_CLIENT_EVENTS
+        left = wanted_events.team(target.root, known=frozenset(EVENTS)).keys() - OLDEST_CLIENT_EVENTS
         why = "the oldest supported client lacks it. For yourself: holdfast install"
     else:
-        every = demand.personal(files, frozenset(EVENTS), record.others(target.root))
+        every = wanted_events.personal(files, frozenset(EVENTS), record.others(target.root))
         left = every.keys() - client.known_events(record.everything)
         why = client.why_not_registered() if left else ""
     return [f"{event} is not registered: {why}" for event in EVENTS if event in left]
 
 
 def _timeouts(target: Target, files: Sequence[HandlerFile]) -> dict[str, int]:
-    return demand.team_timeouts(target.root) if target.scope == "project" else registration.timeouts(files)
+    return wanted_events.team_timeouts(target.root) if target.scope == "project" else registration.timeouts(files)
 
 
 def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
     """Return the record to install with: what is known, the installed client, and what this project wants."""
     known = recorded(target)
     everything = target.scope != "project" and client.knows_all_events()
-    there = {root: wishes for root, wishes in known.projects.items() if installs.is_there(root)}
+    there = {root: wishes for root, wishes in known.projects.items() if records.is_there(root)}
     known = dataclasses.replace(known, scope=target.scope, root=target.root, everything=everything, projects=there)
-    return known.with_project(target.root, demand.of_project(files))
+    return known.with_project(target.root, wanted_events.of_project(files))
 
 
 def _copy_skill(target: Target, source: bytes, record: Install) -> str:
@@ -201,7 +200,7 @@ def _copy_skill(target: Target, source: bytes, record: Install) -> str:
         return f"skill: {target.skill} leads out of the project through a symbolic link, so nothing was written there"
     copied = skillcopy.copy(source, target.skill, record.skill_digest)
     if copied.ours:
-        installs.keep(dataclasses.replace(record, skill=target.skill, skill_digest=copied.digest))
+        records.keep(dataclasses.replace(record, skill=target.skill, skill_digest=copied.digest))
     return copied.line
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
-    from holdfast.demand import Wish
-    from holdfast.scopes import Scope
+    from holdfast.install.scopes import Scope
+    from holdfast.install.wanted_events import Wish
 
 _SCOPES: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import bytecode, paths
+from holdfast import paths
+from holdfast.install import bytecode
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import client, demand, install, launcher, loader, paths, plugins, scopes, skillcopy, uninstall, upkeep
+from holdfast import loader, paths
+from holdfast.install import apply, client, launcher, plugin_copies, scopes, skillcopy, uninstall, upkeep, wanted_events
 from holdfast.project import Project
 from tests.processes import ROOT
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from holdfast.scopes import Scope, Target
+    from holdfast.install.scopes import Scope, Target
 
 SHIPPED = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
 NAME = "holdfast@holdfast"
@@ -67,19 +68,19 @@ def test_nothing_is_added_that_the_plugin_registers(project: Project) -> None:
     place = target(project)
     enable(place)
     before = place.settings.read_bytes()
-    lines = install.install(place, allow_cli=False)
+    lines = apply.install(place, allow_cli=False)
     assert place.settings.read_bytes() == before
     assert any("what the plugin does not register" in line for line in lines)
     assert any(line.startswith("the plugin, which is enabled, registers SessionStart, ") for line in lines)
-    assert install.preview(place) == ""
+    assert apply.preview(place) == ""
 
 
 def test_the_rules_are_added_and_the_skill_is_not(project: Project) -> None:
     """The plugin brings its own skill; that the model may call the command unasked only settings can say."""
     place = target(project)
     enable(place)
-    install.install(place, allow_cli=True)
-    assert json.loads(place.settings.read_text())["permissions"]["allow"] == list(install.ALLOW_RULES)
+    apply.install(place, allow_cli=True)
+    assert json.loads(place.settings.read_text())["permissions"]["allow"] == list(apply.ALLOW_RULES)
     assert not place.skill.exists()
     uninstall.uninstall(place)
     assert "permissions" not in json.loads(place.settings.read_text())
@@ -103,7 +104,7 @@ def test_only_the_rest_is_added(project: Project, event: str, match: str | None,
     handler(event, match)
     place = target(project)
     enable(place)
-    install.install(place)
+    apply.install(place)
     found = events(place)
     assert set(found) == set(left)
     if match == "mcp__.*":
@@ -115,13 +116,13 @@ def test_only_the_rest_is_added(project: Project, event: str, match: str | None,
 def test_what_was_registered_before_stays(project: Project) -> None:
     """Without it nothing would be left once the plugin is removed; each firing is answered once."""
     place = target(project)
-    install.install(place)
+    apply.install(place)
     before = json.loads(place.settings.read_text())
     enable(place)
     write(place.settings, before | json.loads(place.settings.read_text()))
     files = loader.find(project)
     assert upkeep.refresh(place.settings, project, files) == []
-    lines = install.install(place)
+    lines = apply.install(place)
     assert set(events(place)) == set(SHIPPED)
     assert any("is answered once, by one of the two" in line for line in lines)
 
@@ -131,7 +132,7 @@ def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Pro
     handler("notification")
     place = target(project)
     enable(place)
-    install.install(place)
+    apply.install(place)
     handler("pre_tool_use", "Agent|Read", name="another")
     upkeep.refresh(place.settings, project, loader.find(project))
     assert events(place) == {"Notification": None, "PreToolUse": "Read"}
@@ -143,10 +144,10 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Project, ma
     handler("pre_tool_use", match)
     place = target(project)
     enable(place)
-    install.install(place)
+    apply.install(place)
     first = events(place)["PreToolUse"]
     assert upkeep.refresh(place.settings, project, loader.find(project)) == []
-    install.install(place)
+    apply.install(place)
     assert events(place)["PreToolUse"] == first
     if match == "Bash":
         (paths.user_handlers() / "mine.py").unlink()
@@ -158,12 +159,12 @@ def test_what_was_registered_before_the_plugin_came_stays_whole(project: Project
     """Also where a handler of one's own wants another tool."""
     handler("pre_tool_use", "Bash")
     place = target(project)
-    install.install(place)
+    apply.install(place)
     before = events(place)
     settings = json.loads(place.settings.read_text())
     enable(place)
     write(place.settings, settings | json.loads(place.settings.read_text()))
-    install.install(place)
+    apply.install(place)
     assert events(place) == before
 
 
@@ -183,7 +184,7 @@ def test_a_plugin_that_does_not_run_counts_for_nothing(project: Project, how: st
         enable(place, installed=tmp_path / "x")
     if how == "gone":
         enable(place, installed=tmp_path / "gone")
-    install.install(place)
+    apply.install(place)
     assert set(events(place)) == set(SHIPPED)
 
 
@@ -191,17 +192,17 @@ def test_whose_plugin_counts_for_which_settings(project: Project) -> None:
     """A user's settings rely on no project's plugin, a team's on nobody's own; local ones on all of this project."""
     user, team, local = (target(project, scope) for scope in ("user", "project", "local"))
     enable(user)
-    assert [bool(plugins.registered(each)) for each in (user, team, local)] == [True, False, True]
+    assert [bool(plugin_copies.registered(each)) for each in (user, team, local)] == [True, False, True]
     write(user.settings, {})
     enable(team)
-    assert [bool(plugins.registered(each)) for each in (user, team, local)] == [False, True, True]
+    assert [bool(plugin_copies.registered(each)) for each in (user, team, local)] == [False, True, True]
     enable(team, scope="project", projectPath=str(project.root))
-    assert [bool(plugins.registered(each)) for each in (user, team, local)] == [False, True, True]
+    assert [bool(plugin_copies.registered(each)) for each in (user, team, local)] == [False, True, True]
     write(local.settings, {"enabledPlugins": {NAME: False}})
-    assert not plugins.registered(local)
+    assert not plugin_copies.registered(local)
     write(local.settings, {})
     enable(team, scope="project", projectPath="/another/project")
-    assert not plugins.registered(local)
+    assert not plugin_copies.registered(local)
 
 
 def test_another_folder_for_plugins_counts(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,16 +210,16 @@ def test_another_folder_for_plugins_counts(project: Project, tmp_path: Path, mon
     place = target(project)
     enable(place)
     (scopes.claude_dir() / "plugins").rename(tmp_path / "elsewhere")
-    assert not plugins.registered(place)
+    assert not plugin_copies.registered(place)
     monkeypatch.setenv("CLAUDE_CODE_PLUGIN_CACHE_DIR", str(tmp_path / "elsewhere"))
-    assert set(plugins.registered(place)) == set(SHIPPED)
+    assert set(plugin_copies.registered(place)) == set(SHIPPED)
 
 
 def test_the_printed_settings_do_not_depend_on_it(project: Project) -> None:
     """`install --print` is the same on every machine."""
-    before = demand.printed(project.root)
+    before = wanted_events.printed(project.root)
     enable(target(project))
-    assert demand.printed(project.root) == before
+    assert wanted_events.printed(project.root) == before
 
 
 # --- where this process is the plugin's copy ----------------------------------------------------------------------
@@ -237,7 +238,7 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_checkout_is_no_plugins_copy() -> None:
     """Only an environment that a plugin built says so."""
-    assert not plugins.running()
+    assert not plugin_copies.running()
 
 
 def test_handlers_that_nothing_registers_are_named(project: Project, running: Path) -> None:
@@ -249,7 +250,7 @@ def test_handlers_that_nothing_registers_are_named(project: Project, running: Pa
         f"handlers want PreToolUse, which the plugin does not register; run {ROOT / 'bin' / 'holdfast'} install"
     )
     assert not target(project).settings.exists()
-    install.install(target(project))
+    apply.install(target(project))
     assert upkeep.keep_registered(project) == []
 
 
@@ -297,6 +298,6 @@ def test_what_is_covered_is_told_by_matchers() -> None:
         ("Bash|Read", "Read, Edit", {"PreToolUse": "Bash"}),
     )
     for wanted, known, left in cases:
-        assert plugins.remainder({"PreToolUse": wanted}, {"PreToolUse": known}, {}) == left
+        assert plugin_copies.remainder({"PreToolUse": wanted}, {"PreToolUse": known}, {}) == left
     kept = {"PreToolUse": "Bash"}
-    assert plugins.remainder(kept, {"PreToolUse": None}, kept) == kept
+    assert plugin_copies.remainder(kept, {"PreToolUse": None}, kept) == kept

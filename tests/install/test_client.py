@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import client
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.install import client
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import client, demand, install, loader, log, paths, scopes, trust, uninstall, upkeep
+from holdfast import loader, log, paths, trust
 from holdfast.errors import StateError
+from holdfast.install import apply, client, scopes, uninstall, upkeep, wanted_events
+from holdfast.install.registration import group
+from holdfast.install.scopes import Scope
 from holdfast.matching import matches
 from holdfast.project import Project
-from holdfast.registration import group
-from holdfast.scopes import Scope
 
 TRUSTED = ".claude/handlers/known.py"
 
@@ -44,7 +45,7 @@ def handler(folder: Path, name: str, event: str) -> Path:
 
 def installed(scope: Scope, project: Project) -> Path:
     target = scopes.target(scope, project.root)
-    install.install(target)
+    apply.install(target)
     return target.settings
 
 
@@ -215,7 +216,7 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Proje
 
     assert team_notice(project) == ""
     assert not upkeep.planned_for(settings, project, loader.find(project)).changes
-    install.install(scopes.target("project", project.root))
+    apply.install(scopes.target("project", project.root))
     assert settings.read_text() == before
 
 
@@ -276,10 +277,10 @@ def test_broken_settings_never_stop_a_session(project: Project) -> None:
 def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: Project, tmp_path: Path) -> None:
     """The record knows the scope of a file whose name does not tell."""
     target = scopes.target("project", project.root, tmp_path / "named.json")
-    install.install(target)
+    apply.install(target)
     handler(paths.user_handlers(), "mine", "stop")
     assert refresh(target.settings, project) == []
-    assert target.settings.read_text() == demand.printed(project.root)
+    assert target.settings.read_text() == wanted_events.printed(project.root)
 
 
 def test_a_team_file_without_a_record_counts_as_the_teams(project: Project) -> None:

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import launcher, log, paths, scopes
+from holdfast import log, paths
 from holdfast.errors import ConfigError, MissingError, StateError
 from holdfast.files import document
+from holdfast.install import launcher, scopes
+from holdfast.install.registration import NO_MATCHER, PLUGIN_RUNNER, merged
 from holdfast.matching import alternatives, selects_all
-from holdfast.registration import NO_MATCHER, PLUGIN_RUNNER, merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from holdfast.scopes import Scope, Target
+    from holdfast.install.scopes import Scope, Target
 
 _NAME = "holdfast@"  # and the marketplace it came from
 _READ: dict[Scope, tuple[Scope, ...]] = {

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from holdfast.errors import HoldfastError
 from holdfast.events import EVENTS
-from holdfast.registration import command, group, settings
-from holdfast.settingstext import SettingsText
+from holdfast.install.registration import command, group, settings
+from holdfast.install.settingstext import SettingsText
 
 WANTED: dict[str, str | None] = {"SessionStart": None, "PreToolUse": "Agent|Task", "Stop": None}
 OTHER = {"type": "command", "command": "other.sh", "timeout": 5}

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import events, registration
+from holdfast import events
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.install import registration
 from holdfast.loader import HandlerFile
 from holdfast.matching import matches
 from holdfast.scan import Route
