@@ -160,7 +160,8 @@ def _preload(place: Place) -> None:
     """Have everything loaded that an event may need, and let the environment be a hook's."""
     from importlib import import_module
 
-    from holdfast import events, loader
+    from holdfast import events
+    from holdfast.plugins import loader
 
     if not _loaded:
         names = {
@@ -168,8 +169,8 @@ def _preload(place: Place) -> None:
             "holdfast.engine",
             "holdfast.cli",
             "holdfast.commands.wfs",
-            "holdfast.isolation",
-            "holdfast.merging",
+            "holdfast.dispatch.isolation",
+            "holdfast.dispatch.merging",
             "sqlite3",
         }
         for folder in ("survival", "workflow", "workflow/formats", "files", "ledger"):

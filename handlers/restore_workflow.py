@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import advise, capture, environment, hookimpl, paths, tell_user
-from holdfast.budget import units
+from holdfast.dispatch.budget import units
 from holdfast.survival import deliveries, hints, seals, sessions
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ _TELLING = re.compile(
 CHECK = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import holdfast.cli, holdfast.engine, holdfast.calls, holdfast.events.session
-from holdfast import pairing
+import holdfast.cli, holdfast.engine, holdfast.dispatch.calls, holdfast.events.session
+from holdfast.dispatch import pairing
 pairing.expect()
 """
 REMEDIES = (  # the first that fits: with the disk full ensurepip fails, too

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from holdfast import accepted
+from holdfast.dispatch.merging import merge
 from holdfast.events import EVENTS
-from holdfast.merging import merge
-from holdfast.outcomes import advise, block, deny, instruct_summary, tell_user
+from holdfast.plugins.outcomes import advise, block, deny, instruct_summary, tell_user
 from tests import contract
 
 

@@ -20,7 +20,7 @@ FAULTS = {
     "a file's mode": ("files/atomic.py", "wanted & 0o777", "wanted & 0o700 | 0o070"),
     "an exit code": ("commands/doctor.py", "1 if problems else 0", "0"),
     "a row of the ledger": (
-        "costs.py",
+        "dispatch/costs.py",
         "if not units:\n        return\n    from holdfast.ledger import spent",
         "return",
     ),

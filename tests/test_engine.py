@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, faults, intake, log, outcomes, pairing, paths, replying, trust
-from holdfast.calls import Answer
+from holdfast import engine, log, paths, trust
 from holdfast.config import HandlersSection
+from holdfast.dispatch import intake, pairing, replying
+from holdfast.dispatch.calls import Answer
 from holdfast.events import EVENTS, EventError, parse
-from holdfast.loader import Call, HandlerFile
-from holdfast.scan import STRICT_EVENTS, Route
+from holdfast.plugins import faults, outcomes
+from holdfast.plugins.loader import Call, HandlerFile
+from holdfast.plugins.scan import STRICT_EVENTS, Route
 from holdfast.spare import Spare
 from tests import processes
 
@@ -261,7 +263,7 @@ def test_session_end_is_over_before_the_client_gives_up(place: Place, body: str)
 
 LEFT = """
 import signal, sys, time
-from holdfast import engine, isolation
+from holdfast import engine; from holdfast.dispatch import isolation
 run = isolation.Isolated.run
 def watched(self, plan):
     alarm, deadline = signal.getitimer(signal.ITIMER_REAL)[0], self.deadline - time.monotonic()

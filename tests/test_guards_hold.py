@@ -16,7 +16,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.install import launcher, registration
-from holdfast.scan import STRICT_EVENTS
+from holdfast.plugins.scan import STRICT_EVENTS
 from tests import processes, warmth
 from tests.processes import INTERPRETER, SOURCE, Ended, Place
 
@@ -191,17 +191,17 @@ def test_a_stdin_that_never_ends_is_refused(place: Place) -> None:
 FAULTS: dict[str, str] = {
     "configuration": "import holdfast.config as m; m.load = boom",
     "trust": "import holdfast.trust as m; m.config_trusted = boom",
-    "finding": "import holdfast.loader as m; m.find = boom",
+    "finding": "import holdfast.plugins.loader as m; m.find = boom",
     "reading the event": "import holdfast.events as m; m.parse = boom",
-    "choosing": "import holdfast.loader as m; m.plan = boom",
+    "choosing": "import holdfast.plugins.loader as m; m.plan = boom",
     "forking": "import holdfast.process.child as m; m.os.fork = boom",
     "merging": "import holdfast.engine as m; m.conclude = boom",
-    "writing the environment": "import holdfast.replying as m; m.write_environment = boom",
-    "pairing": "import holdfast.pairing as m; m.once = boom",
-    "an exit": "import holdfast.loader as m; m.find = lambda *a: sys.exit(3)",
-    "no memory": "import holdfast.loader as m; m.find = lambda *a: bytes(1 << 60)",
-    "a hang": "import holdfast.loader as m; m.find = lambda *a: __import__('time').sleep(600)",
-    "the refusal itself": "import holdfast.loader as m, holdfast.strictness as s; m.find = s.guarding = boom",
+    "writing the environment": "import holdfast.dispatch.replying as m; m.write_environment = boom",
+    "pairing": "import holdfast.dispatch.pairing as m; m.once = boom",
+    "an exit": "import holdfast.plugins.loader as m; m.find = lambda *a: sys.exit(3)",
+    "no memory": "import holdfast.plugins.loader as m; m.find = lambda *a: bytes(1 << 60)",
+    "a hang": "import holdfast.plugins.loader as m; m.find = lambda *a: __import__('time').sleep(600)",
+    "the refusal itself": "from holdfast.plugins import loader, strictness; loader.find = strictness.guarding = boom",
 }
 
 
@@ -241,7 +241,7 @@ def test_a_reply_that_was_written_is_never_doubled(place: Place, tmp_path: Path)
     script.write_text(
         f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n"
         "def boom(*given, **named): raise RuntimeError('boom')\n"
-        "import holdfast.faults as m; m.note_printed = boom\n"
+        "import holdfast.plugins.faults as m; m.note_printed = boom\n"
         "from holdfast import engine; sys.exit(engine.main('PreToolUse'))\n"
     )
     ended = processes.run([INTERPRETER[0], str(script)], processes.encoded(call(place)), place.environ(), place.root)

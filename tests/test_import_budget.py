@@ -92,7 +92,7 @@ def test_what_a_handler_imports_costs_only_itself(run_python: RunPython) -> None
     loaded = loaded_by(run_python, "from holdfast import hookimpl, deny")
 
     assert "pluggy" in loaded
-    assert not {"pydantic", "holdfast.events", "holdfast.loader", "holdfast.engine"} & loaded
+    assert not {"pydantic", "holdfast.events", "holdfast.plugins.loader", "holdfast.engine"} & loaded
 
 
 def test_naming_the_events_loads_no_model(run_python: RunPython) -> None:
@@ -118,7 +118,15 @@ def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> N
 
     assert "holdfast.engine" in loaded
     assert not {"pluggy", "holdfast.events.event", *FAMILIES} & loaded
-    assert not {"holdfast.calls", "holdfast.isolation", "holdfast.merging", "holdfast.context"} & loaded
+    assert (
+        not {
+            "holdfast.dispatch.calls",
+            "holdfast.dispatch.isolation",
+            "holdfast.dispatch.merging",
+            "holdfast.plugins.context",
+        }
+        & loaded
+    )
     assert not NEVER & loaded
 
 
@@ -128,7 +136,10 @@ def test_an_event_of_another_tool_loads_no_pluggy(place: Place) -> None:
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
     assert loaded & FAMILIES == {"holdfast.events.tools"}
-    assert not {"pluggy", "holdfast.calls", "holdfast.isolation", "holdfast.merging", *NEVER} & loaded
+    assert (
+        not {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.isolation", "holdfast.dispatch.merging", *NEVER}
+        & loaded
+    )
 
 
 def test_a_handled_event_loads_one_family_and_no_workflow(place: Place) -> None:
@@ -137,7 +148,7 @@ def test_a_handled_event_loads_one_family_and_no_workflow(place: Place) -> None:
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
     assert loaded & FAMILIES == {"holdfast.events.tools"}
-    assert {"pluggy", "holdfast.calls", "holdfast.merging"} <= loaded
+    assert {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.merging"} <= loaded
     assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.survival"))}
     assert not {"holdfast.ledger.database", *NEVER} & loaded
 
@@ -151,14 +162,14 @@ def test_the_shipped_handlers_cost_a_plain_tool_call_nothing(place: Place) -> No
     assert not {"pluggy", "holdfast.ledger.database", *NEVER} & loaded
 
 
-@pytest.mark.parametrize(("name", "budget"), BUDGETS.items(), ids=list(BUDGETS))
+@pytest.mark.parametrize(("name", "dispatch.budget"), BUDGETS.items(), ids=list(BUDGETS))
 def test_an_event_stays_within_its_budget(place: Place, name: str, budget: int) -> None:
     """Of Holdfast's own modules an event loads few more than it did when this was written."""
     as_installed(place)
 
     ours = {each for each in loaded_anywhere(place, place.payload(name)) if each.startswith("holdfast")}
 
-    assert {"holdfast.calls", "holdfast.isolation"} <= ours
+    assert {"holdfast.dispatch.calls", "holdfast.dispatch.isolation"} <= ours
     assert budget - 6 <= len(ours) <= budget, sorted(ours)
 
 

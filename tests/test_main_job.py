@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths, recorded
-from holdfast.budget import CAP, units
+from holdfast.dispatch.budget import CAP, units
 from holdfast.install import registration
 from tests import processes
 from tests.processes import SESSION, Ended, Place

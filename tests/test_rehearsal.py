@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import ahead, intake, paths, rehearsal
+from holdfast import ahead, paths, rehearsal
+from holdfast.dispatch import intake
 from holdfast.files import cache
 
 if TYPE_CHECKING:

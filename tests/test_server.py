@@ -557,7 +557,7 @@ def test_a_change_while_it_is_loaded_has_the_next_event_try_again(fresh: Warm, s
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1] + "/src")
-from holdfast import merging, relay, server, standby
+from holdfast.dispatch import merging; from holdfast import relay, server, standby
 entry, module = sys.argv[1] + "/hooks/dispatch.py", Path(merging.__file__)
 server.warm_up = lambda: module.write_text(module.read_text() + "NEW = True")
 mark = standby.mark(Path(os.fsdecode(relay.address(entry, dict(os.environb)))))

@@ -18,8 +18,8 @@ import pytest
 from holdfast import relay, server, servers, workers
 from holdfast.changes import Changes
 from tests import warmth
+from tests.dispatch.test_intake import CURSOR
 from tests.processes import INTERPRETER
-from tests.test_intake import CURSOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

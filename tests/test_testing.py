@@ -11,7 +11,7 @@ import pytest
 from holdfast import advise, change_input, deny, hookimpl, log, paths, recorded
 from holdfast.events import EVENTS, model, snake
 from tests import contract
-from tests.test_outcomes import EXAMPLES
+from tests.plugins.test_outcomes import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

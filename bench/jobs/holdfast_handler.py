@@ -8,7 +8,7 @@ from holdfast import deny, hookimpl
 
 if TYPE_CHECKING:
     from holdfast.events import PreToolUse
-    from holdfast.outcomes import Outcome
+    from holdfast.plugins.outcomes import Outcome
 
 
 @hookimpl(match="Bash|Read")

@@ -9,33 +9,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.context import Context as Context
-    from holdfast.markers import hookimpl as hookimpl
-    from holdfast.outcomes import Outcome as Outcome
-    from holdfast.outcomes import advise as advise
-    from holdfast.outcomes import allow as allow
-    from holdfast.outcomes import answer as answer
-    from holdfast.outcomes import ask as ask
-    from holdfast.outcomes import block as block
-    from holdfast.outcomes import change_input as change_input
-    from holdfast.outcomes import change_output as change_output
-    from holdfast.outcomes import classify as classify
-    from holdfast.outcomes import defer as defer
-    from holdfast.outcomes import deny as deny
-    from holdfast.outcomes import display as display
-    from holdfast.outcomes import environment as environment
-    from holdfast.outcomes import force_turn as force_turn
-    from holdfast.outcomes import initial_message as initial_message
-    from holdfast.outcomes import instruct_summary as instruct_summary
-    from holdfast.outcomes import reload_skills as reload_skills
-    from holdfast.outcomes import retry as retry
-    from holdfast.outcomes import stop as stop
-    from holdfast.outcomes import suppress_prompt as suppress_prompt
-    from holdfast.outcomes import tell_user as tell_user
-    from holdfast.outcomes import terminal as terminal
-    from holdfast.outcomes import title as title
-    from holdfast.outcomes import watch as watch
-    from holdfast.outcomes import worktree as worktree
+    from holdfast.plugins.context import Context as Context
+    from holdfast.plugins.markers import hookimpl as hookimpl
+    from holdfast.plugins.outcomes import Outcome as Outcome
+    from holdfast.plugins.outcomes import advise as advise
+    from holdfast.plugins.outcomes import allow as allow
+    from holdfast.plugins.outcomes import answer as answer
+    from holdfast.plugins.outcomes import ask as ask
+    from holdfast.plugins.outcomes import block as block
+    from holdfast.plugins.outcomes import change_input as change_input
+    from holdfast.plugins.outcomes import change_output as change_output
+    from holdfast.plugins.outcomes import classify as classify
+    from holdfast.plugins.outcomes import defer as defer
+    from holdfast.plugins.outcomes import deny as deny
+    from holdfast.plugins.outcomes import display as display
+    from holdfast.plugins.outcomes import environment as environment
+    from holdfast.plugins.outcomes import force_turn as force_turn
+    from holdfast.plugins.outcomes import initial_message as initial_message
+    from holdfast.plugins.outcomes import instruct_summary as instruct_summary
+    from holdfast.plugins.outcomes import reload_skills as reload_skills
+    from holdfast.plugins.outcomes import retry as retry
+    from holdfast.plugins.outcomes import stop as stop
+    from holdfast.plugins.outcomes import suppress_prompt as suppress_prompt
+    from holdfast.plugins.outcomes import tell_user as tell_user
+    from holdfast.plugins.outcomes import terminal as terminal
+    from holdfast.plugins.outcomes import title as title
+    from holdfast.plugins.outcomes import watch as watch
+    from holdfast.plugins.outcomes import worktree as worktree
 
 _OUTCOMES = (
     "Outcome",
@@ -64,9 +64,9 @@ _OUTCOMES = (
     "watch",
     "worktree",
 )
-_HOMES = dict.fromkeys(_OUTCOMES, "holdfast.outcomes") | {
-    "hookimpl": "holdfast.markers",
-    "Context": "holdfast.context",
+_HOMES = dict.fromkeys(_OUTCOMES, "holdfast.plugins.outcomes") | {
+    "hookimpl": "holdfast.plugins.markers",
+    "Context": "holdfast.plugins.context",
 }
 
 __all__ = sorted(_HOMES)

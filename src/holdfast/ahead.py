@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from holdfast import engine, isolation, loader
-from holdfast.context import Context
+from holdfast import engine
+from holdfast.dispatch import isolation
+from holdfast.dispatch.isolation import Isolated
 from holdfast.events import EVENTS
-from holdfast.isolation import Isolated
+from holdfast.plugins import loader
+from holdfast.plugins.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
     from holdfast.project import Project
     from holdfast.spare import Told
 

@@ -10,20 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import costs, deadlines, events, faults, intake, loader, log, pairing, paths, replying
+from holdfast import events, log, paths
+from holdfast.dispatch import costs, intake, pairing, replying
 from holdfast.errors import HoldfastError
 from holdfast.events.errors import EventError
-from holdfast.scan import STRICT_EVENTS
+from holdfast.plugins import deadlines, faults, loader
+from holdfast.plugins.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from holdfast.calls import Answer
     from holdfast.config import HandlersSection
+    from holdfast.dispatch.calls import Answer
+    from holdfast.dispatch.merging import Reply
     from holdfast.events.event import Event
-    from holdfast.loader import Call, HandlerFile
-    from holdfast.merging import Reply
-    from holdfast.outcomes import Outcome
+    from holdfast.plugins.loader import Call, HandlerFile
+    from holdfast.plugins.outcomes import Outcome
     from holdfast.project import Project
     from holdfast.spare import Spare
 
@@ -146,8 +148,8 @@ def answer(
     passed("found")
     if not plan or event is None:
         return 0
-    from holdfast.context import Context
-    from holdfast.isolation import Isolated
+    from holdfast.dispatch.isolation import Isolated
+    from holdfast.plugins.context import Context
 
     limits = project.config.handlers
     until = deadline(event, limits, started, plan)
@@ -190,7 +192,7 @@ def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) 
         at: when it came there (`time.monotonic()`); now by default.
     """
     if "HOLDFAST_TRACE" in os.environ:
-        from holdfast import tracing
+        from holdfast.dispatch import tracing
 
         tracing.note(point, [(given.label, given.moments, given.fault) for given in answers], at)
 
@@ -269,7 +271,7 @@ def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> t
     Returns:
         The reply, and the outcomes it was merged from, in order.
     """
-    from holdfast.merging import merge
+    from holdfast.dispatch.merging import merge
 
     said = [outcome for _, outcome in _said(event, plan, answers)]
     reply = merge(event.hook_event_name, said)
@@ -303,7 +305,7 @@ def refusal(event: str, fault: str) -> Outcome:
         event: the event's name.
         fault: which handler could not check it, and why: `user/guard.py: on_pre_tool_use raised ValueError`.
     """
-    from holdfast.outcomes import block, deny
+    from holdfast.plugins.outcomes import block, deny
 
     place, _, name = fault.partition(":")[0].partition("/")
     lift = f"untrust {name}" if place == "project" else f"off {name.removesuffix('.py')}"
@@ -344,7 +346,7 @@ def judge_again(
             return added
         added += [_without_repeats(given) for given in judge(unaware)]
         unaware = _unaware(event, strict, [*answers, *added])
-    from holdfast.calls import Answer
+    from holdfast.dispatch.calls import Answer
 
     never = "was not asked about the final input: strict handlers kept changing each other's"
     return added + [Answer(call.label, fault=never, ran=False) for call in unaware]
@@ -433,12 +435,12 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
         return
     if streams and not streams.answerable():
         return
-    from holdfast import strictness
+    from holdfast.plugins import strictness
 
     value = head.get(_VALUES.get(name, ""))
     guards = strictness.guarding(name, value if isinstance(value, str) else None, os.environ["CLAUDE_PROJECT_DIR"])
     if guards:
-        from holdfast.merging import merge
+        from holdfast.dispatch.merging import merge
 
         reply = merge(name, [refusal(name, f"{', '.join(guards)}: {why}")])
         (streams or replying.Streams()).write(reply)

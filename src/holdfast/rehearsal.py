@@ -13,15 +13,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import ahead, calls, compiled, engine, events, intake, isolation, loader, log, pairing, paths
-from holdfast.calls import Caller
+from holdfast import ahead, engine, events, log, paths
 from holdfast.config import Config
-from holdfast.context import Context
+from holdfast.dispatch import calls, intake, isolation, pairing
+from holdfast.dispatch.calls import Caller
 from holdfast.ledger import spent
 from holdfast.ledger.database import Ledger
-from holdfast.loader import Call, HandlerFile
+from holdfast.plugins import bytecode_cache, loader
+from holdfast.plugins.context import Context
+from holdfast.plugins.loader import Call, HandlerFile
+from holdfast.plugins.scan import scan
 from holdfast.project import Project
-from holdfast.scan import scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +53,7 @@ _PAYLOADS: tuple[dict[str, Any], ...] = (
 
 def prepare() -> None:
     """Make ready, in the server, what its children's rehearsals need."""
-    compiled.hold(_SOURCE, _FILE)
+    bytecode_cache.hold(_SOURCE, _FILE)
     for _ in _events():
         pass
 

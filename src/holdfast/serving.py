@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import ahead, engine, rehearsal, relay
+from holdfast.dispatch.replying import Streams
 from holdfast.place import Place
-from holdfast.replying import Streams
 from holdfast.spare import Spare, Told
 
 if TYPE_CHECKING:
-    from holdfast.merging import Reply
+    from holdfast.dispatch.merging import Reply
 
 PATIENCE = 1.0
 """Seconds who asks has to send what it asks."""

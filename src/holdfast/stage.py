@@ -13,7 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, matching, paths, recorded
+from holdfast import events, paths, recorded
+from holdfast.plugins import matching
 from holdfast.shown import NotShown, Panel, promise
 from holdfast.stageagent import Agent
 

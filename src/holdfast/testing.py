@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from holdfast.calls import Answer, Caller
-    from holdfast.loader import Call
+    from holdfast.dispatch.calls import Answer, Caller
+    from holdfast.plugins.loader import Call
 
 _FUNCTION_HEAD = "from __future__ import annotations\n\nfrom holdfast import *\n"
 Content = str | bytes | dict[str, Any] | list[Any] | Callable[..., Any]
@@ -129,8 +129,10 @@ class HoldfastProject:
 
     def send(self, payload: dict[str, Any]) -> Fired:
         """Send one payload as it is; see `fire`."""
-        from holdfast import calls, costs, engine, faults, isolation, log
-        from holdfast.context import Context
+        from holdfast import engine, log
+        from holdfast.dispatch import calls, costs, isolation
+        from holdfast.plugins import faults
+        from holdfast.plugins.context import Context
 
         environ = {"CLAUDE_PROJECT_DIR": str(self.root), "CLAUDECODE": "1"}
         project = engine.open_project(environ)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from holdfast import events, loader, paths, rehearsal
+from holdfast import events, paths, rehearsal
+from holdfast.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +19,28 @@ if TYPE_CHECKING:
 
 # The formats too: handlers ask for them by name.
 _ENGINE = (
-    *("engine", "serving", "spare", "isolation", "calls", "context", "merging", "outcomes", "budget", "costs"),
-    *("trust", "project", "ledger.database", "ledger.connection", "ledger.schema", "ledger.spent"),
-    *("events.event", "tracing", "terminal_text"),
-    *("workflow.formats.hybrid", "workflow.formats.compaction", "workflow.formats.wfs"),
+    "engine",
+    "serving",
+    "spare",
+    "dispatch.isolation",
+    "dispatch.calls",
+    "plugins.context",
+    "dispatch.merging",
+    "plugins.outcomes",
+    "dispatch.budget",
+    "dispatch.costs",
+    "trust",
+    "project",
+    "ledger.database",
+    "ledger.connection",
+    "ledger.schema",
+    "ledger.spent",
+    "events.event",
+    "dispatch.tracing",
+    "terminal_text",
+    "workflow.formats.hybrid",
+    "workflow.formats.compaction",
+    "workflow.formats.wfs",
 )
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")

@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast import loader, log, serving
+from holdfast import log, serving
+from holdfast.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

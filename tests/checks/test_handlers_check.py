@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, config, faults, loader, paths, trust
+from holdfast import clock, config, paths, trust
+from holdfast.plugins import faults, loader
 from holdfast.project import Project
 from tests.doctoring import examine, healthy, obey, only
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import loader, paths
+from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.events import EVENTS
 from holdfast.install import apply, client, plugin_copies, records, registered, registration, scopes, skillcopy
+from holdfast.plugins import loader
 from holdfast.project import Project
 from tests import pluginhome
 from tests.doctoring import examine, healthy, mend, obey, only

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import costs, outcomes, paths
+from holdfast import paths
+from holdfast.dispatch import costs
+from holdfast.dispatch.merging import merge
 from holdfast.events import EVENTS, model, parse
 from holdfast.ledger import spent
-from holdfast.merging import merge
+from holdfast.plugins import outcomes
 from holdfast.project import Project
 from tests import contract, processes
 from tests.commandline import holdfast
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.merging import Reply
+    from holdfast.dispatch.merging import Reply
     from holdfast.testing import HoldfastProject
 
 SAYS = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise({})\n"

@@ -14,8 +14,9 @@ from unittest import mock
 
 import pytest
 
-from holdfast import faults, log, paths
+from holdfast import log, paths
 from holdfast.checks import ledger as ledger_check
+from holdfast.plugins import faults
 from holdfast.project import Project
 from holdfast.survival import archive, deliveries, erasing, generations, owners, recordings, runs, seals, sessions
 from holdfast.workflow import formats
@@ -504,7 +505,8 @@ def test_faults_of_an_earlier_version_go_too(project: HoldfastProject) -> None:
 
 def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> None:
     """The line of the log says whose event it was."""
-    from holdfast import events, loader
+    from holdfast import events
+    from holdfast.plugins import loader
 
     (paths.ensure_private(paths.user_handlers()) / "loud.py").write_text(
         "from holdfast import hookimpl\n\n@hookimpl\ndef on_stop(event):\n    pass\n", "utf-8"
@@ -551,11 +553,11 @@ def test_files_of_others_in_our_folder_stay(project: HoldfastProject) -> None:
 @pytest.mark.parametrize("arguments", [("--everything",), ("--since", "2026-01-01")])
 def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...], known: bool) -> None:
     """The code of the project's own handlers lies there; also where there is nothing else to forget."""
-    from holdfast import compiled
+    from holdfast.plugins import bytecode_cache
 
     path, word = project.root / ".claude/handlers/mine.py", canary("Handler", "one")
     paths.ensure_private(paths.state_dir())
-    compiled.code(f"WORD = {word!r}\n".encode(), path)
+    bytecode_cache.code(f"WORD = {word!r}\n".encode(), path)
     there = Project.open(project.root)
     if known:
         sessions.seen(there, ME)

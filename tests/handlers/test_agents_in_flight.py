@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import isolation, recorded
+from holdfast import recorded
 from holdfast.commands import page
+from holdfast.dispatch import isolation
 from holdfast.project import Project
 from holdfast.survival import fates, following, losses, overview, owners, runs, seals
 from holdfast.workflow import formats

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths, scan, strictness
+from holdfast import paths
 from holdfast.install import apply, client, scopes
+from holdfast.plugins import scan, strictness
 
 if TYPE_CHECKING:
     from collections.abc import Callable

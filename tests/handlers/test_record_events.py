@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import events, loader, recorded
+from holdfast import events, recorded
+from holdfast.plugins import loader
 from holdfast.project import Project
 from holdfast.survival import recordings
 from tests.contract import assert_acceptable

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import loader, paths
-from holdfast.budget import CAP, units
+from holdfast import paths
+from holdfast.dispatch.budget import CAP, units
 from holdfast.install import upkeep, wanted_events
+from holdfast.plugins import loader
 from holdfast.project import Project
 from holdfast.survival import deliveries, reading, reads
 from holdfast.workflow import formats

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.budget import CAP, units
+from holdfast.dispatch.budget import CAP, units
 from holdfast.project import Project
 from holdfast.survival import deliveries, losses, owners, seals, sessions
 from holdfast.testing import HoldfastProject

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock
-from holdfast.budget import CAP, units
+from holdfast.dispatch.budget import CAP, units
 from holdfast.project import Project
 from holdfast.survival import owners, sessions, todolists
 from holdfast.workflow.formats import hybrid

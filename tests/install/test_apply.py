@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from holdfast import loader, paths, trust
+from holdfast import paths, trust
 from holdfast.commands import install as install_command
 from holdfast.commands import uninstall as uninstall_command
 from holdfast.errors import StateError
 from holdfast.install import apply, client, launcher, records, scopes, uninstall, upkeep, wanted_events
 from holdfast.install.registration import command, group, settings
 from holdfast.install.scopes import Scope, Target
+from holdfast.plugins import loader
 from holdfast.project import Project
 
 SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import events, faults, loader, paths, trust
+from holdfast import events, paths, trust
 from holdfast.install import inspection
+from holdfast.plugins import faults, loader
 from holdfast.project import Project
 from tests import processes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
 
 GOOD = """
     from holdfast import hookimpl

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import loader, paths
+from holdfast import paths
 from holdfast.install import apply, client, launcher, plugin_copies, scopes, skillcopy, uninstall, upkeep, wanted_events
+from holdfast.plugins import loader
 from holdfast.project import Project
 from tests.processes import ROOT
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import loader, log, paths, trust
+from holdfast import log, paths, trust
 from holdfast.errors import StateError
 from holdfast.install import apply, client, scopes, uninstall, upkeep, wanted_events
 from holdfast.install.registration import group
 from holdfast.install.scopes import Scope
-from holdfast.matching import matches
+from holdfast.plugins import loader
+from holdfast.plugins.matching import matches
 from holdfast.project import Project
 
 TRUSTED = ".claude/handlers/known.py"

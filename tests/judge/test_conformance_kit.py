@@ -18,7 +18,7 @@ from compaction_kit.report import build_report
 from compaction_kit.runner import run_conformance
 from compaction_kit.session import build_seeded_session
 
-from holdfast.budget import CAP, units
+from holdfast.dispatch.budget import CAP, units
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.install import client
-from holdfast.matching import matches, valid
+from holdfast.plugins.matching import matches, valid
 from holdfast.project import Project
 from holdfast.workflow import todos
 from holdfast.workflow.formats import hybrid

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import loader, paths, trust
+from holdfast import paths, trust
+from holdfast.plugins import loader
 from holdfast.project import Project
 from holdfast.simulate import belongings, world
 

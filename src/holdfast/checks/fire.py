@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import accepted, events, matching, recorded, stage
+from holdfast import accepted, events, recorded, stage
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin_copies, registered
+from holdfast.plugins import matching
 from holdfast.process import trial
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def look(project: Project) -> Iterator[Finding]:
 
     The user's ledger, project, configuration and own handlers have no part in it: the shipped handlers answer, and
     one that only notes that it was reached. The plugin's hooks run apart from the settings', in a home of their own:
-    of one firing that both hear of, only one would be answered (`holdfast.pairing`).
+    of one firing that both hear of, only one would be answered (`holdfast.dispatch.pairing`).
     """
     commands, copies = _registered(project), plugin_copies.copies(project.root)
     if not commands and not any(copy.commands() for copy in copies):

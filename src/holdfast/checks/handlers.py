@@ -6,16 +6,17 @@ import shlex
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from holdfast import clock, config, faults, loader, paths
+from holdfast import clock, config, paths
 from holdfast.checks import notice, ok, problem
 from holdfast.files import access
 from holdfast.install import inspection
+from holdfast.plugins import faults, loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
     from holdfast.project import Project
 
 LATELY = timedelta(days=1)

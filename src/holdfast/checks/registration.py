@@ -7,7 +7,6 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import loader
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
@@ -23,6 +22,7 @@ from holdfast.install import (
     wanted_events,
 )
 from holdfast.install.settingsfile import sha256
+from holdfast.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.install.records import Install
     from holdfast.install.registered import Entry
     from holdfast.install.scopes import Target
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
     from holdfast.project import Project
 
 _PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from holdfast import faults
 from holdfast.commands import options
 from holdfast.files import atomic
 from holdfast.files.redact import redact_value
+from holdfast.plugins import faults
 from holdfast.survival import exporting
 
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock, faults, pairing
+from holdfast import clock
 from holdfast.commands import options
+from holdfast.dispatch import pairing
 from holdfast.errors import HoldfastError
+from holdfast.plugins import faults
 from holdfast.survival import forgetting, selection, sessions
 from holdfast.survival.erasing import Scope
 from holdfast.workflow import detect

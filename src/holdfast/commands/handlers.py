@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import events, hookspecs, loader, paths, scan, strictness, switching, trust
+from holdfast import events, paths, trust
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document, tomlfile
 from holdfast.install import inspection, upkeep
+from holdfast.plugins import hookspecs, loader, scan, strictness, switching
 from holdfast.terminal_text import printable
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
     from holdfast.project import Project
 
 _DIFF_LIMIT_LINES = 400  # of what changed that are shown before a file is trusted

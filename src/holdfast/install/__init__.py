@@ -1,1 +1,1 @@
-"""Registering: what handlers want written into the client's settings, the launcher beside it, and the record of both."""
+"""Registering: what handlers want written into the client's settings, the launcher, and the record of both."""

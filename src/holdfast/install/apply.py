@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast import loader, trust
+from holdfast import trust
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.files import document
 from holdfast.install import (
@@ -22,6 +22,7 @@ from holdfast.install import (
 )
 from holdfast.install.records import Install
 from holdfast.install.settingstext import SettingsText
+from holdfast.plugins import loader
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from holdfast.install.scopes import Target
     from holdfast.install.settingsfile import SettingsFile
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
 
 MODEL_VERBS = (
     *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),

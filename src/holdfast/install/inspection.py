@@ -9,17 +9,18 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, faults, loader
-from holdfast.context import Context
+from holdfast import events
+from holdfast.dispatch.isolation import Isolated
 from holdfast.errors import StateError
 from holdfast.install import client, plugin_copies, registered, registration
-from holdfast.isolation import Isolated
-from holdfast.loader import Call
+from holdfast.plugins import faults, loader
+from holdfast.plugins.context import Context
+from holdfast.plugins.loader import Call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
     from holdfast.project import Project
 
 SECONDS_PER_FILE = 5.0

@@ -16,7 +16,7 @@ from holdfast.errors import ConfigError, MissingError, StateError
 from holdfast.files import document
 from holdfast.install import launcher, scopes
 from holdfast.install.registration import NO_MATCHER, PLUGIN_RUNNER, merged
-from holdfast.matching import alternatives, selects_all
+from holdfast.plugins.matching import alternatives, selects_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -139,8 +139,8 @@ def remainder(
     """Return what is left to register beside a plugin: event -> matcher.
 
     Events in `present` (event -> matcher) are registered already. They stay as wanted, for without them nothing would
-    be left if the plugin were removed; both copies answer a firing once (`holdfast.pairing`). Only what itself was
-    added beside the plugin goes on being no more than the rest.
+    be left if the plugin were removed; both copies answer a firing once (`holdfast.dispatch.pairing`). Only what itself
+    was added beside the plugin goes on being no more than the rest.
     """
     left = {}
     for event, matcher in wanted.items():

@@ -7,17 +7,17 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast.deadlines import needed_client_limit
+from holdfast.dispatch.merging import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
 from holdfast.events import EVENTS, model
-from holdfast.matching import NO_MATCHER as NO_MATCHER
-from holdfast.matching import TOOL_EVENTS, alternatives, matches, selects_all
-from holdfast.merging import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
-from holdfast.scan import STRICT_EVENTS
+from holdfast.plugins.deadlines import needed_client_limit
+from holdfast.plugins.matching import NO_MATCHER as NO_MATCHER
+from holdfast.plugins.matching import TOOL_EVENTS, alternatives, matches, selects_all
+from holdfast.plugins.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
 
 LAUNCHER = "$HOME/.local/share/holdfast/run"
 """The launcher as every registered command names it: the same text on every machine (DESIGN, Registration)."""

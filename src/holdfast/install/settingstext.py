@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast.errors import HoldfastError
 from holdfast.files.jsonedit import Editor
 from holdfast.install.registration import NO_MATCHER, command, cuts_off, group, ours
-from holdfast.matching import selects_all
+from holdfast.plugins.matching import selects_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

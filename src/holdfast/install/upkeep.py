@@ -6,17 +6,18 @@ import dataclasses
 import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import loader, log, paths, strictness, trust
+from holdfast import log, paths, trust
 from holdfast.errors import HoldfastError
 from holdfast.install import client, plugin_copies, records, scopes, settingsfile, wanted_events
 from holdfast.install.apply import Plan, carry_out, plan, recorded
 from holdfast.install.records import Install
+from holdfast.plugins import loader, strictness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
     from holdfast.project import Project
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.loader import HandlerFile
+    from holdfast.plugins.loader import HandlerFile
 
 Wish = tuple[str, str | None]
 """An event's name with the matcher a handler gave, None for every value."""
@@ -34,7 +34,8 @@ def of_project(files: Iterable[HandlerFile]) -> list[Wish]:
 
     Those are wishes of this project alone: a session elsewhere must not take them out of the user's settings again.
     """
-    from holdfast import config, loader
+    from holdfast import config
+    from holdfast.plugins import loader
 
     files = list(files)
     waiting = [file for file in visible(files, "shipped", "user") if file.active and file.runs_when]
@@ -53,7 +54,7 @@ def team(
     while a handler of the project cannot be read as it was: nobody knows what it wants. Events that are not `known`
     are left out: teammates may have the oldest client.
     """
-    from holdfast import loader
+    from holdfast.plugins import loader
 
     own, shipped = _of_team(root)
     events = merged([*routes(shipped), *((route.event, route.match) for file in own for route in file.routes)], known)
@@ -75,7 +76,7 @@ def team_timeouts(root: Path) -> dict[str, int]:
 
 def _of_team(root: Path) -> tuple[list[HandlerFile], list[HandlerFile]]:
     """Return the handler files of the project at `root`, and the shipped ones."""
-    from holdfast import loader
+    from holdfast.plugins import loader
 
     folder = paths.project_handlers(root.resolve())
     return loader.offered("project", folder), loader.offered("shipped", paths.shipped("handlers"))
@@ -88,7 +89,7 @@ def bundled() -> str:
     """
     import json
 
-    from holdfast import loader
+    from holdfast.plugins import loader
 
     files = loader.offered("shipped", paths.shipped("handlers"))
     described = {"description": "Routes hook events to Holdfast's handlers"}

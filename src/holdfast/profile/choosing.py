@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, loader, matching, recorded
+from holdfast import events, recorded
 from holdfast.events.errors import EventError
 from holdfast.install import registration
+from holdfast.plugins import loader, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

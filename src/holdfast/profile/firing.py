@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from holdfast import tracing
+from holdfast.dispatch import tracing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

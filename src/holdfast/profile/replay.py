@@ -8,7 +8,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, tracing
+from holdfast import events
+from holdfast.dispatch import tracing
 from holdfast.errors import HoldfastError
 from holdfast.install import registration
 from holdfast.process import trial

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import recorded
-from holdfast.budget import units
+from holdfast.dispatch.budget import units
 from holdfast.simulate.transcript import Transcript
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.budget import units
+from holdfast.dispatch.budget import units
 from holdfast.simulate.ordinary import CLIENTS_OWN, GOAL
 
 if TYPE_CHECKING:

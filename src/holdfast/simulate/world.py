@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, events, matching, paths
+from holdfast import clock, events, paths
+from holdfast.plugins import matching
 from holdfast.process import trial
 from holdfast.simulate import belongings
 from holdfast.throwaway import Throwaway

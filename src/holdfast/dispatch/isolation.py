@@ -1,0 +1,231 @@
+"""Running handlers in a process of their own, so that nothing one of them does costs the others' answers.
+
+pluggy's multicall stops at the first exception, and no exception handling helps against `os._exit`, a crash in C
+or a call that never returns to Python. So the handlers of an event run in a forked child that reports each
+answer through a pipe as it comes; the parent keeps what it has, ends a child that is stuck or dead, names the
+handler at fault, and forks again for the rest.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from holdfast import log
+from holdfast.dispatch.calls import Answer, Caller, describe, with_changes
+from holdfast.plugins import deadlines, outcomes
+from holdfast.process.child import CAPTURE_LIMIT, CHUNK, Child, read_some, write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.events.event import Event
+    from holdfast.plugins.context import Context
+    from holdfast.plugins.loader import Call
+    from holdfast.plugins.outcomes import Outcome
+
+GRACE = 0.3  # seconds a handler has to obey its interrupt, or to note a delivery, before its process is ended
+
+
+@dataclass
+class Isolated:
+    """The handlers of one event, run in child processes.
+
+    Attributes:
+        event: the event as changed so far.
+        context: what handlers may ask for.
+        timeout: seconds a handler may take when its route does not say.
+        deadline: `time.monotonic()` at which the whole event ends.
+        only_load: load the handlers' files and call nothing: `holdfast handlers check`.
+        private: descriptors that handlers must not inherit: the client's own stdout and stderr.
+        spare: a child that is at work on the whole plan already, if there is one.
+        printed: by label, what handlers and their child processes wrote to stdout and stderr; the first
+            `CAPTURE_LIMIT` bytes of each.
+    """
+
+    event: Event
+    context: Context
+    timeout: float
+    deadline: float
+    only_load: bool = field(default=False, kw_only=True)
+    private: tuple[int, ...] = field(default=(), kw_only=True)
+    spare: Child | None = field(default=None, kw_only=True)
+    printed: dict[str, bytearray] = field(default_factory=dict)
+    _children: list[Child] = field(default_factory=list)
+
+    def run(self, plan: Sequence[Call]) -> list[Answer]:
+        """Call every planned function, whatever the others do.
+
+        Args:
+            plan: what `loader.plan` selected.
+
+        Returns:
+            One answer per call, in the plan's order; a call without outcomes and fault had no opinion.
+        """
+        answers: dict[str, Answer] = {}
+        while rest := [call for call in plan if call.label not in answers]:
+            if time.monotonic() >= self.deadline:
+                answers.update(
+                    (call.label, Answer(call.label, fault="did not run: no time was left", ran=False)) for call in rest
+                )
+                break
+            self._run_rest(rest, answers)
+        return [answers[call.label] for call in plan]
+
+    def judge(self, plan: Sequence[Call]) -> list[Answer]:
+        """Call functions once more, on the event as changed so far; nothing that they say now is delivered."""
+        children, self._children = self._children, []
+        try:
+            return self.run(plan)
+        finally:
+            self.deliver(())
+            self.close()
+            self._children = children
+
+    def deliver(self, said: Sequence[Outcome]) -> None:
+        """Have `on_delivered` called, in the process each outcome came from, and wait until that is done.
+
+        Args:
+            said: the advice that stands whole in the reply that was written.
+        """
+        wanted = [outcomes.to_wire(outcome) for outcome in said]
+        for child in self._children:
+            if child.waits:
+                child.tell(wanted)
+                child.bury(max(self.deadline, time.monotonic() + GRACE))
+        self._children = [child for child in self._children if not child.waits]
+
+    def close(self) -> None:
+        """See that the children have ended, those too that had nothing to wait for."""
+        for child in self._children:
+            child.bury(time.monotonic() + GRACE)
+        self._children.clear()
+
+    def abandon(self) -> None:
+        """End every child at once: the client has ended us."""
+        for child in self._children:
+            child.kill()
+            child.close()
+        self._children.clear()
+
+    def _run_rest(self, rest: Sequence[Call], answers: dict[str, Answer]) -> None:
+        """Run calls in one child until it is done, dead or stuck; every new child answers at least one of them."""
+        begun = self.spare is None
+        child = self._child(rest)
+        self._children.append(child)
+        limits = {call.label: self._limit(call) + GRACE for call in rest}
+        running = rest[0].label
+        since = time.monotonic()
+        stop_at = since + limits[running]
+        while (message := child.receive(min(stop_at, self.deadline), self._heard_from(running))) is not None:
+            if "begin" in message:
+                begun, running, since = True, message["begin"], time.monotonic()
+                stop_at = since + limits.get(running, self.timeout)
+            elif "answer" in message:
+                answer = from_wire(message)
+                answers[answer.label] = answer
+                self.context.project.patience.spent(message["patience"])  # so that the next child waits no longer
+                said = self._heard_from(answer.label)
+                said += message["printed"].encode()[: CAPTURE_LIMIT - len(said)]
+                self.event = with_changes(self.event, answer.outcomes)
+            elif "done" in message and any(call.label in answers for call in rest):
+                child.waits = bool(message["waits"])
+                return
+            else:  # a handler has got at our words: whoever runs is at fault, and the others get another child
+                break
+        fault = child.end()
+        if begun:  # else it died before any handler's turn, and the next one calls them all
+            answers[running] = Answer(running, fault=fault, moments=(since, time.monotonic()))
+
+    def _child(self, plan: Sequence[Call]) -> Child:
+        """Return a child that calls what is planned: one that is at it already, or a new one."""
+        spare, self.spare = self.spare, None
+        if spare:
+            return spare
+        return Child.fork(lambda report, captured, heard: work(self, plan, report, captured, heard))
+
+    def _heard_from(self, label: str) -> bytearray:
+        return self.printed.setdefault(label, bytearray())
+
+    def _limit(self, call: Call) -> float:
+        return min(call.route.timeout or self.timeout, deadlines.one_handler(self.deadline - time.monotonic()))
+
+
+def work(isolated: Isolated, plan: Sequence[Call], report: int, captured: int, heard: int) -> None:
+    """Be the child: call the handlers, report each answer, then wait to hear what was delivered.
+
+    Args:
+        isolated: what the handlers are given, as the parent has it.
+        plan: what to call.
+        report: see `Child.fork`, as for the next two.
+        captured: see there.
+        heard: see there.
+    """
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for descriptor in isolated.private:
+        os.close(descriptor)
+    if not gc.isenabled():  # in a cold process; handlers may make as much garbage as they like
+        gc.freeze()
+        gc.enable()
+    caller = Caller(isolated.event, isolated.context, isolated._limit, lambda label: write(report, {"begin": label}))
+    hopeful: list[Outcome] = []
+    for answer in caller.loads(plan) if isolated.only_load else caller.answers(plan):
+        hopeful += [outcome for outcome in answer.outcomes if outcome.on_delivered]
+        _flush()
+        printed = (read_some(captured) or b"").decode("utf-8", "replace")
+        write(report, to_wire(answer) | {"printed": printed, "patience": isolated.context.project.patience.rest()})
+        if hopeful:
+            break  # what it waits to hear shall not die with a later handler: those run in the next child
+    write(report, {"done": True, "waits": bool(hopeful)})
+    delivered = _heard(heard) if hopeful else []
+    for outcome in hopeful:
+        if outcomes.to_wire(outcome) in delivered:
+            note_delivery(outcome)
+
+
+def _flush() -> None:
+    """Let out what handlers printed: this process ends without Python's own flush."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+
+
+def note_delivery(outcome: Outcome) -> None:
+    """Call an outcome's `on_delivered`; what it raises is logged, for the reply has been written already."""
+    try:
+        if outcome.on_delivered:
+            outcome.on_delivered()
+    except Exception as error:  # noqa: BLE001 - a bad callback costs only itself
+        log.write("error", f"on_delivered failed: {describe(error, 0)}")
+
+
+def to_wire(answer: Answer) -> dict[str, Any]:
+    """Return an answer as a message of JSON's types."""
+    said = [outcomes.to_wire(outcome) for outcome in answer.outcomes]
+    named = {"answer": answer.label, "fault": answer.fault, "ran": answer.ran, "moments": answer.moments}
+    return {**named, "outcomes": said}
+
+
+def from_wire(message: dict[str, Any]) -> Answer:
+    """Return the answer that a message (`to_wire`) holds. Raises KeyError, TypeError for any other."""
+    said = tuple(outcomes.from_wire(values) for values in message["outcomes"])
+    return Answer(message["answer"], said, message["fault"], message["ran"], tuple(message["moments"]))
+
+
+def _heard(descriptor: int) -> list[dict[str, Any]]:
+    data = b""
+    while not data.endswith(b"\n"):
+        chunk = os.read(descriptor, CHUNK)
+        if not chunk:
+            return []
+        data += chunk
+    delivered: list[dict[str, Any]] = json.loads(data)
+    return delivered

@@ -1,0 +1,393 @@
+"""Finding the handler files of the three places, with what is to be said of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from holdfast import paths, trust
+from holdfast.errors import StateError
+from holdfast.files import document
+from holdfast.plugins import route_cache, scan, strictness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from holdfast.config import Config
+    from holdfast.plugins.route_cache import Found
+    from holdfast.plugins.scan import Conditions, Route
+    from holdfast.project import Project
+
+Place = Literal["shipped", "user", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerFile:
+    """A Python file in a handlers folder, as its text stands now.
+
+    One that did not change since an earlier event is not read again before it is called.
+
+    Attributes:
+        place: which of the three folders it lies in.
+        name: its file name without `.py`; a nearer file of the same name replaces a farther one.
+        path: where it lies.
+        held: its bytes if they were read; `source` reads them where they were not.
+        digest: SHA-256 of the source.
+        trusted: shipped and user files always; project files when trusted with exactly this content.
+        changed: a project file that was trusted with another content, or that was trusted and is gone.
+        off: switched off by configuration, or by itself (`OFF_BY_DEFAULT`, `RUNS_WHEN`) and not switched on.
+        routes: the functions it offers.
+        faults: what is wrong with it, in sentences.
+        replaced_by: the nearer file that runs instead, if any.
+        notice: why a nearer file does *not* replace another, or is not used, for the user to know.
+        runs_when: what the configuration must say for it to run (`scan.Scan`).
+        doubts: what in it probably is not what its author meant, in sentences (`scan.Scan`).
+        again: reads it anew; None where it has been read.
+    """
+
+    place: Place
+    name: str
+    path: Path
+    held: bytes | None
+    digest: str
+    trusted: bool
+    off: bool
+    routes: tuple[Route, ...] = ()
+    faults: tuple[str, ...] = ()
+    replaced_by: Path | None = None
+    notice: str = ""
+    runs_when: Conditions = ()
+    doubts: tuple[str, ...] = ()
+    changed: bool = False
+    again: Callable[[], HandlerFile] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def source(self) -> bytes:
+        """Its bytes, the very ones that are hashed, scanned and compiled.
+
+        Raises StateError where they were not read yet and are others by now, or cannot be read.
+        """
+        if self.held is not None:
+            return self.held
+        source, _ = document.read(self.path, route_cache.SIZE_LIMIT, within=_within(self.place, self.path))
+        if trust.digest(source) != self.digest:
+            raise StateError(self.path, "was changed while it was looked at")
+        return source
+
+    @property
+    def active(self) -> bool:
+        """Whether its functions run, or refuse in the place of strict ones that cannot."""
+        return (self.trusted or self.refuses) and not self.off and self.replaced_by is None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether strict functions of it cannot be called: broken, gone, or changed since they were trusted."""
+        return any(route.broken for route in self.routes)
+
+    @property
+    def strict(self) -> bool:
+        """Whether any of its functions is strict."""
+        return any(route.strict for route in self.routes)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What all files are judged by: the project, what was strict earlier, and whether everything of them is asked."""
+
+    project: Project
+    strict: Collection[str]
+    everything: bool
+
+    @cached_property
+    def grants(self) -> Mapping[str, str]:
+        """What of the project is trusted; read when a first file asks."""
+        return trust.granted(self.project.root)
+
+    def granted(self, path: Path) -> str | None:
+        """Return the digest with which a file of the project is trusted, if it is."""
+        return self.grants.get(trust.relative_name(self.project.root, path))
+
+    def rules(self, place: Place, folder: Path) -> route_cache.Rules:
+        """Return how the files of a folder are read; an event parses of a project's files only those that may run."""
+        if place == "shipped":
+            return route_cache.Rules(apart=False)
+        if place == "user":
+            return route_cache.Rules(
+                first=lambda: _names_in(folder, self.strict), timeout_s=route_cache.OWN_PARSE_TIMEOUT_S
+            )
+        return route_cache.Rules(
+            within=self.project.root,
+            parsed=lambda file, digest: self.everything or self.granted(folder / file) == digest,
+            first=lambda: _names_in(folder, [f"{self.project.root}/{relative}" for relative in self.grants]),
+        )
+
+
+def _names_in(folder: Path, files: Iterable[str]) -> frozenset[str]:
+    return frozenset(file.rpartition("/")[2] for file in files if file.rpartition("/")[0] == str(folder))
+
+
+def _within(place: Place, path: Path) -> Path | None:
+    """Return the folder that a handler file's links must not lead out of: the root of `ROOT/.claude/handlers/x.py`."""
+    return path.parents[2] if place == "project" else None
+
+
+def find(project: Project, event: str | None = None, value: str | None = None) -> list[HandlerFile]:
+    """Find the handler files, in running order: shipped, user, project; each by file name.
+
+    Args:
+        project: whose `.claude/handlers` and whose configuration count.
+        event: an event's name, to be told only of the files that want it and of those that count on every event:
+            the new and changed ones, those at fault, the strict ones, and all that have the name of such a file.
+        value: what the event's matcher field holds, to leave out also those whose matchers do not select it.
+
+    Returns:
+        The files, also those that will not run, marked with the reason, and those that are gone and were strict.
+    """
+    look = _Look(project, strictness.known(), everything=event is None)
+    places: dict[Place, Path] = {
+        "shipped": paths.shipped("handlers"),
+        "user": paths.user_handlers(),
+        "project": paths.project_handlers(project.root),
+    }
+    folders = {place: route_cache.look(path, look.rules(place, path)) for place, path in places.items()}
+    gone: dict[Place, list[str]] = {
+        "shipped": [],
+        "user": _gone(folders["user"], look.strict),
+        "project": _gone(folders["project"], look.strict),
+    }
+    wanted: set[str] | None = None
+    if event is not None:
+        wanted = {name for folder in folders.values() for name in folder.concerned(event, value, look.strict)}
+    files = []
+    for place, folder in folders.items():
+        names = folder.names() if wanted is None else wanted.intersection(folder.names())
+        known = [*((name, _file) for name in names), *((name, _vanished) for name in gone[place])]
+        if place == "user":
+            known += [(path, _elsewhere) for path in _in_other_folders(folder, look.strict)]
+        files += [make(place, folder, name, look) for name, make in sorted(known, key=lambda each: each[0])]
+        if folder.fault:
+            files.append(_whole_folder(place, folder))
+    return _replace_farther(files)
+
+
+def offered(place: Place, folder: Path) -> list[HandlerFile]:
+    """Return the files of one folder as everybody finds them: whatever is trusted or configured on this machine.
+
+    One that cannot be read has faults and no routes. Only what is off by the file's own word is off.
+    """
+    within = folder.parents[1] if place == "project" else None
+    found = route_cache.look(folder, route_cache.Rules(within=within, apart=place != "shipped"))
+    return [_offered(place, found, name) for name in sorted(found.names())]
+
+
+def _offered(place: Place, folder: route_cache.Folder, name: str) -> HandlerFile:
+    from holdfast.config import Config
+
+    path = folder.path / name
+    try:
+        found = folder.found(name)
+    except StateError as error:
+        return HandlerFile(place, path.stem, path, b"", "", trusted=True, off=False, faults=(str(error),))
+    read, off = found.scan, _off(path.stem, found.scan, Config())
+    faults = tuple(read.faults.values())
+    return HandlerFile(place, path.stem, path, found.source, found.digest, True, off, read.routes, faults)
+
+
+def vanished(folder: Path) -> list[Path]:
+    """Return the files of a folder that are gone and are known to have been strict."""
+    rules = route_cache.Rules(parsed=lambda name, digest: False)
+    return [folder / name for name in _gone(route_cache.look(folder, rules), strictness.known())]
+
+
+def _gone(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
+    """Return the names of files that are known to have been strict, and that are in the folder no more."""
+    if not strict:
+        return []
+    top, there = f"{folder.path}/", set(folder.names())
+    names = [path[len(top) :] for path in strict if path.startswith(top)]
+    return [name for name in names if "/" not in name and name not in there]
+
+
+def _in_other_folders(folder: route_cache.Folder, strict: Collection[str]) -> list[str]:
+    """Return the user's strict files that lie, or lay, in another folder than theirs now, and were not moved here."""
+    there = folder.names()
+    others = [path for path in strict if strictness.everywhere(path) and not path.startswith(f"{folder.path}/")]
+    return [path for path in others if path.rpartition("/")[2] not in there]
+
+
+def runs(conditions: Conditions, configuration: Config) -> bool:
+    """Tell whether a configuration says what a file asks for in `RUNS_WHEN`; a key there is none of never does."""
+    return all(getattr(configuration, key, None) in values for key, values in conditions)
+
+
+def _whole_folder(place: Place, folder: route_cache.Folder) -> HandlerFile:
+    """Return what is wrong with a folder, as if that were a file in it."""
+    name = str(folder.path)  # no file's
+    return HandlerFile(place, name, folder.path, b"", "", trusted=True, off=False, faults=(folder.fault,))
+
+
+def _file(place: Place, folder: route_cache.Folder, name: str, look: _Look) -> HandlerFile:
+    path = folder.path / name
+    try:
+        found = folder.found(name)
+    except StateError as error:
+        return _absent(place, path, error.reason, look)
+    return _made(place, path, found, look)
+
+
+def _anew(place: Place, path: Path, look: _Look) -> HandlerFile:
+    try:
+        return _made(place, path, route_cache.read_anew(path, look.rules(place, path.parent)), look)
+    except StateError as error:
+        return _absent(place, path, error.reason, look)
+
+
+def _vanished(place: Place, folder: route_cache.Folder, name: str, look: _Look) -> HandlerFile:
+    """Stand for a file that is gone: what it guarded is refused until it is back or its user lets go of it."""
+    return _absent(place, folder.path / name, "is gone; put it back", look)
+
+
+def _elsewhere(place: Place, folder: route_cache.Folder, name: str, look: _Look) -> HandlerFile:
+    """Stand for a user's strict file in another folder: a variable of the environment must not open what it guards."""
+    fault = f"({name}) is not in {folder.path}, where yours are looked for; move it or correct XDG_CONFIG_HOME"
+    return _absent(place, folder.path / name, fault, look)
+
+
+def _absent(place: Place, path: Path, fault: str, look: _Look) -> HandlerFile:
+    """Return a file whose content is not known: nothing of it runs, and the strict functions it had refuse."""
+    project = look.project
+    changed = place == "project" and look.granted(path) is not None
+    known = _broken_strict(path, f"its file {fault}", place, project) if place == "user" or changed else ()
+    off = _off(path.stem, scan.Scan(), project.config)
+    said = known[0].broken if known else fault
+    file = HandlerFile(place, path.stem, path, b"", "", place != "project", off, known, (said,), changed=changed)
+    file = _keep_strict_on(file, scan.Scan(), project)
+    if known and file.off:
+        _remember(file, project)
+    return file
+
+
+def _made(place: Place, path: Path, found: Found, look: _Look) -> HandlerFile:
+    read, project, routes = found.scan, look.project, found.scan.routes
+    granted = look.granted(path) if place == "project" else found.digest
+    trusted, off = granted == found.digest, _off(path.stem, read, project.config)
+    known = place != "shipped" and granted is not None and str(path) in look.strict
+    if known and not trusted:
+        routes = _broken_strict(path, f"its file {_trust_again(path, project)}", place, project) or routes
+        off = path.stem in project.config.handlers.off  # what a changed file says of itself does not count
+    elif known and off and _unsettled(place, look):
+        config = paths.project_config(project.root)
+        routes = _broken_strict(path, f"{config} {_trust_again(config, project)}", place, project)
+        off = not routes
+    elif known:
+        routes = _with_broken(path, read, place, project)
+    file = _keep_strict_on(
+        HandlerFile(
+            *(place, path.stem, path, found.source, found.digest, trusted, off, routes),
+            faults=tuple(read.faults.values()),
+            runs_when=read.runs_when,
+            doubts=read.doubts,
+            changed=granted is not None and not trusted,
+            again=None if found.source is not None else lambda: _anew(place, path, look),
+        ),
+        read,
+        project,
+    )
+    if trusted and place != "shipped" and (known or file.strict) and "" not in read.faults:
+        _remember(file, project)
+    return file
+
+
+def _remember(file: HandlerFile, project: Project) -> None:
+    """Keep what of a file is strict; nothing of one that is switched off by name."""
+    if not file.off:
+        strictness.remember(file.path, [replace(route, broken="") for route in file.routes])
+    elif file.name in project.config.handlers.off:
+        strictness.remember(file.path, ())
+
+
+def _unsettled(place: Place, look: _Look) -> bool:
+    """Tell whether the project's configuration, by which its handlers may run, was trusted with another content."""
+    root = look.project.root
+    return (
+        place == "project" and look.granted(paths.project_config(root)) is not None and not trust.config_trusted(root)
+    )
+
+
+def _with_broken(path: Path, found: scan.Scan, place: Place, project: Project) -> tuple[Route, ...]:
+    """Add the strict functions that the file once had and that are now at fault."""
+    if "" in found.faults:
+        return _broken_strict(path, f"{found.faults['']}; correct it", place, project)
+    lost = [route for route in strictness.recall(path) if route.function in found.faults]
+    said = {route.function: f"{found.faults[route.function]}; correct it" for route in lost}
+    return (
+        *found.routes,
+        *(replace(route, broken=_lifted(said[route.function], path, place, project)) for route in lost),
+    )
+
+
+def _broken_strict(path: Path, reason: str, place: Place, project: Project) -> tuple[Route, ...]:
+    known = strictness.recall(path)
+    said = _lifted(reason, path, place, project) if known else ""
+    return tuple(replace(route, broken=said) for route in known)
+
+
+def _lifted(reason: str, path: Path, place: Place, project: Project) -> str:
+    """Add to the reason for a refusal the command that lifts it, whatever became of the file."""
+    from shlex import quote
+
+    verb = ["off", path.stem] if place == "user" else ["untrust", "--project", str(project.root), path.name]
+    command = _command(*verb)
+    if place == "user" and path.parent != paths.user_handlers():  # to a terminal that may be another folder
+        command = f"env {quote(f'XDG_CONFIG_HOME={paths.config_dir().parent}')} {command}"
+    return f"{reason}, or do without it (in a terminal: {command})"
+
+
+def _trust_again(path: Path, project: Project) -> str:
+    command = _command("trust", "--project", str(project.root), path.name)
+    return f"was changed since you trusted it; look at it and trust it again (in a terminal: {command})"
+
+
+def _command(*words: str) -> str:
+    from shlex import join
+
+    return join(["holdfast", "handlers", *words])
+
+
+def _off(name: str, found: scan.Scan, config: Config) -> bool:
+    if name in config.handlers.off or (found.off_by_default and name not in config.handlers.on):
+        return True
+    return not runs(found.runs_when, config)
+
+
+def _keep_strict_on(file: HandlerFile, found: scan.Scan, project: Project) -> HandlerFile:
+    """A project's configuration never switches off a user's strict handler; the user's own may."""
+    if not (file.place == "user" and file.off and file.strict):
+        return file
+    from holdfast import config
+
+    if _off(file.name, found, config.load(None, trusted=False).config):
+        return file
+    return replace(file, off=False, notice=f"strict: {paths.project_config(project.root)} may not switch it off")
+
+
+def _replace_farther(files: Sequence[HandlerFile]) -> list[HandlerFile]:
+    """Let a nearer file of the same name replace the farther ones, except a user's strict handler."""
+    namesakes: dict[str, list[HandlerFile]] = {}
+    for file in files:
+        namesakes.setdefault(file.name, []).append(file)
+    return [file if len(same := namesakes[file.name]) == 1 else _replaced(file, same) for file in files]
+
+
+def _replaced(file: HandlerFile, namesakes: Sequence[HandlerFile]) -> HandlerFile:
+    usable = [other for other in namesakes if (other.trusted or other.refuses) and not other.off]
+    if file not in usable:
+        return file
+    guard = next((other for other in usable if other.place == "user" and other.strict), None)
+    winner = guard or usable[-1]
+    if file is winner:
+        return file
+    notice = "a user's strict handler is not replaced" if file.place == "project" else ""
+    return replace(file, replaced_by=winner.path, notice=notice)

@@ -1,0 +1,98 @@
+"""Deciding which functions of the handler files an event calls, and running a file to have them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from holdfast import paths, patterns, trust
+from holdfast.errors import StateError
+from holdfast.plugins import bytecode_cache, route_cache, strictness
+from holdfast.plugins.finding import HandlerFile, find, offered, runs, vanished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.plugins.scan import Route
+
+__all__ = ["SIZE_LIMIT", "Call", "HandlerFile", "find", "load", "offered", "plan", "preload", "runs", "vanished"]
+
+SIZE_LIMIT = route_cache.SIZE_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One function that an event calls."""
+
+    file: HandlerFile
+    route: Route
+
+    @property
+    def label(self) -> str:
+        """How messages name it: `user/guard.py: on_pre_tool_use`."""
+        return f"{self.file.place}/{self.file.path.name}: {self.route.function}"
+
+
+def preload() -> None:
+    """Take what is known of the shipped and the user's handlers into memory, for the processes forked from this one.
+
+    Cheap when nothing changed. No handler is run, and of a project's handlers nothing is read. The regular expressions
+    of all modules that are loaded are compiled.
+    """
+    for folder in (paths.shipped("handlers"), paths.user_handlers()):
+        route_cache.preload(folder)
+    strictness.known()
+    trust.preload()
+    patterns.compile_all()
+
+
+def plan(files: Iterable[HandlerFile], event: str, value: str | None) -> list[Call]:
+    """Select the functions an event calls, in calling order; only their files are read.
+
+    Args:
+        files: what `find` returned.
+        event: the event's name.
+        value: what its matcher field holds, or `None` when it has none.
+
+    Returns:
+        The calls: `tryfirst` ones first, `trylast` ones last, as pluggy orders them.
+    """
+    calls = [call for file in files for call in _calls(file, event, value)]
+    first = [call for call in calls if call.route.tryfirst]
+    last = [call for call in calls if call.route.trylast]
+    usual = [call for call in calls if not (call.route.tryfirst or call.route.trylast)]
+    return [*first, *usual, *reversed(last)]
+
+
+def _calls(file: HandlerFile, event: str, value: str | None) -> list[Call]:
+    if not file.active:
+        return []
+    calls = [Call(file, route) for route in file.routes if strictness.selects(route, event, value)]
+    if not (calls and file.again):
+        return calls
+    try:
+        return [replace(call, file=replace(file, held=file.source, again=None)) for call in calls]
+    except StateError:  # in this very moment somebody saves it
+        return _calls(file.again(), event, value)
+
+
+def load(file: HandlerFile) -> ModuleType:
+    """Run a handler file: compile the bytes that were hashed, never a cached file beside it.
+
+    Args:
+        file: an active handler file.
+
+    Returns:
+        The new module.
+
+    Raises:
+        BaseException: whatever the file raises, SyntaxError included.
+    """
+    module = ModuleType(f"holdfast_handlers.{file.place}.{file.name}")
+    module.__file__ = str(file.path)
+    code = bytecode_cache.code(file.source, file.path)
+    sys.modules[module.__name__] = module  # dataclasses and pydantic look the module up while it runs
+    exec(code, module.__dict__)
+    return module

@@ -1,0 +1,61 @@
+"""The `hookimpl` marker that makes a function of a handler file answer an event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from pluggy import HookimplMarker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROJECT_NAME = "holdfast"
+Function = TypeVar("Function", bound="Callable[..., Any]")
+_marker = HookimplMarker(PROJECT_NAME)
+
+
+@overload
+def hookimpl(function: Function) -> Function: ...
+@overload
+def hookimpl(
+    *,
+    match: str | None = None,
+    timeout: float | None = None,
+    strict: bool = False,
+    tryfirst: bool = False,
+    trylast: bool = False,
+) -> Callable[[Function], Function]: ...
+def hookimpl(
+    function: Function | None = None,
+    *,
+    match: str | None = None,
+    timeout: float | None = None,
+    strict: bool = False,
+    tryfirst: bool = False,
+    trylast: bool = False,
+) -> Any:
+    """Mark a function `on_<event>` as an answer to that event: pluggy's marker plus three options of Holdfast.
+
+    All options must be literals: they are read from the file's text without importing it, so that an event
+    nobody wants starts no process and an untrusted file is never run.
+
+    Args:
+        function: the function, when the marker is used without parentheses.
+        match: which values of the event's matcher field are wanted, in the client's own matcher syntax
+            (`"Bash"`, `"Edit|Write"`, `"mcp__.*"`); `None` is all.
+        timeout: seconds this function may take, at most 2,700 (on SessionEnd 45), also where that is more than the
+            configuration's `handlers.deadline`; `None` is its `handlers.timeout`.
+        strict: the function's own failure is a refusal. Only on PreToolUse, PermissionRequest,
+            UserPromptSubmit and UserPromptExpansion.
+        tryfirst: run before the others (pluggy).
+        trylast: run after the others (pluggy).
+
+    Returns:
+        The function itself, marked.
+    """
+    del match, timeout, strict  # read from the source text by `holdfast.plugins.scan`, never from the running function
+
+    def mark(target: Function) -> Function:
+        return _marker(target, tryfirst=tryfirst, trylast=trylast)
+
+    return mark if function is None else mark(function)

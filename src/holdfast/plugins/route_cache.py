@@ -1,0 +1,338 @@
+"""What was found in handler files, kept so that an event reads none of those that are not for it."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import signal
+import time
+from dataclasses import astuple, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import events, trust
+from holdfast.errors import StateError
+from holdfast.files import cache, document
+from holdfast.files.unchanged import Kept, Stamp, settled, stamp
+from holdfast.plugins import bytecode_cache, deadlines, matching, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
+SIZE_LIMIT = 32 * 1024  # bytes; parsing takes time that grows with the square of the size
+COUNT_LIMIT = 200  # files of one folder
+LIST_LIMIT = 10_000  # names of one folder that are looked at
+PARSE_CPU_S = 0.3  # processor time one file may take; 32 KB of ordinary code take about a tenth of it
+PARSE_TIMEOUT_S = 1.0  # wall time all files of a project's folder may take at one event
+OWN_PARSE_TIMEOUT_S = 15.0  # the same for a user's own: a busy machine must not keep a guard out of its first event
+_FORMAT = 2
+
+
+class Found(NamedTuple):
+    """A handler file: its digest, what its text says, and its bytes if they were read just now."""
+
+    digest: str
+    scan: scan.Scan
+    source: bytes | None = None
+
+
+class Entry(NamedTuple):
+    """What is kept of a file, in types that `marshal` writes.
+
+    `wishes` are the events it wants with their matchers; `heeded`: it counts on every event, being strict or at fault;
+    `scan` is None for a file that was hashed and not parsed.
+    """
+
+    stamp: Stamp
+    digest: str
+    wishes: dict[str, str | None]
+    heeded: bool
+    scan: tuple[Any, ...] | None
+
+
+def _everything(name: str, digest: str) -> bool:
+    return True
+
+
+def _nothing() -> frozenset[str]:
+    return frozenset()
+
+
+class Rules(NamedTuple):
+    """How a folder is read.
+
+    Attributes:
+        within: no link may lead out of this folder; None lets links lead anywhere.
+        apart: parse in a process that can be killed, since nothing else ends a parser that takes too long.
+        parsed: tells for a file's name and digest whether it must be parsed; a file that will not run need not be.
+        first: the names that count before all others where there are too many.
+        timeout_s: wall time in which all files of the folder are parsed.
+    """
+
+    within: Path | None = None
+    apart: bool = True
+    parsed: Callable[[str, str], bool] = _everything
+    first: Callable[[], frozenset[str]] = _nothing
+    timeout_s: float = PARSE_TIMEOUT_S
+
+
+@dataclass
+class Folder:
+    """The handler files of one folder as they are now.
+
+    Attributes:
+        path: the folder.
+        known: by name, the files that did not change since they were read at an earlier event.
+        fresh: by name, the files that were read just now.
+        unreadable: by name, why a file could not be read.
+        fault: what is wrong with the folder itself; empty if nothing is.
+    """
+
+    path: Path
+    known: dict[str, Entry] = field(default_factory=dict)
+    fresh: dict[str, Found] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    fault: str = ""
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of all files, in no order."""
+        yield from self.known
+        yield from self.fresh
+        yield from self.unreadable
+
+    def concerned(self, event: str, value: str | None, strict: Container[str]) -> Iterator[str]:
+        """Yield the names of the files that an event may concern.
+
+        Args:
+            event: the event's name.
+            value: what its matcher field holds; None for every value.
+            strict: paths that are known to have been strict.
+        """
+        yield from self.fresh
+        yield from self.unreadable
+        top = f"{self.path}/"
+        for name, entry in self.known.items():
+            wants = event in entry.wishes and matching.matches(entry.wishes[event], value, event)
+            if wants or entry.heeded or top + name in strict:
+                yield name
+
+    def found(self, name: str) -> Found:
+        """Return what is known of one file. Raises StateError where it cannot be read."""
+        if name in self.unreadable:
+            raise StateError(self.path / name, self.unreadable[name])
+        return self.fresh.get(name) or _from(self.known[name])
+
+
+def look(path: Path, rules: Rules) -> Folder:
+    """List a handlers folder, reading only the files that are new or changed.
+
+    A file is taken for unchanged when its status is what it was, to the last change of anything in it, and was old
+    enough then. Where nothing can be kept every file is read every time.
+
+    Returns:
+        The folder; an empty one if there is none.
+    """
+    folder = Folder(path)
+    now, file = time.time_ns(), _file(path)
+    kept = _shelves.get(file)
+    stamps: dict[str, Stamp] = {}
+    for name in _names(folder, rules):
+        entry = kept.get(name)
+        try:
+            stamps[name] = seen = stamp((path / name).stat())
+            if entry and entry.stamp == seen and (entry.scan is not None or not rules.parsed(name, entry.digest)):
+                folder.known[name] = entry
+            else:
+                folder.fresh[name] = _read(path / name, rules.within)
+        except (OSError, ValueError) as error:
+            folder.unreadable[name] = getattr(error, "strerror", None) or str(error)
+        except StateError as error:
+            folder.unreadable[name] = error.reason
+    wanted = {name: found for name, found in folder.fresh.items() if rules.parsed(name, found.digest)}
+    lasting = _parse(wanted, rules) if wanted else {}
+    folder.fresh |= wanted
+    new = {
+        name: _entry(stamps[name], found, parsed=name in wanted)
+        for name, found in folder.fresh.items()
+        if settled(stamps[name], now) and stamps[name][1] == len(found.source or b"") and lasting.get(name, True)
+    }
+    if new:
+        _keep(file, path, folder.known | new)
+    return folder
+
+
+def read_anew(path: Path, rules: Rules) -> Found:
+    """Read and parse one file, whatever is known of it. Raises StateError."""
+    found = _read(path, rules.within)
+    if not rules.parsed(path.name, found.digest):
+        return found
+    wanted = {path.name: found}
+    _parse(wanted, rules)
+    return wanted[path.name]
+
+
+def preload(path: Path) -> None:
+    """Take what is known of a folder's files into memory, with their code: what is forked from here has it then."""
+    shelf = _shelves.get(_file(path))
+    try:
+        seen = (id(shelf), cache.folder().stat().st_mtime_ns)
+    except OSError:
+        return
+    if _preloaded.get(path) != seen:
+        _preloaded[path] = seen
+        for name, entry in shelf.items():
+            bytecode_cache.preload(entry.digest, path / name)
+
+
+def _names(folder: Folder, rules: Rules) -> list[str]:
+    """Return the names of the files that count; note in `folder` what is wrong with it."""
+    if rules.within and document.leads_out(folder.path, rules.within):
+        folder.fault = f"leads out of {rules.within} through a symbolic link, so no handler in it runs"
+        return []
+    try:
+        with os.scandir(folder.path) as listed:
+            listing = [each.name for each in islice(listed, LIST_LIMIT)]
+    except NotADirectoryError:
+        folder.fault = "is not a folder, so there are no handlers in it"
+        return []
+    except OSError:
+        return []
+    names = [name for name in listing if _is_handler(name)]
+    cut = len(listing) == LIST_LIMIT
+    if cut or len(names) > COUNT_LIMIT:
+        first = {name for name in rules.first() if (folder.path / name).exists()}
+        names = [*sorted(first), *sorted(set(names) - first)]
+        held = f"more than {LIST_LIMIT} files" if cut else f"{len(names)} handler files"
+        folder.fault = f"holds {held}: only {COUNT_LIMIT} handlers run, those known before, then the first by name"
+    return names[:COUNT_LIMIT]
+
+
+def _is_handler(name: str) -> bool:
+    return name.endswith(".py") and name[0] not in "_."
+
+
+def _read(path: Path, within: Path | None) -> Found:
+    """Read and hash a file; it is not parsed yet. Raises StateError."""
+    try:
+        source, _ = document.read(path, SIZE_LIMIT, within=within)
+    except StateError as error:
+        if error.reason == f"is larger than {SIZE_LIMIT} bytes":
+            raise StateError(path, f"{error.reason}: split it") from error
+        raise
+    return Found(trust.digest(source), scan.Scan(), source)
+
+
+def _parse(files: dict[str, Found], rules: Rules) -> dict[str, bool]:
+    """Put into each file what its text says; return for each whether that will be the same the next time."""
+    if not rules.apart:
+        files |= {name: found._replace(scan=scan.scan(found.source or b"")) for name, found in files.items()}
+        return dict.fromkeys(files, True)
+    from holdfast.process.child import Child
+
+    until = time.monotonic() + rules.timeout_s
+    rest, lasting = dict(files), dict[str, bool]()
+    while rest and time.monotonic() < until:
+        try:
+            child = Child.fork(lambda report, captured, heard: _be_parser(rest.items(), report))
+        except OSError:  # no process to be had now
+            break
+        try:
+            while rest and (message := child.receive(until, bytearray())) is not None:
+                name, plain = message["name"], message["scan"]
+                files[name], lasting[name] = rest.pop(name)._replace(scan=_thawed(plain)), True
+        finally:
+            child.kill()
+            child.close()
+        if rest and time.monotonic() < until:  # it died of the one it was at
+            name = next(iter(rest))
+            files[name], lasting[name] = rest.pop(name)._replace(scan=_at_fault(_TOO_SLOW)), True
+    for name, found in rest.items():
+        files[name], lasting[name] = found._replace(scan=_at_fault(_NO_TIME)), False
+    return lasting
+
+
+_TOO_SLOW = f"cannot be parsed: that takes over {PARSE_CPU_S} s of processor time, or crashes Python; write it simpler"
+_NO_TIME = "was not parsed: all new files of its folder together took too long; the next event goes on with it"
+
+
+def _at_fault(reason: str) -> scan.Scan:
+    return scan.Scan(faults={"": reason})
+
+
+def _be_parser(files: Iterable[tuple[str, Found]], report: int) -> None:
+    """Be the process that parses: report what each file says, until the kernel ends us for one that takes too long."""
+    from holdfast.process.child import write
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPROF):
+        signal.signal(number, signal.SIG_DFL)
+    for name, found in files:
+        signal.setitimer(signal.ITIMER_PROF, PARSE_CPU_S)  # its default action needs no cooperation from the parser
+        try:
+            said = scan.scan(found.source or b"")
+        except Exception as error:  # noqa: BLE001 - whatever the text does to us is a fault of the text
+            said = _at_fault(f"cannot be read as Python ({type(error).__name__}: {str(error)[:200]})")
+        write(report, {"name": name, "scan": _frozen(said)})
+
+
+def _entry(seen: Stamp, found: Found, *, parsed: bool) -> Entry:
+    if not parsed:
+        return Entry(seen, found.digest, {}, heeded=False, scan=None)
+    read = found.scan
+    heeded = bool(read.faults) or any(route.strict for route in read.routes)
+    return Entry(seen, found.digest, {route.event: route.match for route in read.routes}, heeded, _frozen(read))
+
+
+def _from(entry: Entry) -> Found:
+    return Found(entry.digest, _thawed(entry.scan) if entry.scan is not None else scan.Scan())
+
+
+def _frozen(read: scan.Scan) -> tuple[Any, ...]:
+    routes = tuple(astuple(route) for route in read.routes)
+    return (routes, tuple(read.faults.items()), read.off_by_default, read.runs_when, read.doubts)
+
+
+def _thawed(plain: Sequence[Any]) -> scan.Scan:
+    routes, faults, off_by_default, runs_when, doubts = plain
+    conditions = tuple((key, tuple(values)) for key, values in runs_when)
+    kept = tuple(scan.Route(*values) for values in routes)
+    return scan.Scan(kept, dict(faults), off_by_default, conditions, tuple(doubts))
+
+
+def _shelf(file: Path) -> dict[str, Entry]:
+    """Read what is kept of a folder; nothing where it is broken, of another folder, or by other rules than ours."""
+    body = cache.read(file)
+    if body is None:
+        return {}
+    try:
+        name, rules, entries = marshal.loads(body)
+        ours = (name, rules) == (file.name, _rules())
+        return {name: Entry(*values) for name, values in entries.items()} if ours else {}
+    except (ValueError, EOFError, TypeError, AttributeError):
+        return {}
+
+
+def _keep(file: Path, path: Path, entries: dict[str, Entry]) -> None:
+    """Keep what was found, with what another process kept meanwhile; the files that are gone are left out."""
+    merged = {name: entry for name, entry in _shelf(file).items() if os.path.lexists(path / name)} | entries
+    cache.write(file, marshal.dumps((file.name, _rules(), {name: tuple(entry) for name, entry in merged.items()})))
+
+
+def _rules() -> tuple[Any, ...]:
+    """Return by what rules a scan is made: the form it is kept in, the interpreter, and this very code."""
+    global _known_rules
+    if _known_rules is None:
+        sources = [Path(each) for each in (scan.__file__, matching.__file__, deadlines.__file__, __file__)]
+        sources.append(Path(str(events.__file__)))
+        sources.append(sources[0].with_name("matchable.py"))  # not imported: only the scan of a matcher needs it
+        _known_rules = (_FORMAT, bytecode_cache.INTERPRETER, *(stamp(each.stat()) for each in sources))
+    return _known_rules
+
+
+def _file(path: Path) -> Path:
+    return cache.folder() / f"{trust.digest(os.fsencode(path))[:32]}.scan"
+
+
+_known_rules: tuple[Any, ...] | None = None
+_preloaded: dict[Path, tuple[int, int]] = {}
+_shelves: Kept[dict[str, Entry]] = Kept(_shelf)

@@ -1,0 +1,209 @@
+"""The memory of strict handlers: a guard that cannot run still refuses.
+
+The file holds one line for each strict function, its fields separated by tabs: event, matcher (`*` for every value),
+project root (`*` for a user's own handler), handler file, function. `%` and control characters are written as `%XX`.
+`refuse.sh` reads the same lines where Holdfast itself cannot run, so the format stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast import log, paths
+from holdfast.errors import HoldfastError
+from holdfast.files import atomic, lock
+from holdfast.files.unchanged import Kept
+from holdfast.plugins import matching
+from holdfast.plugins.scan import STRICT_EVENTS, Route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+LOCK_TIMEOUT_S = 0.5
+"""How long an event waits for another process that writes the memory."""
+
+_HEADER = "# The strict handlers that Holdfast knows: event, matcher, project, file, function. Written by Holdfast.\n"
+_EVERY = "*"
+_ESCAPES = {code: f"%{code:02X}" for code in (*range(32), ord("%"), 127)}
+
+Memory = dict[str, tuple[Route, ...]]
+
+
+def known() -> Mapping[str, tuple[Route, ...]]:
+    """Return the strict routes that are remembered, by handler file; read again only when the memory changes."""
+    return _kept.get(memory_file())
+
+
+def recall(path: Path) -> tuple[Route, ...]:
+    """Return the strict routes a handler file had when it could last be read; none if it never had any.
+
+    Only event, function and matcher are remembered of a route.
+    """
+    return known().get(str(path), ())
+
+
+def remember(path: Path, routes: Iterable[Route]) -> None:
+    """Remember a handler file's strict routes in place of those known of it; write only if they differ.
+
+    A memory that cannot be written is logged: the guard still works, it is only forgotten if its file breaks.
+    """
+    strict = tuple(_remembered(route) for route in routes if route.strict)
+    if known().get(str(path), ()) == strict and not _legacy_file().exists():
+        return
+    try:
+        with lock.locked(paths.ensure_private(paths.state_dir()), timeout=LOCK_TIMEOUT_S):
+            entries = _for_change()
+            entries.pop(str(path), None)
+            if strict:
+                entries[str(path)] = strict
+            atomic.write(memory_file(), _text(entries), mode=0o600)
+            with suppress(OSError):
+                _legacy_file().unlink()
+    except (HoldfastError, OSError) as error:
+        log.write("warning", f"the strict handlers of {path} could not be remembered: {error}")
+
+
+def guarding(event: str, value: str | None, root: str) -> list[str]:
+    """Name the strict handlers known for an event, for a refusal where they could not be asked.
+
+    Args:
+        event: the event's name.
+        value: what the event's matcher field holds; None where it cannot be read, and then every matcher selects it.
+        root: the project's root, as the client names it.
+
+    Returns:
+        The handlers, as messages name them: `user/guard.py: on_pre_tool_use`. A memory that cannot be read counts as
+        one handler, since a guard may stand in it.
+    """
+    if event not in STRICT_EVENTS:
+        return []
+    real = paths.real_root(root)
+    try:
+        entries = _read(memory_file())
+    except (OSError, ValueError) as error:
+        log.write("error", f"{memory_file()}: cannot be read ({error}); any strict handler may stand in it")
+        return ["a handler"]
+    return [
+        f"{'user' if everywhere(path) else 'project'}/{path.rpartition('/')[2]}: {route.function}"
+        for path, routes in entries.items()
+        for route in routes
+        if _root(path) in (_EVERY, real) and selects(route, event, value)
+    ]
+
+
+def everywhere(path: str) -> bool:
+    """Tell whether a handler file is a user's own, in whatever folder, and so guards every project."""
+    return _root(path) == _EVERY
+
+
+def memory_file() -> Path:
+    """Return where the memory lies; it need not exist."""
+    return paths.state_dir() / "strict"
+
+
+def selects(route: Route, event: str, value: str | None) -> bool:
+    """Tell whether a route is for an event; a strict one is for every value if its matcher cannot be read."""
+    if route.event != event:
+        return False
+    if matching.matches(route.match, value, event):
+        return True
+    return route.strict and not matching.valid(route.match, event)
+
+
+def _remembered(route: Route) -> Route:
+    return Route(route.event, route.function, route.match, strict=True)
+
+
+def _root(path: str) -> str:
+    """Return the root of the project a handler file belongs to, `*` for a user's own."""
+    folder = os.path.dirname(path)  # noqa: PTH120 - the key is a text
+    own = str(paths.user_handlers())
+    return _EVERY if folder == own or not folder.endswith("/.claude/handlers") else folder[: -len("/.claude/handlers")]
+
+
+def _text(entries: Memory) -> bytes:
+    lines = [
+        "\t".join(_escaped(each) for each in (route.event, route.match or _EVERY, _root(path), path, route.function))
+        for path, routes in sorted(entries.items())
+        for route in routes
+    ]
+    return (_HEADER + "".join(f"{line}\n" for line in lines)).encode("utf-8", "surrogateescape")
+
+
+def _for_change() -> Memory:
+    """Read the memory to write it anew; one that is not a text of ours is set aside first. Raises OSError."""
+    try:
+        return dict(_read(memory_file()))
+    except ValueError:
+        from holdfast.files import document
+
+        for file in (memory_file(), _legacy_file()):
+            if file.exists():
+                document.set_aside(file)
+        return {}
+
+
+def _load(file: Path) -> Memory:
+    """Read the memory; one that cannot be read counts as empty, and the log says so."""
+    try:
+        return _read(file)
+    except (OSError, ValueError) as error:
+        log.write("error", f"{file}: cannot be read ({error}); strict handlers that no longer load are not known")
+        return {}
+
+
+def _read(file: Path) -> Memory:
+    """Read the memory, or what an earlier version left in its place.
+
+    Raises:
+        OSError: it is there and cannot be read.
+        ValueError: it is not a text of ours.
+    """
+    try:
+        text = file.read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return _legacy()
+    entries: Memory = {}
+    for line in text.split("\n"):
+        fields = [_unescaped(field) for field in line.split("\t")]
+        if len(fields) == 5 and not line.startswith("#"):
+            event, match, _, path, function = fields
+            route = Route(event, function, None if match == _EVERY else match, strict=True)
+            entries[path] = (*entries.get(path, ()), route)
+    if text.strip() and not entries and not text.startswith("#"):
+        raise ValueError("no line of it is a strict handler's")
+    return entries
+
+
+def _legacy() -> Memory:
+    """Read `strict.json`, which versions up to 0.1 wrote; the next change moves it into the memory."""
+    try:
+        content = json.loads(_legacy_file().read_bytes())
+        return {
+            path: tuple(Route(row["event"], row["function"], row["match"], strict=True) for row in rows)
+            for path, rows in content.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{_legacy_file()}: {error}") from error
+
+
+def _legacy_file() -> Path:
+    return paths.state_dir() / "strict.json"
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_ESCAPES)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub("%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text) if "%" in text else text
+
+
+_kept: Kept[Memory] = Kept(_load)

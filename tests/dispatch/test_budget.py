@@ -1,0 +1,161 @@
+"""Fitting texts under the client's limit."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.dispatch.budget import CAP, Fitted, Piece, fit, units
+from tests import contract
+
+PROPERTY = settings(derandomize=True, database=None, deadline=None, max_examples=200)
+NOTE = re.compile(r"\(\+(\d+) more lines, left out to stay under the client's limit\)")
+
+line = st.text(st.characters(exclude_characters="\n", codec="utf-8") | st.sampled_from("😀𝔘"), max_size=60)
+text = st.lists(line, min_size=1, max_size=8).map("\n".join)
+piece = st.builds(Piece, text, st.booleans(), st.integers(-2, 2))
+pieces = st.lists(piece, max_size=6)
+
+
+def body(fitted: Fitted) -> tuple[list[str], int]:
+    """Return the lines of a fitted text without its last note, and how many lines the note says are missing."""
+    lines = fitted.text.split("\n") if fitted.text else []
+    note = NOTE.fullmatch(lines[-1]) if lines else None
+    return (lines[:-1], int(note[1])) if note else (lines, 0)
+
+
+@given(st.text(st.characters() | st.sampled_from("😀𝔘")))
+@PROPERTY
+def test_units_are_the_clients(words: str) -> None:
+    """A character outside the basic plane counts as two, as in JavaScript's `length`."""
+    assert units(words) == contract.units(words)
+
+
+@given(pieces, st.integers(0, 400))
+@PROPERTY
+def test_the_result_is_never_over_the_cap(given_pieces: list[Piece], cap: int) -> None:
+    """Whatever is fitted, the result has at most `cap` units."""
+    assert contract.units(fit(given_pieces, cap).text) <= cap
+
+
+@given(pieces, st.integers(0, 400))
+@PROPERTY
+def test_lines_are_never_cut_and_keep_their_order(given_pieces: list[Piece], cap: int) -> None:
+    """The result's lines are whole lines of the pieces, in the pieces' order."""
+    lines, _ = body(fit(given_pieces, cap))
+    all_lines = iter([whole for one in given_pieces for whole in [*one.text.split("\n"), ""]])
+    assert all(any(whole == wanted for whole in all_lines) for wanted in lines), "not a subsequence of what was given"
+
+
+@given(pieces)
+@PROPERTY
+def test_what_fits_is_joined_and_nothing_else(given_pieces: list[Piece]) -> None:
+    """Under the cap the pieces stand whole, a blank line between two, without a note."""
+    said = [one for one in given_pieces if one.text]
+    fitted = fit(given_pieces, 10_000)
+
+    assert fitted.text == "\n\n".join(one.text for one in said)
+    assert fitted.whole == tuple(index for index, one in enumerate(given_pieces) if one.text)
+
+
+@given(pieces, st.integers(0, 400))
+@PROPERTY
+def test_whole_means_whole(given_pieces: list[Piece], cap: int) -> None:
+    """Every piece that is reported as whole stands in the text, from its first line to its last."""
+    fitted = fit(given_pieces, cap)
+
+    assert fitted.whole == tuple(sorted(set(fitted.whole)))
+    for index in fitted.whole:
+        assert given_pieces[index].text in fitted.text
+
+
+@given(pieces, st.integers(0, 400))
+@PROPERTY
+def test_a_note_stands_only_where_something_is_missing(given_pieces: list[Piece], cap: int) -> None:
+    """The note counts at least one and at most all lines, and none stands where every piece is whole."""
+    fitted = fit(given_pieces, cap)
+    missing = body(fitted)[1]
+    cut = [one for index, one in enumerate(given_pieces) if one.text and index not in fitted.whole]
+
+    assert missing <= sum(len(one.text.split("\n")) for one in cut)
+    assert cut or not missing
+
+
+@pytest.mark.parametrize("count", [12, 15, 30])
+def test_the_note_is_exact(count: int) -> None:
+    """Of a text that is `count` lines too long, with room for a note, `count` lines are counted as left out."""
+    lines = [f"line {number:02}" for number in range(40)]
+    room = len("\n".join(lines[: 40 - count])) + 80 + 2
+
+    lines_kept, missing = body(fit([Piece("\n".join(lines))], room))
+
+    assert missing == count
+    assert [kept for kept in lines_kept if kept] == lines[: 40 - count]
+
+
+def test_what_must_be_kept_comes_before_priority() -> None:
+    """Under pressure must_keep is placed first, then the higher priority; the order of the texts stays."""
+    low, high, must = Piece("l" * 90, priority=1), Piece("h" * 90, priority=9), Piece("m" * 90, must_keep=True)
+
+    assert fit([low, high, must], 200).whole == (1, 2)
+    assert fit([low, high, must], 100).whole == (2,)
+    assert fit([high, must, low], 200).whole == (0, 1)
+    assert fit([high, low, must], 200).text == f"{high.text}\n\n{must.text}"
+
+
+def test_of_what_must_be_kept_the_higher_priority_is_kept_first() -> None:
+    """Two texts that must be kept and do not both fit are told apart by priority."""
+    assert fit([Piece("a" * 90, True, 1), Piece("b" * 90, True, 2)], 100).whole == (1,)
+
+
+def test_a_text_that_is_cut_loses_its_last_lines() -> None:
+    """As many first lines as fit are kept of a text that does not fit whole."""
+    rows = [f"row {number}" for number in range(60)]
+
+    fitted = fit([Piece("short"), Piece("\n".join(rows))], 300)
+
+    kept = [one for one in body(fitted)[0] if one.startswith("row")]
+    assert fitted.whole == (0,)
+    assert 0 < len(kept) < 60
+    assert kept == rows[: len(kept)]
+
+
+def test_no_line_is_left_out_of_the_middle() -> None:
+    """After a line that does not fit, the text's later lines are left out too: what is kept reads on from its start."""
+    fitted = fit([Piece("first\n" + "x" * 500 + "\nlast")], 200)
+
+    assert body(fitted) == (["first", ""], 2)
+
+
+def test_of_equals_the_first_is_kept() -> None:
+    """With the same priority the earlier handler's advice is kept first."""
+    assert fit([Piece("a" * 60), Piece("b" * 60), Piece("c" * 60)], 130).whole == (0, 1)
+
+
+@pytest.mark.parametrize("must_keep", [True, False])
+def test_the_note_never_costs_a_whole_text(must_keep: bool) -> None:
+    """Where the note would take the room of a text that stands whole, there is no note."""
+    assert fit([Piece("m" * 90, must_keep), Piece("x" * 90)], 95) == Fitted("m" * 90, (0,), (90, 0))
+
+
+def test_a_single_line_that_does_not_fit_is_left_out_whole() -> None:
+    """A line is kept whole or not at all; the note says that it is missing."""
+    fitted = fit([Piece("x" * (CAP + 1))])
+
+    assert fitted.whole == ()
+    assert NOTE.fullmatch(fitted.text)
+
+
+def test_an_emoji_at_the_edge_counts_twice() -> None:
+    """The cap is in UTF-16 units: as many emoji as half the cap fit, one more does not."""
+    assert fit([Piece("😀" * (CAP // 2 - 1))]).whole == (0,)
+    assert fit([Piece("😀" * (CAP // 2 + 1))]).whole == ()
+
+
+def test_nothing_is_nothing() -> None:
+    """No pieces, or empty ones, make an empty text."""
+    assert fit([]) == Fitted("", ())
+    assert fit([Piece(""), Piece("")]) == Fitted("", (), (0, 0))

@@ -1,0 +1,278 @@
+"""What comes on stdin is read as one JSON object, or named for what it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import recorded
+from holdfast.dispatch import intake
+from holdfast.dispatch.intake import IntakeError, foreign, head, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLAUDE = {"CLAUDE_PROJECT_DIR": "/p", "CLAUDECODE": "1"}
+EVENT = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+
+
+def read_bytes(data: bytes) -> dict[str, Any]:
+    """Read bytes as if they came through the client's pipe."""
+    ours, theirs = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(theirs, "wb") as pipe:
+            pipe.write(data)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        return read(ours)
+    finally:
+        writer.join()
+        os.close(ours)
+
+
+@pytest.fixture
+def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit that a test can exceed with little."""
+    monkeypatch.setattr(intake, "LIMIT", 1_000)
+
+
+@pytest.mark.parametrize("name", recorded.names())
+def test_every_recorded_payload_is_read_as_it_was_sent(name: str) -> None:
+    """What the real client sent comes back unchanged, and counts as the client's own."""
+    payload = recorded.load(name)
+
+    assert read_bytes(json.dumps(payload).encode() + b"\n") == payload
+    assert foreign(payload, CLAUDE) == ""
+
+
+def test_the_ways_to_write_json() -> None:
+    """A BOM, white space, CRLF, escapes and pretty printing are all one JSON object."""
+    text = json.dumps(EVENT, indent=2).replace("\n", "\r\n")
+
+    assert read_bytes(b"\xef\xbb\xbf" + text.encode() + b"\r\n\n ") == EVENT
+    assert read_bytes(b'{"a": "\\ud83d\\ude00 \\u0000", "b": "\xc3\xa4"}') == {"a": "😀 \0", "b": "ä"}
+    assert read_bytes(b'{"a": "\\ud83d"}') == {"a": "\ud83d"}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "stdin is empty"),
+        (b" \n\t\r\n", "stdin is empty"),
+        (b"hello", "stdin is not JSON (Expecting value: line 1 column 1 (char 0)), 5 bytes: 'hello'"),
+        (b'{"hook_event_name": "PreToolUse", "tool_', "stdin is not JSON (Unterminated string"),
+        (b'{"a": 1', "stdin is not JSON (Expecting ',' delimiter"),
+        (b'{"a": 1} trailing', "stdin is not JSON (Extra data"),
+        (b'{"a": 1}\n{"a": 2}', "stdin is not JSON (Extra data"),
+        (b"{'a': 1}", "stdin is not JSON (Expecting property name"),
+        (b"[1, 2]", "stdin is JSON but no object: '[1, 2]'"),
+        (b'"text"', "stdin is JSON but no object"),
+        (b"null", "stdin is JSON but no object"),
+        (b'{"a": "\xff"}', "stdin is not UTF-8 at byte 7 of 10"),
+        ('{"a": "ä"}'.encode("latin-1"), "stdin is not UTF-8 at byte 7"),
+        (json.dumps(EVENT).encode("utf-16"), "stdin is not UTF-8 at byte 0"),
+        (b"\x00" * 100, "stdin is not JSON"),
+        (b'{"a": "\x00"}', "stdin is not JSON (Invalid control character"),
+        (b'{"a": ' + b"9" * 10_000 + b"}", "stdin is not JSON"),
+        (b"\x1f\x8b\x08garbage", "stdin is not UTF-8 at byte 1"),
+    ],
+)
+def test_what_is_no_event_is_named(data: bytes, words: str) -> None:
+    """The error says what came, with the place and the first bytes."""
+    with pytest.raises(IntakeError) as caught:
+        read_bytes(data)
+    assert words in str(caught.value)
+
+
+def test_the_excerpt_is_short_and_on_one_line() -> None:
+    """Only the first bytes of rubbish are shown, escaped."""
+    with pytest.raises(IntakeError) as caught:
+        read_bytes(b"line one\n\x1b[31mred" + b"x" * 5_000)
+    assert len(str(caught.value)) < 250
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("before", ["x\n", "x" * 60, "x" * 70])
+def test_the_excerpt_holds_no_secret(before: str) -> None:
+    """Neither behind the escape of a line break, nor cut in half."""
+    token = "ghp" + "_" + "a1B2c3D4e5F6" * 3
+    with pytest.raises(IntakeError) as caught:
+        read_bytes(f"{before} {token} and more".encode())
+    assert "ghp" not in str(caught.value)
+
+
+@pytest.mark.parametrize("nested", [b"[" * 200_000, b'{"a":' * 200_000, b"[" * 5_000 + b"]" * 5_000])
+def test_deep_nesting_is_refused_not_crashed_on(nested: bytes) -> None:
+    """A payload nested too deeply is named as such, with the keys before it."""
+    data = json.dumps(EVENT).encode()[:-1] + b', "deep": ' + nested + b"}"
+    with pytest.raises(IntakeError, match="nested too deeply"):
+        read_bytes(data)
+    assert head(data) == EVENT
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_the_largest_that_is_read_and_the_smallest_that_is_not() -> None:
+    """Exactly the limit is dispatched; one byte more is not."""
+    padding = 1_000 - len(b'{"a": ""}')
+    assert len(read_bytes(b'{"a": "' + b"x" * padding + b'"}')["a"]) == padding
+
+    with pytest.raises(IntakeError, match="stdin holds 1001 bytes, more than 1000"):
+        read_bytes(b'{"a": "' + b"x" * (padding + 1) + b'"}')
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_what_is_too_large_is_read_to_its_end() -> None:
+    """The client is never left blocked on a full pipe, and the size named is the whole one."""
+    with pytest.raises(IntakeError, match="stdin holds 5000000 bytes"):
+        read_bytes(b"x" * 5_000_000)
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_what_is_too_large_is_not_kept(tmp_path: Path) -> None:
+    """Beyond the limit input is read and forgotten: 30 MB of it cost the memory of a few chunks."""
+    file = tmp_path / "large"
+    file.write_bytes(b"x" * 30_000_000)
+    descriptor = os.open(file, os.O_RDONLY)
+    tracemalloc.start()
+    try:
+        with pytest.raises(IntakeError):
+            read(descriptor)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("cut", ['{"a":"' + "x" * 2_000 + '"}', "[" * 2_000, '"' + "ä" * 2_000 + '"'])
+@pytest.mark.usefixtures("small_limit")
+def test_the_first_keys_of_what_is_too_large_are_known(cut: str) -> None:
+    """Whole keys before the one that is cut off can be judged: event and tool come before the input."""
+    text = (
+        '\ufeff{ "session_id" : "s" ,\n"hook_event_name":"PreToolUse","tool_name": "Bash", "tool_input": ' + cut + "}"
+    )
+    with pytest.raises(IntakeError):
+        read_bytes(text.encode())
+    assert head(text.encode()[: intake.LIMIT]) == {
+        "session_id": "s",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+    }
+
+
+@pytest.mark.parametrize("data", [b"x", b"[", b"{", b'{"a"', b'{"a":', b"{,", b'{"a" "b"'])
+def test_rubbish_has_no_first_keys(data: bytes) -> None:
+    """What is no object has no keys, and looking for them raises nothing."""
+    assert head(data + b" " * 2_000) == {}
+
+
+@pytest.mark.parametrize(
+    "value", [b"9" * 5_000, b'"\xff', b"[" * 100_000, b'"never ends'], ids=["digits", "utf-8", "nested", "cut off"]
+)
+def test_the_first_keys_before_an_unreadable_value_are_known(value: bytes) -> None:
+    """A refusal goes by the event and the tool of a payload that is unreadable further on."""
+    data = b'{"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"a": ' + value
+    assert head(data)["tool_name"] == "Bash"
+
+
+def test_what_came_until_a_failure_is_kept() -> None:
+    """Whoever gives a buffer has what was read, although reading it failed."""
+    ours, theirs = os.pipe()
+    os.write(theirs, b'{"tool_name": "Bash", ')
+    os.close(theirs)
+    data = bytearray()
+    with pytest.raises(IntakeError):
+        read(ours, data)
+    os.close(ours)
+    assert data == b'{"tool_name": "Bash", '
+
+
+@given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
+@settings(derandomize=True, database=None, deadline=None, max_examples=300)
+def test_any_bytes_are_an_object_or_an_intake_error(data: bytes) -> None:
+    """Reading raises nothing but IntakeError, whatever comes."""
+    try:
+        assert isinstance(read_bytes(data), dict)
+    except IntakeError as error:
+        assert str(error).startswith("stdin ")
+
+
+CURSOR = {
+    "conversation_id": "c1",
+    "generation_id": "g1",
+    "hook_event_name": "PreToolUse",
+    "session_id": "s",
+    "tool_name": "Shell",
+    "tool_input": {"command": "ls"},
+    "cursor_version": "2.1",
+    "workspace_roots": ["/p"],
+}
+COPILOT = {"timestamp": 1, "cwd": "/p", "sessionId": "s", "toolName": "bash", "toolArgs": '{"command":"ls"}'}
+COPILOT_COMPATIBLE = {"hookEventName": "PreToolUse", "sessionId": "s", "tool_name": "bash", "tool_input": {}}
+CODEX = {"session_id": "s", "turn_id": "t", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}
+
+
+@pytest.mark.parametrize(
+    ("payload", "environ", "words"),
+    [
+        (CURSOR, CLAUDE, "cursor_version"),
+        (COPILOT, CLAUDE, "sessionId"),
+        (COPILOT_COMPATIBLE, CLAUDE, "sessionId"),
+        (CODEX, {"CLAUDE_PROJECT_DIR": "/p"}, "Codex"),
+        (EVENT, {}, "CLAUDE_PROJECT_DIR"),
+        (EVENT, {"CLAUDE_PROJECT_DIR": "", "CLAUDECODE": "1"}, "CLAUDE_PROJECT_DIR"),
+        ({"hook_event_name": "PreToolUse"}, {"CLAUDE_PROJECT_DIR": "/p"}, "session_id"),
+    ],
+)
+def test_another_clients_event_is_told_apart(payload: dict[str, Any], environ: dict[str, str], words: str) -> None:
+    """Cursor, Copilot and Codex run the same settings; what is not Claude Code's is named as such."""
+    assert words in foreign(payload, environ)
+
+
+@pytest.mark.parametrize("key", ["conversation_id", "generation_id", "sessionId", "hookEventName"])
+def test_one_more_key_makes_no_other_client(key: str) -> None:
+    """An event of Claude Code's with a key that other clients use, too, is still Claude Code's: a guard judges it."""
+    assert foreign({**EVENT, key: "x"}, CLAUDE) == ""
+    assert foreign({**EVENT, key: "x"}, {"CLAUDE_PROJECT_DIR": "/p"}) == ""
+
+
+@pytest.mark.parametrize("session", [None, 5, ["s"], {}])
+def test_a_malformed_session_makes_no_other_client(session: object) -> None:
+    """A field of the wrong type is a fault to be refused, not a reason to stay silent."""
+    assert foreign({**EVENT, "session_id": session}, {"CLAUDE_PROJECT_DIR": "/p"}) == ""
+    assert foreign({"hook_event_name": "PreToolUse"}, CLAUDE) == ""
+
+
+def test_what_is_missing_in_unreadable_input_tells_nothing() -> None:
+    """Of input that could be read in part only what is there counts."""
+    assert foreign({}, {"CLAUDE_PROJECT_DIR": "/p"}, whole=False) == ""
+    assert "cursor_version" in foreign({"cursor_version": "2"}, CLAUDE, whole=False)
+
+
+def test_claudes_own_events_are_its_own() -> None:
+    """MessageDisplay has a turn_id itself, and no other key of ours is taken for another client's."""
+    display = recorded.load("MessageDisplay")
+
+    assert "turn_id" in display
+    assert foreign(display, {"CLAUDE_PROJECT_DIR": "/p"}) == ""
+    assert foreign({**EVENT, "turn_id": "t"}, CLAUDE) == ""
+    assert foreign(EVENT, CLAUDE) == ""
+
+
+def test_a_file_as_stdin_is_read_too(tmp_path: Path) -> None:
+    """stdin may be a file, as in a demo."""
+    file = tmp_path / "payload.json"
+    file.write_text(json.dumps(EVENT))
+    descriptor = os.open(file, os.O_RDONLY)
+
+    assert read(descriptor) == EVENT
+    os.close(descriptor)

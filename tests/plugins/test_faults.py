@@ -1,0 +1,140 @@
+"""What handlers did wrong is remembered, and never costs an event."""
+
+from __future__ import annotations
+
+import json
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import log, paths
+from holdfast.plugins import faults
+from holdfast.plugins.loader import HandlerFile
+from tests.handmade import together
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def handler(folder: Path, name: str = "guard", source: bytes = b"x") -> HandlerFile:
+    digest = f"digest of {source.decode()}"
+    return HandlerFile("user", name, folder / f"{name}.py", source, digest, trusted=True, off=False)
+
+
+def test_the_latest_fault_is_told_with_its_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`holdfast handlers check` names event, fault, how often and when."""
+    file = handler(tmp_path)
+    assert faults.of(file) == ""
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+    faults.remember("Stop", file, "raised KeyError: 'x'")
+    assert faults.of(file) == "Stop: raised KeyError: 'x' (once, last at 2026-03-01T10:00:00.000000Z)"
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:00:00Z")
+    faults.remember("PreToolUse", file, "took too long")
+    assert faults.of(file) == "PreToolUse: took too long (2 times, last at 2026-03-01T11:00:00.000000Z)"
+
+
+def test_a_changed_file_has_no_fault_any_more(tmp_path: Path) -> None:
+    """Whoever mended a handler need not hear of it again; the count begins anew."""
+    faults.remember("Stop", handler(tmp_path), "broke")
+    mended = handler(tmp_path, source=b"y")
+    assert faults.of(mended) == ""
+
+    faults.remember("Stop", mended, "broke again")
+    assert "(once," in faults.of(mended)
+
+
+def test_files_are_told_apart_by_path(tmp_path: Path) -> None:
+    """The same content elsewhere is another file."""
+    faults.remember("Stop", handler(tmp_path), "broke")
+
+    assert faults.of(handler(tmp_path, "other")) == ""
+
+
+def test_the_faults_are_private(tmp_path: Path) -> None:
+    """A fault may quote what a handler was working on."""
+    faults.remember("Stop", handler(tmp_path), "broke")
+
+    assert stat.S_IMODE((paths.state_dir() / "faults.json").stat().st_mode) == 0o600
+
+
+def test_files_that_failed_longest_ago_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hundred files are remembered; a fault makes a file the youngest."""
+    monkeypatch.setattr(faults, "_KEPT", 3)
+    for name in ("a", "b", "c", "a", "d"):
+        faults.remember("Stop", handler(tmp_path, name), "broke")
+
+    told = {name: bool(faults.of(handler(tmp_path, name))) for name in "abcd"}
+    assert told == {"a": True, "b": False, "c": True, "d": True}
+
+
+GOOD = {"digest": "digest of x", "event": "Stop", "fault": "broke", "at": "2026", "count": 1}
+
+
+@pytest.mark.parametrize(
+    "entry", [None, 5, "text", [], {}, *({**GOOD, key: None} for key in GOOD), {**GOOD, "count": "1"}]
+)
+def test_a_damaged_entry_counts_as_none(tmp_path: Path, entry: object) -> None:
+    """Whatever stands in the file, telling and remembering go on: an event must not be lost for a fault's sake."""
+    file = handler(tmp_path)
+    faults.remember("Stop", file, "broke")
+    (paths.state_dir() / "faults.json").write_text(json.dumps({str(file.path): entry}))
+
+    assert faults.of(file) == ""
+    faults.remember("Stop", file, "broke anew")
+    assert faults.of(file).startswith("Stop: broke anew (once,")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000])
+def test_a_damaged_file_counts_as_empty(tmp_path: Path, content: bytes) -> None:
+    """A fault file that cannot be read is written anew."""
+    paths.ensure_private(paths.state_dir())
+    (paths.state_dir() / "faults.json").write_bytes(content)
+
+    assert faults.of(handler(tmp_path)) == ""
+    faults.remember("Stop", handler(tmp_path), "broke")
+    assert faults.of(handler(tmp_path)).startswith("Stop: broke")
+
+
+def test_a_fault_that_cannot_be_remembered_is_logged(tmp_path: Path) -> None:
+    """Something in the way of the file costs the memory and not the event."""
+    (paths.state_dir() / "faults.json").mkdir(parents=True)
+
+    faults.remember("Stop", handler(tmp_path), "broke")
+
+    assert "could not be remembered" in log.tail(1)[0]
+
+
+def test_faults_of_processes_at_once_are_all_counted(tmp_path: Path) -> None:
+    """Three events fail at the same moment ten times each; none of the thirty is lost."""
+    together(
+        tmp_path,
+        ["one", "two", "three"],
+        deed="for number in range(10): faults.remember('Stop', file, 'broke')",
+        before="from holdfast.plugins import faults\nfrom tests.plugins.test_faults import handler\n"
+        "file = handler(project.root)",
+    )
+
+    assert "(30 times," in faults.of(handler(tmp_path))
+
+
+def test_when_a_file_was_last_at_fault_is_known(tmp_path: Path) -> None:
+    """Of its present content; a changed file never was."""
+    file = handler(tmp_path)
+    assert faults.last_at(file) == ""
+    faults.remember("Stop", file, "broke")
+    assert faults.last_at(file) in faults.of(file)
+    assert faults.last_at(file).endswith("Z")
+    assert faults.last_at(handler(tmp_path, source=b"y")) == ""
+
+
+def test_secrets_are_not_kept_and_nothing_long(tmp_path: Path) -> None:
+    """A handler that raises with what it was given."""
+    faults.remember("Stop", handler(tmp_path), f"raised ValueError: token=abcd1234efgh {'x' * 100_000}")
+
+    kept = (paths.state_dir() / "faults.json").read_text("utf-8")
+    assert "abcd1234efgh" not in kept
+    assert "token=[redacted]" in kept
+    assert len(kept) < 3_000

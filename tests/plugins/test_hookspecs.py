@@ -1,0 +1,195 @@
+"""The hooks, and the example handlers that explain them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pluggy
+import pytest
+
+from holdfast import recorded
+from holdfast.events import HOOK_NAMES, Event, model, parse
+from holdfast.plugins import hookspecs
+from holdfast.plugins.context import Context
+from holdfast.plugins.outcomes import check, flatten
+from holdfast.plugins.scan import scan
+from holdfast.project import Project
+
+OUTCOMES = sorted({kind for name in HOOK_NAMES.values() for kind in model(name).accepts})
+
+
+def doc(function: str) -> str:
+    """Return a hook's text."""
+    return inspect.getdoc(getattr(hookspecs, function)) or ""
+
+
+def run(function: str) -> dict[str, Any]:
+    """Execute a hook's example as a handler file, and return what it defined."""
+    module: dict[str, Any] = {"__name__": "example"}
+    exec(compile(hookspecs.example(function), f"<example of {function}>", "exec"), module)
+    return module
+
+
+def an_event(name: str) -> Event:
+    """Return an event of that name: a recorded one, or the smallest possible."""
+    names = [one for one in recorded.names() if one.partition("-")[0] == name]
+    if names:
+        return parse(recorded.load(names[0]))
+    return parse({"session_id": "s", "hook_event_name": name, "tool_name": "Read", "tool_input": {}})
+
+
+def test_there_is_one_hook_per_event_and_no_other() -> None:
+    """The specs are exactly the hooks of the 33 events, each taking event and context."""
+    manager = pluggy.PluginManager("holdfast")
+    manager.add_hookspecs(hookspecs)
+    assert set(vars(manager.hook)) - {"_trace"} >= set(HOOK_NAMES)
+    hooks = {name for name, value in vars(hookspecs).items() if hasattr(value, "holdfast_spec")}
+    assert hooks == set(HOOK_NAMES)
+    for function in hooks:
+        assert list(inspect.signature(getattr(hookspecs, function)).parameters) == ["event", "context"]
+
+
+@pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
+def test_a_hook_says_when_it_fires_and_what_it_takes(function: str, name: str) -> None:
+    """The text begins with the moment, is annotated with its event, and names what the event's model accepts."""
+    text = doc(function)
+    assert text.startswith("Fires ")
+    assert inspect.signature(getattr(hookspecs, function)).parameters["event"].annotation == f"events.{name}"
+    answers = re.search(r"May answer: ([a-z_, ]+)\.", text)
+    assert answers is not None
+    assert set(answers[1].split(", ")) == (model(name).accepts or {"nothing"})
+
+
+@pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
+def test_an_example_is_a_complete_handler_file(function: str, name: str) -> None:
+    """Read as a handler file, an example has exactly the route of its own event and no fault."""
+    found = scan(hookspecs.example(function).encode())
+    assert found.faults == {}
+    assert [(route.event, route.function) for route in found.routes] == [(name, function)]
+
+
+@pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
+def test_an_example_imports_only_what_its_event_accepts(function: str, name: str) -> None:
+    """An example uses the public names only, and of the outcomes only those its event accepts."""
+    tree = ast.parse(hookspecs.example(function))
+    imported = {
+        (node.module, alias.name) for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert ("holdfast", "hookimpl") in imported
+    outcomes = {name for module, name in imported if module == "holdfast"} - {"hookimpl"}
+    assert outcomes <= model(name).accepts
+    assert {module for module, _ in imported} <= {"holdfast", "holdfast.events"}
+
+
+@pytest.mark.parametrize("function", HOOK_NAMES)
+def test_an_example_takes_arguments_it_uses(function: str) -> None:
+    """Handlers name only the arguments they want of (event, context)."""
+    (definition,) = (node for node in ast.parse(hookspecs.example(function)).body if isinstance(node, ast.FunctionDef))
+    named = [argument.arg for argument in definition.args.args]
+    assert named in (["event"], ["event", "context"])
+    used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+    assert "context" not in named or "context" in used
+
+
+@pytest.mark.parametrize("function", HOOK_NAMES)
+def test_pluggy_accepts_an_example(function: str) -> None:
+    """Registered beside the specs, an example is one implementation and matches its spec."""
+    manager = pluggy.PluginManager("holdfast")
+    manager.add_hookspecs(hookspecs)
+    plugin = type("Example", (), {})()
+    setattr(plugin, function, run(function)[function])
+    manager.register(plugin)
+    manager.check_pending()
+    assert len(getattr(manager.hook, function).get_hookimpls()) == 1
+
+
+@pytest.mark.parametrize(("function", "name"), HOOK_NAMES.items())
+def test_an_example_answers_a_real_event(function: str, name: str, tmp_path: Path) -> None:
+    """Called with a payload of the real client, an example returns outcomes that its event accepts."""
+    event = an_event(name)
+    context = replace(Context(Project.open(tmp_path / "project"), {}), handler="example.py")
+    handler = run(function)[function]
+    given = {"event": event, "context": context}
+    said = flatten(handler(*(given[argument] for argument in inspect.signature(handler).parameters)))
+    for outcome in said:
+        check(outcome, name, type(event).accepts)
+
+
+def saying(function: str, tmp_path: Path, **changes: Any) -> list[str]:
+    """Call an example with a changed event, in a project with a failing test and notes; return the kinds it says."""
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "FAILING").touch()
+    (root / "NOTES.md").write_text("fact\n")
+    event = an_event(HOOK_NAMES[function]).model_copy(update=changes)
+    handler = run(function)[function]
+    given = {"event": event, "context": Context(Project.open(root), {})}
+    said = flatten(handler(*(given[argument] for argument in inspect.signature(handler).parameters)))
+    for outcome in said:
+        check(outcome, HOOK_NAMES[function], type(event).accepts)
+    return [outcome.kind for outcome in said]
+
+
+@pytest.mark.parametrize(
+    ("function", "changes", "kind"),
+    [
+        ("on_session_start", {}, "advise"),
+        ("on_setup", {}, "environment"),
+        ("on_user_prompt_submit", {"prompt": "deploy it"}, "advise"),
+        ("on_user_prompt_expansion", {"command_args": ""}, "block"),
+        ("on_pre_tool_use", {"tool_input": {"command": "printenv"}}, "deny"),
+        ("on_post_tool_use", {"tool_input": {"file_path": "a.proto"}}, "advise"),
+        ("on_post_tool_use_failure", {"error": "x: command not found"}, "advise"),
+        ("on_permission_request", {"tool_input": {"command": "make test"}}, "allow"),
+        ("on_permission_denied", {}, "retry"),
+        ("on_stop", {}, "force_turn"),
+        ("on_stop_failure", {}, "terminal"),
+        ("on_subagent_start", {}, "advise"),
+        ("on_subagent_stop", {"last_assistant_message": ""}, "tell_user"),
+        ("on_pre_compact", {"agent_id": None}, "instruct_summary"),
+        ("on_post_compact", {}, "tell_user"),
+        ("on_task_created", {"task_description": None}, "block"),
+        ("on_task_completed", {}, "block"),
+        ("on_teammate_idle", {"teammate_name": "tester"}, "block"),
+        ("on_pre_model_switch", {"estimated_cache_write_usd": 1.5}, "ask"),
+        ("on_post_model_switch", {}, "advise"),
+        ("on_notification", {}, "terminal"),
+        ("on_message_display", {"delta": "hunter2"}, "display"),
+        ("on_config_change", {}, "block"),
+        ("on_cwd_changed", {}, "environment"),
+        ("on_file_changed", {}, "tell_user"),
+        ("on_directory_added", {}, "tell_user"),
+        ("on_worktree_create", {}, "worktree"),
+        ("on_elicitation", {"mode": "url"}, "answer"),
+        ("on_elicitation_result", {"action": "accept", "content": {}}, "answer"),
+    ],
+)
+def test_an_example_says_what_it_is_there_to_say(
+    function: str, changes: dict[str, Any], kind: str, tmp_path: Path
+) -> None:
+    """Given the case it is about, each example answers with the outcome it shows."""
+    assert saying(function, tmp_path, **changes) == [kind]
+
+
+def test_an_unknown_hook_has_no_example() -> None:
+    """Asking for a hook that does not exist is an error."""
+    with pytest.raises(KeyError):
+        hookspecs.example("on_coffee_break")
+
+
+def test_the_specs_do_not_load_pydantic() -> None:
+    """The specs cost the hook path no more than pluggy itself."""
+    tree = ast.parse(Path(hookspecs.__file__).read_text())
+    imports = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+    assert imports == {"__future__", "typing", "pluggy"}
+
+
+def test_every_kind_of_outcome_is_shown_or_documented() -> None:
+    """Each kind that any event accepts stands in some hook's text."""
+    texts = "\n".join(doc(function) for function in HOOK_NAMES)
+    assert [kind for kind in OUTCOMES if kind not in texts] == []

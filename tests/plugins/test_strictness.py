@@ -1,0 +1,226 @@
+"""A strict guard is remembered, so that a broken one still refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import log, paths
+from holdfast.plugins import strictness
+from holdfast.plugins.scan import Route
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GUARD = Route("PreToolUse", "on_pre_tool_use", "Bash", 2.0, strict=True, tryfirst=True, line=4)
+KNOWN = Route("PreToolUse", "on_pre_tool_use", "Bash", strict=True)
+OTHER = Route("Stop", "on_stop", line=9)
+
+
+def legacy() -> Path:
+    """Return where versions up to 0.1 kept the memory."""
+    return paths.state_dir() / "strict.json"
+
+
+def user(name: str) -> Path:
+    """Return a file in the user's handlers folder."""
+    return paths.user_handlers() / name
+
+
+def test_what_was_strict_is_recalled(tmp_path: Path) -> None:
+    """A strict route comes back with its event and matcher; routes that were not strict are not kept."""
+    strictness.remember(tmp_path / "guard.py", [OTHER, GUARD])
+
+    assert strictness.recall(tmp_path / "guard.py") == (KNOWN,)
+    assert strictness.recall(tmp_path / "other.py") == ()
+
+
+def test_nothing_is_known_at_first(tmp_path: Path) -> None:
+    """Without a memory nothing is recalled, and nothing strict leaves no file behind."""
+    assert strictness.recall(tmp_path / "guard.py") == ()
+    strictness.remember(tmp_path / "guard.py", [OTHER])
+    assert not strictness.memory_file().exists()
+
+
+def test_a_file_that_is_no_longer_strict_is_forgotten(tmp_path: Path) -> None:
+    """The memory follows the file, and the memory of other files stays."""
+    strictness.remember(tmp_path / "guard.py", [GUARD])
+    strictness.remember(tmp_path / "second.py", [GUARD])
+    strictness.remember(tmp_path / "guard.py", [OTHER])
+
+    assert strictness.recall(tmp_path / "guard.py") == ()
+    assert strictness.recall(tmp_path / "second.py") == (KNOWN,)
+
+
+def test_an_unchanged_guard_writes_nothing(tmp_path: Path) -> None:
+    """The memory is written only when it changes: it is looked at on every event."""
+    strictness.remember(tmp_path / "guard.py", [GUARD])
+    before = strictness.memory_file().stat()
+    strictness.remember(tmp_path / "guard.py", [GUARD])
+
+    assert strictness.memory_file().stat().st_ino == before.st_ino
+    assert strictness.memory_file().stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_the_memory_is_the_users_alone(tmp_path: Path) -> None:
+    """The file is private (0600)."""
+    strictness.remember(tmp_path / "guard.py", [GUARD])
+
+    assert strictness.memory_file().stat().st_mode & 0o777 == 0o600
+
+
+def test_the_memory_is_lines_that_a_shell_can_read(tmp_path: Path) -> None:
+    """One line for each function, with the project it guards, or `*` for a user's own."""
+    in_project = tmp_path / ".claude" / "handlers" / "team.py"
+    strictness.remember(user("guard.py"), [GUARD, Route("UserPromptSubmit", "on_user_prompt_submit", strict=True)])
+    strictness.remember(in_project, [GUARD])
+
+    header, *lines = strictness.memory_file().read_text().splitlines()
+    assert header.startswith("# ")
+    assert sorted(line.split("\t") for line in lines) == sorted(
+        [
+            ["PreToolUse", "Bash", "*", str(user("guard.py")), "on_pre_tool_use"],
+            ["UserPromptSubmit", "*", "*", str(user("guard.py")), "on_user_prompt_submit"],
+            ["PreToolUse", "Bash", str(tmp_path), str(in_project), "on_pre_tool_use"],
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "100%", "%09", "ä ö", "a\udcffb", "a\x1bb", "#c"])
+def test_any_path_and_matcher_come_back(tmp_path: Path, name: str) -> None:
+    """What would break a line is written as `%XX`."""
+    file = tmp_path / name / ".claude" / "handlers" / "guard.py"
+    strictness.remember(file, [Route("PreToolUse", "on_pre_tool_use", f"^{name}$", strict=True)])
+
+    assert strictness.recall(file)[0].match == f"^{name}$"
+    assert len(strictness.memory_file().read_bytes().splitlines()) == 2
+
+
+BROKEN = ["{", "[]", "no line of ours", "a\tb\tc", "\udcff", "[" * 9_999]
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_broken_memory_remembers_nothing_and_is_set_aside(tmp_path: Path, content: str) -> None:
+    """Whatever stands in the memory's file, nothing is raised and nothing is lost, and the next guard is remembered."""
+    guard = tmp_path / "guard.py"
+    paths.ensure_private(paths.state_dir())
+    strictness.memory_file().write_bytes(content.encode("utf-8", "surrogateescape"))
+
+    assert strictness.recall(guard) == ()
+    assert any("strict: cannot be read" in line for line in log.tail(5))
+    strictness.remember(guard, [GUARD])
+    assert strictness.recall(guard) == (KNOWN,)
+    (aside,) = strictness.memory_file().parent.glob("strict.corrupt-*")
+    assert aside.read_bytes() == content.encode("utf-8", "surrogateescape")
+
+
+def test_single_lines_that_are_broken_cost_only_themselves(tmp_path: Path) -> None:
+    """A line cut off by a full disk is left out; the others count."""
+    strictness.remember(tmp_path / "guard.py", [GUARD])
+    with strictness.memory_file().open("a") as file:
+        file.write("PreToolUse\tBash\t*")
+
+    assert strictness.recall(tmp_path / "guard.py") == (KNOWN,)
+
+
+def test_a_memory_that_cannot_be_written_is_logged(tmp_path: Path) -> None:
+    """Where nothing can be kept the guard still works: the failure is a line in the log."""
+    paths.log_file().parent.mkdir(parents=True)
+    strictness.memory_file().mkdir()
+    strictness.remember(tmp_path / "guard.py", [GUARD])
+
+    assert "could not be remembered" in log.tail(1)[0]
+    assert str(tmp_path / "guard.py") in log.tail(1)[0]
+
+
+# --- what versions up to 0.1 remembered ---------------------------------------------------------------------------
+
+
+def test_the_memory_of_an_earlier_version_counts(tmp_path: Path) -> None:
+    """It is read where it is, and moves into the lines at the first look at a guard."""
+    guard, second = tmp_path / "guard.py", tmp_path / "second.py"
+    paths.ensure_private(paths.state_dir())
+    legacy().write_text(json.dumps({str(guard): [asdict(GUARD)], str(second): [asdict(GUARD)]}))
+
+    assert strictness.recall(guard) == (KNOWN,)
+    strictness.remember(guard, [GUARD])
+    assert not legacy().exists()
+    assert strictness.recall(guard) == strictness.recall(second) == (KNOWN,)
+    assert strictness.memory_file().read_text().count("PreToolUse\tBash") == 2
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"x": 5}', '{"x": [5]}', '{"x": [{}]}', '"text"', "\udcff", "[" * 9_999]
+)
+def test_a_broken_one_is_said_and_set_aside(tmp_path: Path, content: str) -> None:
+    """What cannot be read counts as nothing, the log names the file, and the next write keeps it beside."""
+    paths.ensure_private(paths.state_dir())
+    legacy().write_bytes(content.encode("utf-8", "surrogateescape"))
+
+    assert strictness.recall(tmp_path / "guard.py") == ()
+    assert any("strict.json" in line for line in log.tail(5))
+    strictness.remember(tmp_path / "guard.py", [GUARD])
+    assert strictness.recall(tmp_path / "guard.py") == (KNOWN,)
+    assert not legacy().exists()
+    assert list(paths.state_dir().glob("strict.json.corrupt-*"))
+
+
+# --- who guards ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def guards(tmp_path: Path) -> Path:
+    """A user's guard of Bash, a project's guard of prompts, one by a regular expression; returns the project's root."""
+    root = tmp_path / "project"
+    root.mkdir()
+    strictness.remember(user("shell.py"), [Route("PreToolUse", "on_pre_tool_use", "Bash|Agent", strict=True)])
+    strictness.remember(user("mcp.py"), [Route("PermissionRequest", "on_permission_request", "mcp__.*", strict=True)])
+    file = root / ".claude" / "handlers" / "words.py"
+    strictness.remember(file, [Route("UserPromptSubmit", "on_user_prompt_submit", strict=True)])
+    return root
+
+
+@pytest.mark.parametrize(
+    ("event", "value", "names"),
+    [
+        ("PreToolUse", "Bash", ["user/shell.py: on_pre_tool_use"]),
+        ("PreToolUse", "Task", ["user/shell.py: on_pre_tool_use"]),
+        ("PreToolUse", None, ["user/shell.py: on_pre_tool_use"]),
+        ("PreToolUse", "Read", []),
+        ("PostToolUse", "Bash", []),
+        ("PermissionRequest", "mcp__demo__echo", ["user/mcp.py: on_permission_request"]),
+        ("PermissionRequest", "Bash", []),
+        ("UserPromptSubmit", None, ["project/words.py: on_user_prompt_submit"]),
+    ],
+)
+def test_a_guard_is_known_by_event_and_matcher(guards: Path, event: str, value: str | None, names: list[str]) -> None:
+    """A value that cannot be read is selected by every matcher."""
+    assert strictness.guarding(event, value, str(guards)) == names
+
+
+def test_a_matcher_that_this_version_cannot_read_selects_every_value() -> None:
+    """An earlier version, or another Python, could read it: nobody knows what the guard would have judged."""
+    strictness.remember(user("odd.py"), [Route("PreToolUse", "on_pre_tool_use", "Bash(", strict=True)])
+
+    assert strictness.guarding("PreToolUse", "Read", "/") == ["user/odd.py: on_pre_tool_use"]
+
+
+def test_a_projects_guard_guards_that_project_alone(guards: Path, tmp_path: Path) -> None:
+    """Whichever way its root is written."""
+    (tmp_path / "link").symlink_to(guards)
+
+    assert strictness.guarding("UserPromptSubmit", None, str(tmp_path / "link"))
+    assert strictness.guarding("UserPromptSubmit", None, f"{guards}/")
+    assert not strictness.guarding("UserPromptSubmit", None, str(tmp_path))
+    assert not strictness.guarding("UserPromptSubmit", None, str(guards) + "/." * 4_096)  # longer than any path
+
+
+def test_a_memory_that_cannot_be_read_may_hold_a_guard(guards: Path) -> None:
+    """A condition that cannot be evaluated counts as true, and the log says why."""
+    strictness.memory_file().write_text("rubbish")
+
+    assert strictness.guarding("PreToolUse", "Read", str(guards)) == ["a handler"]
+    assert "any strict handler may stand in it" in log.tail(1)[0]
