@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from bench import race
-from holdfast import paths, recorded, servers
+from holdfast import paths, recorded
 from holdfast.install import registration
+from holdfast.server import running
 
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"
@@ -132,7 +133,7 @@ def endings(place: Place) -> list[str]:
 
 def answered(place: Place) -> int:
     """Return how many events the servers of a place have answered so far."""
-    said = [servers.ask(socket) for socket in place.sockets]
+    said = [running.ask(socket) for socket in place.sockets]
     return sum(int(each["answered"]) for each in said if each)
 
 

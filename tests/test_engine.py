@@ -24,7 +24,7 @@ from holdfast.events import EVENTS, EventError, parse
 from holdfast.plugins import faults, outcomes
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import STRICT_EVENTS, Route
-from holdfast.spare import Spare
+from holdfast.server.spare import Spare
 from tests import processes
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import engine, relay, serving
+from holdfast import engine, relay
+from holdfast.server import serving
 from tests import warmth
 
 if TYPE_CHECKING:

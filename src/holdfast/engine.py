@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.plugins.outcomes import Outcome
     from holdfast.project import Project
-    from holdfast.spare import Spare
+    from holdfast.server.spare import Spare
 
 PREPARE_LIMIT_S = 20.0
 """How long an event may take until its handlers are chosen: reading stdin, configuration, trust and handler files."""
@@ -67,7 +67,7 @@ def main(argument: str | None = None, entry: str = "") -> int:
         from holdfast import relay
 
         if not relay.off(os.environb):  # what else switches the server off is `standby`'s to find out
-            from holdfast import standby
+            from holdfast.server import standby
 
             standby.start(entry)
     return code

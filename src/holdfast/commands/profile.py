@@ -14,10 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from holdfast import events, servers
+from holdfast import events
 from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
 from holdfast.profile import choosing, double, findings, replay, wording
+from holdfast.server import running
 from holdfast.survival import recordings
 from holdfast.workflow import places
 from holdfast.workflow.wording import clean
@@ -67,7 +68,7 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
         raise HoldfastError(
             f"no handler asks for {event or 'any event'} here, so nothing is started and nothing takes time"
         )
-    off = "" if cold else servers.off()
+    off = "" if cold else running.off()
     found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))
     said = wording.about(chosen, rounds, event or "", off, left_out, os.getloadavg()[0])
     if as_json:

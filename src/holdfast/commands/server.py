@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock, log, paths, relay, servers, standby
+from holdfast import clock, log, paths, relay
 from holdfast.commands import options
 from holdfast.errors import HoldfastError, MissingError
 from holdfast.files import document
 from holdfast.install import launcher
+from holdfast.server import running as servers
+from holdfast.server import standby
 
 if TYPE_CHECKING:
-    from holdfast.servers import Running
+    from holdfast.server.running import Running
 
 _STARTS = 20.0  # seconds a server is given to say something of itself; it may have to end one that hangs first
 

@@ -6,12 +6,13 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import paths, servers
+from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
 from holdfast.install import launcher, records, registered, scopes, settingsfile, skillcopy
 from holdfast.install.apply import ALLOW_RULES
 from holdfast.install.settingstext import SettingsText
+from holdfast.server import running
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ def uninstall(target: Target) -> list[str]:
         if records.forget(target.real) or (unknown and _others(target)):
             lines.append("the launcher stays, other settings still name it")
         else:
-            removed = [f"ended {address}" for address in servers.stop_of(paths.launcher())]
+            removed = [f"ended {address}" for address in running.stop_of(paths.launcher())]
             removed += [f"removed {path}" for path in launcher.remove()]
             doubt = "whether other settings name the launcher is not known; where they do, install into them again"
             lines += [*removed, *([doubt] if removed and unknown else [])]

@@ -8,8 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import paths, servers
+from holdfast import paths
 from holdfast.errors import HoldfastError
+from holdfast.server import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,11 +45,11 @@ def server(double: Double) -> Iterator[None]:
         yield
     finally:
         double.launcher.unlink(missing_ok=True)  # from now on no event starts another
-        family = servers.family(process.pid)
+        family = running.family(process.pid)
         process.terminate()
-        ours = any(servers.holder(address) == process.pid for address in servers.addresses(double.servers))
+        ours = any(running.holder(address) == process.pid for address in running.addresses(double.servers))
         with suppress(subprocess.TimeoutExpired):
-            process.wait(servers.OBEYS)
+            process.wait(running.OBEYS)
         process.kill()
         process.wait()
         until = time.monotonic() + SETTLES
@@ -56,14 +57,14 @@ def server(double: Double) -> Iterator[None]:
             time.sleep(0.01)  # one that gets ready for an event may still write into the folder that is to go
         if not ours:  # it ended before its time, and an event may have started another
             time.sleep(SETTLES)
-        for address in servers.addresses(double.servers):
-            servers.stop(address)
+        for address in running.addresses(double.servers):
+            running.stop(address)
 
 
 def _wait(double: Double, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + STARTS
     while process.poll() is None and time.monotonic() < until:
-        if any(servers.ask(address) for address in servers.addresses(double.servers)):
+        if any(running.ask(address) for address in running.addresses(double.servers)):
             return
         time.sleep(0.02)
     raise HoldfastError(f"no warm server started for the replay; --cold does without it (see {paths.log_file()})")

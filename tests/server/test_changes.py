@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import changes, paths
-from holdfast.changes import Changes
+from holdfast import paths
+from holdfast.server import changes
+from holdfast.server.changes import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

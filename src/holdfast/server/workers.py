@@ -11,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast import log, serving
+from holdfast import log
 from holdfast.plugins import loader
+from holdfast.server import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable

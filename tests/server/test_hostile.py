@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import relay, server, servers, workers
-from holdfast.changes import Changes
+from holdfast import relay
+from holdfast.server import loop, running, workers
+from holdfast.server.changes import Changes
 from tests import warmth
 from tests.dispatch.test_intake import CURSOR
 from tests.processes import INTERPRETER
@@ -101,7 +102,7 @@ def test_a_folder_that_others_may_read_is_made_private(fresh: Warm) -> None:
     fresh.folder.mkdir(parents=True, mode=0o755)
 
     assert fresh.advice() == "cold"
-    fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
+    fresh.until(lambda: bool(fresh.sockets) and running.ask(fresh.socket) is not None)
     assert fresh.folder.stat().st_mode & 0o777 == 0o700
     assert fresh.advice() == "warm"
 
@@ -124,7 +125,7 @@ def test_what_is_in_the_way_costs_the_server_and_nothing_else(fresh: Warm, what:
     assert not fresh.sockets
     if what == "file":
         assert fresh.folder.read_text() == "precious"
-    assert servers.stop_of(fresh.entry) == []
+    assert running.stop_of(fresh.entry) == []
 
 
 # --- who asks it --------------------------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ def test_garbage_costs_only_its_sender(warm: Warm, name: str) -> None:
     assert relay.READY_NOW not in said[1:2]
     assert warm.advice() == "warm"
     assert warm.pid == pid
-    assert servers.ask(warm.socket)["answered"] == 1  # type: ignore[index]
+    assert running.ask(warm.socket)["answered"] == 1  # type: ignore[index]
 
 
 @pytest.mark.parametrize("passed", [0, 1, 2])
@@ -222,7 +223,7 @@ def test_too_few_descriptors_are_not_taken(warm: Warm, passed: int) -> None:
 FOR_OTHERS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from holdfast import relay, server
+from holdfast import relay; from holdfast.server import loop as server
 relay.ours = lambda peer: False
 sys.exit(server.main("--serve", sys.argv[2]))
 """
@@ -231,10 +232,10 @@ sys.exit(server.main("--serve", sys.argv[2]))
 def test_somebody_else_is_not_answered(fresh: Warm) -> None:
     """Whoever else gets at the socket: not a word, and nothing that they say is read."""
     command = [sys.executable, "-c", FOR_OTHERS, str(fresh.entry.parent / "patient"), str(fresh.entry)]
-    with subprocess.Popen(command, env=fresh.environ(CLAUDECODE=None)) as server:
+    with subprocess.Popen(command, env=fresh.environ(CLAUDECODE=None)) as loop:
         fresh.until(lambda: bool(fresh.sockets) and fresh.socket.is_socket())
         said = asked(fresh, request(b"status", b"", b"/", b"0"))
-        server.terminate()
+        loop.terminate()
 
     assert said == b""
 
@@ -292,8 +293,8 @@ def test_who_has_just_gone_is_told_to_wait_in_vain(tmp_path: Path) -> None:
     connection, other = socket.socketpair()
     other.close()
     with connection, closing(Changes("")) as changes:
-        serves = server.Server(tmp_path, "", connection, -1, changes)
-        serves._waiting[connection] = server.Caller(0.0, b"")
+        serves = loop.Server(tmp_path, "", connection, -1, changes)
+        serves._waiting[connection] = loop.Caller(0.0, b"")
         serves._beat()
 
 
@@ -331,7 +332,7 @@ def test_another_clients_event_is_met_with_silence(
 
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
     assert "PreToolUse ignored: " in warm.log()
-    assert servers.ask(warm.socket)["answered"] == 1  # type: ignore[index]
+    assert running.ask(warm.socket)["answered"] == 1  # type: ignore[index]
     assert warm.advice() == "warm"
 
 
@@ -341,22 +342,22 @@ def test_another_clients_event_is_met_with_silence(
 @pytest.mark.parametrize("limit", [8, 12, 16, 20, 32, 63])
 def test_with_few_descriptors_there_is_no_server(fresh: Warm, limit: int) -> None:
     """It would lose events that it has taken: every event is cold instead, and the log says why."""
-    with limited(fresh, limit) as server:
-        fresh.until(lambda: server.poll() is not None)
+    with limited(fresh, limit) as loop:
+        fresh.until(lambda: loop.poll() is not None)
 
     assert not fresh.folder.exists()
     if limit > 12:  # with fewer not even Python gets so far
-        assert server.returncode == 1
+        assert loop.returncode == 1
         assert "no server was started: a process may open fewer than 64 files here (ulimit -n)" in fresh.log()
 
 
 def test_of_a_crowd_none_is_lost_where_descriptors_run_out(fresh: Warm) -> None:
     """Forty at once where a server has no room for them: each is answered once, by it or without it."""
     fresh.user_handler("notes", NOTES)
-    with limited(fresh, 64) as server:
-        fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
+    with limited(fresh, 64) as loop:
+        fresh.until(lambda: bool(fresh.sockets) and running.ask(fresh.socket) is not None)
         assert fresh.advice() == "warm"
-        assert busy(server.pid) < 0.5, "it forks for ever"
+        assert busy(loop.pid) < 0.5, "it forks for ever"
         (fresh.root / "ran").unlink()
         begun = [fresh.begin("PreToolUse") for _ in range(40)]
         time.sleep(2)  # all of them have connected
@@ -375,12 +376,12 @@ def test_of_a_crowd_none_is_lost_where_descriptors_run_out(fresh: Warm) -> None:
 def limited(place: Warm, limit: int) -> Iterator[subprocess.Popen[bytes]]:
     """Have a server started in a process that may open only so many files."""
     command = ["/bin/sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *INTERPRETER, str(place.entry), "--serve"]
-    server = subprocess.Popen(command, env=place.environ(CLAUDECODE=None), stderr=subprocess.DEVNULL)
+    loop = subprocess.Popen(command, env=place.environ(CLAUDECODE=None), stderr=subprocess.DEVNULL)
     try:
-        yield server
+        yield loop
     finally:
-        server.kill()
-        server.wait()
+        loop.kill()
+        loop.wait()
 
 
 def busy(pid: int) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.loader import HandlerFile
     from holdfast.project import Project
-    from holdfast.spare import Told
+    from holdfast.server.spare import Told
 
 
 def handle(told: Told, report: int, captured: int, heard: int) -> None:

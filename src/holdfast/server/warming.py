@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from holdfast import events, paths, rehearsal
+from holdfast import events, paths
 from holdfast.plugins import loader
+from holdfast.server import rehearsal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 # The formats too: handlers ask for them by name.
 _ENGINE = (
     "engine",
-    "serving",
-    "spare",
+    "server.serving",
+    "server.spare",
     "dispatch.isolation",
     "dispatch.calls",
     "plugins.context",

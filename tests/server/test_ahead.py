@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import ahead, paths
-from holdfast.place import Place
-from holdfast.spare import Spare
+from holdfast import paths
+from holdfast.server import ahead
+from holdfast.server.place import Place
+from holdfast.server.spare import Spare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import ahead, engine, events, log, paths
+from holdfast import engine, events, log, paths
 from holdfast.config import Config
 from holdfast.dispatch import calls, intake, isolation, pairing
 from holdfast.dispatch.calls import Caller
@@ -24,6 +24,7 @@ from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import scan
 from holdfast.project import Project
+from holdfast.server import ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import engine, log, relay, serving, standby, workers
-from holdfast.changes import Changes
-from holdfast.claiming import claim
-from holdfast.warming import warm_up
-from holdfast.workers import Workers
+from holdfast import engine, log, relay
+from holdfast.server import serving, standby, workers
+from holdfast.server.changes import Changes
+from holdfast.server.claiming import claim
+from holdfast.server.warming import warm_up
+from holdfast.server.workers import Workers
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import ahead, paths, rehearsal
+from holdfast import paths
 from holdfast.dispatch import intake
 from holdfast.files import cache
+from holdfast.server import ahead, rehearsal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ def watch(name, given):
 CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.chmod", "os.link", "os.symlink", "os.truncate",
            "os.utime", "os.kill", "os.killpg", "os.system", "os.exec", "os.posix_spawn", "os.chown", "os.putenv",
            "os.unsetenv", "os.chdir", "os.fork"}
-from holdfast import engine, log, rehearsal, warming
+from holdfast import engine, log; from holdfast.server import rehearsal, warming
 from holdfast.files import unchanged
 unchanged.SETTLED = -(10**18)  # a text changed just now is parsed at each look, by a process of its own
 warming.warm_up()
@@ -90,7 +91,7 @@ def rehearsed(home_before: Path, run_python: RunPython) -> Any:
     # What is compiled and found once lies there from then on.
     run_python(
         "from holdfast.files import unchanged; unchanged.SETTLED = -(10**18)\n"
-        "from holdfast import warming; warming.warm_up()"
+        "from holdfast.server import warming; warming.warm_up()"
     )
     before = tree(home_before)
     said = json.loads(run_python(REHEARSE))

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import claiming, paths, relay, servers
+from holdfast import paths, relay
+from holdfast.server import claiming, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,8 +41,8 @@ time.sleep(60)
 def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a server would listen, in a home of its own; its folder is there."""
     monkeypatch.setenv("XDG_STATE_HOME", str(short_folder))
-    monkeypatch.setattr(servers, "OBEYS", 0.3)
-    folder = paths.ensure_private(servers.folder())
+    monkeypatch.setattr(running, "OBEYS", 0.3)
+    folder = paths.ensure_private(running.folder())
     assert folder == short_folder / "holdfast" / "server"
     return folder / "0123456789abcdef"
 
@@ -84,11 +85,11 @@ def listening(place: Path, answer: Callable[[socket.socket], None]) -> Iterator[
 def test_where_there_is_no_folder_none_runs(place: Path) -> None:
     """Nor is one made."""
     place.parent.rmdir()
-    assert servers.found() == []
-    assert servers.holder(place) == 0
-    assert servers.ask(place) is None
-    assert not servers.stop(place)
-    assert servers.stop_of(Path("/run")) == []
+    assert running.found() == []
+    assert running.holder(place) == 0
+    assert running.ask(place) is None
+    assert not running.stop(place)
+    assert running.stop_of(Path("/run")) == []
     assert not place.parent.exists()
 
 
@@ -98,9 +99,9 @@ def test_what_a_dead_server_left_is_no_server(place: Path) -> None:
         place.with_suffix(".lock").write_text(f"{innocent.pid}\n")
         place.write_text("")
 
-        assert servers.found() == []
-        assert servers.holder(place) == 0
-        assert not servers.stop(place)
+        assert running.found() == []
+        assert running.holder(place) == 0
+        assert not running.stop(place)
         assert innocent.poll() is None
         innocent.kill()
 
@@ -108,8 +109,8 @@ def test_what_a_dead_server_left_is_no_server(place: Path) -> None:
 def test_who_holds_the_lock_runs(place: Path) -> None:
     """By its number, though it does not answer."""
     with held(place) as pid:
-        assert servers.holder(place) == pid
-        assert servers.found() == [servers.Running(place, pid)]
+        assert running.holder(place) == pid
+        assert running.found() == [running.Running(place, pid)]
 
 
 def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None:
@@ -123,7 +124,7 @@ def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None
 
     assert claimed is not None
     listener, lock = claimed
-    assert servers.holder(place) == os.getpid()
+    assert running.holder(place) == os.getpid()
     listener.close()
     os.close(lock)
 
@@ -135,7 +136,7 @@ def test_who_claims_a_place_leaves_nothing_of_the_number_before(place: Path) -> 
 
     assert claimed is not None
     listener, lock = claimed
-    assert servers.holder(place) == os.getpid()
+    assert running.holder(place) == os.getpid()
     listener.close()
     os.close(lock)
 
@@ -146,17 +147,17 @@ def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write("no number")
         file.flush()
-        assert servers.holder(place) == -1
-        assert servers.found() == [servers.Running(place, 0)]
-        assert not servers.stop(place)
+        assert running.holder(place) == -1
+        assert running.found() == [running.Running(place, 0)]
+        assert not running.stop(place)
 
 
 def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) -> None:
     """Somebody else's locked file makes no server."""
     with held(tmp_path / "theirs"):
         place.with_suffix(".lock").symlink_to(tmp_path / "theirs.lock")
-        assert servers.holder(place) == 0
-        assert servers.found() == []
+        assert running.holder(place) == 0
+        assert running.found() == []
 
 
 @pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
@@ -168,8 +169,8 @@ def test_one_is_ended(place: Path, kind: str) -> None:
         if kind == "stopped":
             os.kill(pid, signal.SIGSTOP)
 
-        assert servers.stop(place)
-        assert servers.holder(place) == 0
+        assert running.stop(place)
+        assert running.holder(place) == 0
         assert [each.name for each in place.parent.iterdir()] == [place.name + ".lock"]
 
 
@@ -183,16 +184,16 @@ def test_one_that_is_not_ours_to_end_is_an_error(place: Path, monkeypatch: pytes
         with monkeypatch.context() as changed:
             changed.setattr(os, "kill", refuse)
             with pytest.raises(PermissionError):
-                servers.stop(place)
-            assert servers.stop_of(Path("/run")) == [], "there it costs only itself"
-        assert servers.holder(place)
+                running.stop(place)
+            assert running.stop_of(Path("/run")) == [], "there it costs only itself"
+        assert running.holder(place)
 
 
 @pytest.mark.parametrize("said", [b"", b"!", b"!...", b"!nonsense", b"![1]", b"!{", b"\xff\xfe"])
 def test_whoever_talks_nonsense_has_not_answered(place: Path, said: bytes) -> None:
     """Whatever listens there."""
     with listening(place, lambda connection: connection.sendall(said)):
-        assert servers.ask(place) is None
+        assert running.ask(place) is None
 
 
 def test_whoever_says_nothing_is_left_in_time(place: Path) -> None:
@@ -203,7 +204,7 @@ def test_whoever_says_nothing_is_left_in_time(place: Path) -> None:
         left.wait()
 
     with listening(place, wait):
-        assert servers.ask(place, 0.1) is None
+        assert running.ask(place, 0.1) is None
         left.set()
 
 
@@ -216,19 +217,19 @@ def test_somebody_elses_server_is_not_asked(place: Path, monkeypatch: pytest.Mon
             connection.sendall(b'!{"pid": 1}')
 
     with listening(place, answer):
-        assert servers.ask(place) is None
+        assert running.ask(place) is None
 
 
 def test_what_it_says_is_taken_without_its_signs_of_life(place: Path) -> None:
     """They come before, as many as its turn took."""
     with listening(place, lambda connection: connection.sendall(b'!..{"pid": 1}')):
-        assert servers.ask(place) == {"pid": 1}
+        assert running.ask(place) == {"pid": 1}
 
 
 def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) -> None:
     """What it does not say is not known, and that is no reason for a command to fail."""
     with held(place) as pid, listening(place, lambda connection: connection.sendall(b'!{"answered": 7}')):
-        (found,) = servers.found()
+        (found,) = running.found()
     assert (found.pid, found.answers, found.answered, found.entry) == (pid, True, 7, "")
 
 
@@ -238,9 +239,9 @@ def test_places_are_looked_for_where_one_says(place: Path, tmp_path: Path) -> No
     (tmp_path / "b.lock").write_text("")
     (tmp_path / "a.lock").write_text("")
 
-    assert servers.addresses() == [place]
-    assert servers.addresses(tmp_path) == [tmp_path / "a", tmp_path / "b"]
-    assert servers.addresses(tmp_path / "none") == []
+    assert running.addresses() == [place]
+    assert running.addresses(tmp_path) == [tmp_path / "a", tmp_path / "b"]
+    assert running.addresses(tmp_path / "none") == []
 
 
 def test_a_family_is_a_process_with_all_that_descends_from_it() -> None:
@@ -249,16 +250,16 @@ def test_a_family_is_a_process_with_all_that_descends_from_it() -> None:
     with subprocess.Popen(["/bin/sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stdout.readline() == b"ready\n"
-        found = servers.family(process.pid)
-        shares = [servers.memory([pid]) for pid in found]
-        assert servers.memory(found) > max(shares)
+        found = running.family(process.pid)
+        shares = [running.memory([pid]) for pid in found]
+        assert running.memory(found) > max(shares)
         assert min(shares) > 0
         process.communicate(b"\n")
 
     assert len(found) == 2
     assert found[0] == process.pid
-    assert servers.family(process.pid) == [process.pid]
-    assert servers.memory(found) == 0
+    assert running.family(process.pid) == [process.pid]
+    assert running.memory(found) == 0
 
 
 def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: Path) -> None:
@@ -269,7 +270,7 @@ def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: P
     said = b'!{"entry": "/plugin"}'
     with held(place), listening(place, lambda connection: connection.sendall(said)):
         place.with_suffix(".tried").write_text("")
-        assert servers.stop_of(Path("/run")) == []
+        assert running.stop_of(Path("/run")) == []
         assert {each.name for each in place.parent.iterdir()} == {
             f"{place.name}{ending}" for ending in ("", ".lock", ".tried")
         }
@@ -279,15 +280,15 @@ def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: P
 def test_the_variable_that_switches_it_off(monkeypatch: pytest.MonkeyPatch, value: str, off: bool) -> None:
     """It is named as it was set."""
     monkeypatch.setenv("HOLDFAST_SERVER", value)
-    assert servers.off() == (f"HOLDFAST_SERVER={value}" if off else "")
+    assert running.off() == (f"HOLDFAST_SERVER={value}" if off else "")
 
 
 def test_the_users_configuration_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """And is named; one that cannot be read leaves it on."""
     monkeypatch.delenv("HOLDFAST_SERVER")
-    assert servers.off() == ""
+    assert running.off() == ""
     paths.user_config().parent.mkdir(parents=True)
     paths.user_config().write_text("server = false\n")
-    assert servers.off() == f"server = false in {paths.user_config()}"
+    assert running.off() == f"server = false in {paths.user_config()}"
     paths.user_config().write_text("server = \n")
-    assert servers.off() == ""
+    assert running.off() == ""

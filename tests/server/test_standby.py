@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths, relay, servers, standby
+from holdfast import paths, relay
+from holdfast.server import running, standby
 from tests import warmth
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ def mark() -> Path:
 
 def test_one_is_started_with_this_interpreter_and_marked(started: list[list[str]]) -> None:
     """Alone and without site, as the entrypoint is; the folder is ours alone even if it was not before."""
-    servers.folder().mkdir(parents=True, mode=0o755)
+    running.folder().mkdir(parents=True, mode=0o755)
 
     assert standby.start("/run")
     assert started == [[sys.executable, "-IS", "/run", "--serve"]]
     assert mark().exists()
-    assert servers.folder().stat().st_mode & 0o777 == 0o700
+    assert running.folder().stat().st_mode & 0o777 == 0o700
 
 
 def test_another_is_tried_only_after_a_while(started: list[list[str]]) -> None:
@@ -81,7 +82,7 @@ def test_where_there_is_to_be_none_nothing_is_done(
 
     assert not standby.start("/run")
     assert started == []
-    assert not servers.folder().exists()
+    assert not running.folder().exists()
 
 
 def test_a_failure_is_a_line_in_the_log_and_nothing_else(

@@ -12,10 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast import ahead, engine, rehearsal, relay
+from holdfast import engine, relay
 from holdfast.dispatch.replying import Streams
-from holdfast.place import Place
-from holdfast.spare import Spare, Told
+from holdfast.server import ahead, rehearsal
+from holdfast.server.place import Place
+from holdfast.server.spare import Spare, Told
 
 if TYPE_CHECKING:
     from holdfast.dispatch.merging import Reply

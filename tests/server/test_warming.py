@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import events, paths, warming
+from holdfast import events, paths
+from holdfast.server import warming
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from tests.conftest import RunPython
 
 HANDLERS = sorted(paths.shipped("handlers").glob("*.py"))
-LOADED = "from holdfast import warming; warming.warm_up(); import json, sys; print(json.dumps(sorted(sys.modules)))"
+LOADED = (
+    "from holdfast.server import warming; warming.warm_up(); import json, sys; print(json.dumps(sorted(sys.modules)))"
+)
 
 
 @pytest.fixture(scope="module")
@@ -82,14 +85,14 @@ def test_names_of_ours_are_found_in_functions_too(tmp_path: Path) -> None:
 
 def test_a_package_that_is_missing_costs_only_itself(run_python: RunPython) -> None:
     """Whatever needs it says so when an event comes."""
-    script = "import sys; sys.modules['sqlite3'] = None; from holdfast import warming; warming.warm_up(); "
+    script = "import sys; sys.modules['sqlite3'] = None; from holdfast.server import warming; warming.warm_up(); "
     script += "print('holdfast.engine' in sys.modules, 'difflib' in sys.modules)"
     assert run_python(script).split() == ["True", "True"]
 
 
 def test_every_model_is_finished(run_python: RunPython) -> None:
     """One that pydantic finishes at its first use would be finished again in each child."""
-    script = "from holdfast import warming; warming.warm_up(); "
+    script = "from holdfast.server import warming; warming.warm_up(); "
     script += "found = [m for m in warming._subclasses(warming.BaseModel) if m.__module__.startswith('holdfast')]; "
     script += "print(len(found), [m.__name__ for m in found if not m.__pydantic_complete__])"
     count, _, unfinished = run_python(script).strip().partition(" ")

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import relay, servers
+from holdfast import relay
 from holdfast.ledger import spent
 from holdfast.project import Project
+from holdfast.server import running
 from tests import warmth
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT
 from tests.warmth import gone
@@ -69,7 +70,7 @@ def test_the_first_event_is_cold_and_starts_the_server(fresh: Warm) -> None:
     """Nobody has to start anything: after one event the next ones are warm, by one server."""
     assert fresh.advice() == "cold"
 
-    fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
+    fresh.until(lambda: bool(fresh.sockets) and running.ask(fresh.socket) is not None)
     assert [fresh.advice() for _ in range(3)] == ["warm"] * 3
     assert len(fresh.sockets) == 1
 
@@ -353,12 +354,12 @@ def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monk
         sent.append(number)
         kill(pid, number)
 
-    monkeypatch.setattr(servers, "OBEYS", warmth.LONG)
+    monkeypatch.setattr(running, "OBEYS", warmth.LONG)
     with monkeypatch.context() as changed:
         changed.setattr(os, "kill", note)
-        assert servers.stop(place)
+        assert running.stop(place)
     assert sent == [signal.SIGTERM], "it had to be forced"
-    assert not servers.holder(place)
+    assert not running.holder(place)
     warm.user_handler("says", warmth.SAYS)
     warm.warm_up()
     assert warm.advice() == "warm"
@@ -492,7 +493,7 @@ def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
     assert copied.advice() == "cold"
     copied.until(lambda: gone(pid))
     assert "the server ends: " in copied.log()
-    copied.until(lambda: bool(copied.sockets) and servers.ask(copied.socket) is not None)
+    copied.until(lambda: bool(copied.sockets) and running.ask(copied.socket) is not None)
     assert copied.advice() == "warm"
 
 
@@ -557,7 +558,8 @@ def test_a_change_while_it_is_loaded_has_the_next_event_try_again(fresh: Warm, s
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1] + "/src")
-from holdfast.dispatch import merging; from holdfast import relay, server, standby
+from holdfast.dispatch import merging; from holdfast import relay
+from holdfast.server import loop as server, standby
 entry, module = sys.argv[1] + "/hooks/dispatch.py", Path(merging.__file__)
 server.warm_up = lambda: module.write_text(module.read_text() + "NEW = True")
 mark = standby.mark(Path(os.fsdecode(relay.address(entry, dict(os.environb)))))
@@ -575,7 +577,9 @@ print(server.main("--serve", entry), mark.exists())
 
 def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
     """Some time after its last event, not after its start, it ends by itself and takes its socket with it."""
-    script = "import sys; sys.path.insert(0, sys.argv[1]); from holdfast import server; server.IDLE = 2.0; "
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from holdfast.server import loop as server; server.IDLE = 2.0; "
+    )
     script += "sys.exit(server.main('--serve', sys.argv[2]))"
     command = [sys.executable, "-c", script, str(ROOT / "src"), str(ENTRYPOINT)]
 
@@ -754,7 +758,7 @@ def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
         command = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *INTERPRETER, str(warm.entry), "PreToolUse"]
         done = subprocess.run(command, input=b"{}", env=warm.environ(), capture_output=True, check=False, timeout=60)
         assert (done.returncode, done.stdout) == (0, b"")
-    assert servers.ask(warm.socket)["answered"] == 0  # type: ignore[index]
+    assert running.ask(warm.socket)["answered"] == 0  # type: ignore[index]
     assert "before it was answered" not in warm.log(), "it waited for a stdin that is none"
 
 
