@@ -11,10 +11,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths, recorded
+from holdfast import paths
 from holdfast.config import Config
 from holdfast.install import registration
 from holdfast.project import Project
+from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

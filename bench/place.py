@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import race
-from holdfast import paths, recorded
+from holdfast import paths
 from holdfast.install import registration
 from holdfast.server import running
+from holdfast.testkit import recorded
 
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"

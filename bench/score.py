@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.simulate import playing, report
-from holdfast.simulate.playing import Job
-from holdfast.simulate.rows import ROWS
+from holdfast.testkit.simulate import playing, report
+from holdfast.testkit.simulate.playing import Job
+from holdfast.testkit.simulate.rows import ROWS
 
 if TYPE_CHECKING:
-    from holdfast.simulate.result import Result
+    from holdfast.testkit.simulate.result import Result
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 

@@ -13,14 +13,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from holdfast import stage
 from holdfast.commands.telling import tell
-from holdfast.shown import Panel, Shown, promise
+from holdfast.testkit import stage
+from holdfast.testkit.shown import Panel, Shown, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.stage import Heard, Stage
+    from holdfast.testkit.stage import Heard, Stage
 
 TASK = "Create calculator.py with tests and verify they pass"
 FIRST, SECOND = "Create calculator module", "Write and run tests"

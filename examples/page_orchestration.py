@@ -17,15 +17,15 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import stage
 from holdfast.commands.telling import tell
-from holdfast.shown import NotShown, Panel, Shown, promise
+from holdfast.testkit import stage
+from holdfast.testkit.shown import NotShown, Panel, Shown, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.stage import Heard, Stage
-    from holdfast.stageagent import Agent
+    from holdfast.testkit.stage import Heard, Stage
+    from holdfast.testkit.stageagent import Agent
 
 TITLE = "Page Orchestration - Case Studies"
 MEMORY = f"""# Current Workflow State

@@ -13,14 +13,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast import stage
 from holdfast.commands.telling import tell
-from holdfast.shown import Panel, Shown, promise
+from holdfast.testkit import stage
+from holdfast.testkit.shown import Panel, Shown, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.stage import Heard, Stage
+    from holdfast.testkit.stage import Heard, Stage
 
 TOPIC, SESSION = "User Auth System", "WFS-user-auth-system"
 FOLDER = f".workflow/{SESSION}"

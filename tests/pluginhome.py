@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast import recorded
 from holdfast.install import scopes
 from holdfast.install.plugin_copies import Copy
+from holdfast.testkit import recorded
 from tests import processes
 from tests.processes import ROOT, Ended, Place
 

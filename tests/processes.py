@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
-from holdfast import recorded
+from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast import recorded
+from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from holdfast.testing import Fired, HoldfastProject

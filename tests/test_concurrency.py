@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, recorded
+from holdfast import paths
 from holdfast.errors import ChangedError, TransitionError
 from holdfast.files import atomic
 from holdfast.files import exchange as swapping
 from holdfast.install import registration
 from holdfast.project import Project
 from holdfast.survival import generations
+from holdfast.testkit import recorded
 from holdfast.workflow import formats
 from holdfast.workflow.detect import detect
 from holdfast.workflow.formats import compaction, hybrid

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import recorded
+from holdfast.testkit import recorded
 from tests import contract, processes
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT, SOURCE
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, recorded
+from holdfast import paths
 from holdfast.dispatch.budget import CAP, units
 from holdfast.install import registration
+from holdfast.testkit import recorded
 from tests import processes
 from tests.processes import SESSION, Ended, Place
 

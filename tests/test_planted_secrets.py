@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import log, paths, recorded
+from holdfast import log, paths
 from holdfast.project import Project
 from holdfast.survival import stepruns
+from holdfast.testkit import recorded
 from tests.commandline import holdfast
 from tests.handmade import ME
 from tests.planted import PLANTED, readable

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import advise, change_input, deny, hookimpl, log, paths, recorded
+from holdfast import advise, change_input, deny, hookimpl, log, paths
 from holdfast.events import EVENTS, model, snake
+from holdfast.testkit import recorded
 from tests import contract
 from tests.plugins.test_outcomes import EXAMPLES
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import recorded
 from holdfast.server import running
+from holdfast.testkit import recorded
 from tests import warmth
 from tests.processes import SOURCE
 

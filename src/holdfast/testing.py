@@ -121,7 +121,7 @@ class HoldfastProject:
         Returns:
             What came of it.
         """
-        from holdfast import recorded as payloads
+        from holdfast.testkit import recorded as payloads
 
         name = recorded or next((name for name in payloads.names() if name.split("-")[0] == event), None)
         fields = {"session_id": self.session, "cwd": str(self.root), "transcript_path": ""} | changes

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.text import Text
 
-from holdfast import recorded
 from holdfast.commands import moments, page, sheet
 from holdfast.project import Project
 from holdfast.survival import overview
+from holdfast.testkit import recorded
 from holdfast.workflow import views
 from holdfast.workflow.model import Found, Phase
 from tests.commandline import holdfast

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.simulate import playing
-from holdfast.simulate.result import Result
-from holdfast.simulate.rows import ROWS
+from holdfast.testkit.simulate import playing
+from holdfast.testkit.simulate.result import Result
+from holdfast.testkit.simulate.rows import ROWS
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.simulate.playing import Job
+    from holdfast.testkit.simulate.playing import Job
 
 
 @pytest.fixture

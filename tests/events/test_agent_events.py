@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import recorded
 from holdfast.events import AgentResult, SubagentStop, agent_result, parse
+from holdfast.testkit import recorded
 
 
 def test_a_foreground_agents_result_is_read() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from holdfast import recorded
 from holdfast.events import (
     Event,
     PermissionRequest,
@@ -26,6 +25,7 @@ from holdfast.events import (
     agent_result,
     parse,
 )
+from holdfast.testkit import recorded
 
 ABSENT = object()
 

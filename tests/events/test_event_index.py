@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import events, recorded
+from holdfast import events
 from holdfast.errors import HoldfastError
 from holdfast.events import EVENTS, HOOK_NAMES, OLDEST_CLIENT_EVENTS, EventError, model, parse, snake
+from holdfast.testkit import recorded
 
 FAMILIES = sorted(set(EVENTS.values()))
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import recorded
 from holdfast.events import TaskNotification, UserPromptSubmit, parse
+from holdfast.testkit import recorded
 
 RECORDED = recorded.load("UserPromptSubmit-task-notification")["prompt"]
 

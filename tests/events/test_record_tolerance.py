@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from holdfast import recorded
 from holdfast.events import EVENTS, EventError, PostToolUse, PreCompact, SessionStart, Stop, model, parse
+from holdfast.testkit import recorded
 
 REQUIRED = {
     "PreToolUse": {"tool_name", "tool_input"},

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import recorded
 from holdfast.events import (
     Elicitation,
     FileChanged,
@@ -18,6 +17,7 @@ from holdfast.events import (
     parse,
 )
 from holdfast.events.record import Record
+from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import events, recorded
+from holdfast import events
 from holdfast.plugins import loader
 from holdfast.project import Project
 from holdfast.survival import recordings
+from holdfast.testkit import recorded
 from tests.contract import assert_acceptable
 from tests.handmade import ME
 

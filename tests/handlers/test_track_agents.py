@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import recorded
+from holdfast.testkit import recorded
 from holdfast.workflow.formats import hybrid
 from tests import processes
 from tests.handmade import ME, OTHER

@@ -12,13 +12,13 @@ from typing import Any
 import pluggy
 import pytest
 
-from holdfast import recorded
 from holdfast.events import HOOK_NAMES, Event, model, parse
 from holdfast.plugins import hookspecs
 from holdfast.plugins.context import Context
 from holdfast.plugins.outcomes import check, flatten
 from holdfast.plugins.scan import scan
 from holdfast.project import Project
+from holdfast.testkit import recorded
 
 OUTCOMES = sorted({kind for name in HOOK_NAMES.values() for kind in model(name).accepts})
 

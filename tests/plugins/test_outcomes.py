@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import holdfast
-from holdfast import log, recorded
+from holdfast import log
 from holdfast.config import Config
 from holdfast.dispatch.calls import Caller
 from holdfast.events import EVENTS, model, parse, snake
@@ -22,6 +22,7 @@ from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.outcomes import Outcome, OutcomeError
 from holdfast.plugins.scan import Route
 from holdfast.project import Project
+from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

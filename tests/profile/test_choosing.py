@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from holdfast import recorded
 from holdfast.profile import choosing
+from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths, recorded, trust
+from holdfast import paths, trust
 from holdfast.ledger.database import Ledger
 from holdfast.profile import double as doubles
 from holdfast.profile.moving import Move
 from holdfast.project import Project
+from holdfast.testkit import recorded
 from holdfast.workflow import places
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import recorded
 from holdfast.errors import HoldfastError
 from holdfast.profile import double as doubles
 from holdfast.profile import replay, warm
 from holdfast.project import Project
 from holdfast.server import running
+from holdfast.testkit import recorded
 from tests import processes
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import recorded
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
+from holdfast.testkit import recorded
 from holdfast.workflow import formats
 from holdfast.workflow.model import Start
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from holdfast.simulate import ordinary
-from holdfast.simulate.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
 from holdfast.survival import transcripts
+from holdfast.testkit.simulate import ordinary
+from holdfast.testkit.simulate.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
 from holdfast.workflow import trail, wording
 from tests.workflow.transcribed import CLIENTS, HOME, Transcript
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import accepted, events, recorded, stage
+from holdfast import events
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin_copies, registered
 from holdfast.plugins import matching
 from holdfast.process import trial
+from holdfast.testkit import output_schema, recorded, stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.install.plugin_copies import Copy
     from holdfast.project import Project
-    from holdfast.stage import Stage
+    from holdfast.testkit.stage import Stage
 
 LONGEST = 60.0  # seconds a command is waited for, where the client would wait longer
 # What makes a handler say something, in an order in which it can: a workflow, saved before it is asked for.
@@ -191,7 +192,7 @@ def _faults(event: str, ended: trial.Ended, limit: float) -> Iterator[str]:
         yield f"exit code {ended.exit_code}"
     if ended.stderr.strip():
         yield f"it writes to stderr: {ended.stderr.strip().splitlines()[-1]}"
-    if fault := accepted.fault(event, ended.stdout):
+    if fault := output_schema.fault(event, ended.stdout):
         yield f"it prints {fault}"
 
 

@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import paths, stage
+from holdfast import paths
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import launcher, registered
 from holdfast.process import trial
+from holdfast.testkit import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

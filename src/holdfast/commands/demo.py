@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from holdfast import demo, stage
 from holdfast.commands.telling import tell
+from holdfast.testkit import demo, stage
 
 
 @click.command(name="demo")

@@ -10,7 +10,8 @@ import click
 from holdfast.commands.targets import named, target_options
 from holdfast.errors import HoldfastError
 from holdfast.files import document
-from holdfast.install import apply, bytecode, startup, wanted_events
+from holdfast.install import apply, bytecode, wanted_events
+from holdfast.profile import startup
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,15 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.commands import options, sheet
-from holdfast.simulate import playing, report
-from holdfast.simulate.planting import FORMATS
-from holdfast.simulate.rows import ROWS
+from holdfast.testkit.simulate import playing, report
+from holdfast.testkit.simulate.planting import FORMATS
+from holdfast.testkit.simulate.rows import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.simulate.playing import Job
-    from holdfast.simulate.result import Result
+    from holdfast.testkit.simulate.playing import Job
+    from holdfast.testkit.simulate.result import Result
 
 
 @click.command(name="simulate")

@@ -10,15 +10,15 @@ from rich.rule import Rule
 from rich.text import Text
 
 from holdfast.commands import sheet
-from holdfast.shown import NotShown
+from holdfast.testkit.shown import NotShown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
 
-    from holdfast.shown import Shown
-    from holdfast.stage import Stage
+    from holdfast.testkit.shown import Shown
+    from holdfast.testkit.stage import Stage
 
 
 def tell(stage: Stage, story: Iterable[Shown], moral: str) -> None:

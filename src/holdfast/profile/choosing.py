@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, recorded
+from holdfast import events
 from holdfast.events.errors import EventError
 from holdfast.install import registration
 from holdfast.plugins import loader, matching
+from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

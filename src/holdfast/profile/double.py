@@ -20,8 +20,8 @@ from holdfast.install import launcher, scopes
 from holdfast.profile import moving
 from holdfast.profile.moving import Move
 from holdfast.project import Project
-from holdfast.simulate import belongings
-from holdfast.throwaway import Throwaway
+from holdfast.testkit.simulate import belongings
+from holdfast.testkit.throwaway import Throwaway
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,0 +1,48 @@
+"""What one event costs on this machine where no server answers it, and the sentence that says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from holdfast import paths
+from holdfast.process import trial
+from holdfast.testkit import recorded
+
+LIMIT = 10.0
+"""Seconds after which a measurement is given up."""
+
+
+def line() -> str:
+    """Return a sentence for people that says what the registered events cost, as measured just now.
+
+    The launcher is run in a throw-away home and project, with an event that handlers want: once to be in the system's
+    memory, once to be timed.
+    """
+    said = "what it costs: a process for each of these events, none for any other tool or event"
+    seconds = measured()
+    if seconds is None:
+        return f"{said}; it could not be measured (holdfast doctor --fire says why)"
+    return (
+        f"{said}; one took {seconds * 1000:.0f} ms just now without the warm server, which the first event starts "
+        "(holdfast profile measures yours with it)"
+    )
+
+
+def measured() -> float | None:
+    """Return the seconds that the launcher takes for one event without a server; None where it does not answer."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-", ignore_cleanup_errors=True) as folder:
+        home, root = Path(folder) / "home", Path(folder) / "project"
+        for each in (home, root):
+            each.mkdir()
+        environ = {"HOME": str(home), "PATH": os.defpath, "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(root)}
+        environ["HOLDFAST_SERVER"] = "off"
+        payload = recorded.load("PreToolUse-TodoWrite", session_id="measured", cwd=str(root), transcript_path="")
+        command = [str(paths.launcher()), "PreToolUse"]
+        try:
+            runs = [trial.run(command, json.dumps(payload).encode(), environ, root, LIMIT) for _ in range(2)]
+        except OSError:
+            return None
+    return runs[-1].seconds if all(each.exit_code == 0 for each in runs) else None

@@ -1,0 +1,131 @@
+"""The story that `holdfast demo` tells: the main job, from an empty project to a finished workflow."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from holdfast.testkit.shown import NotShown, Panel, Shown, promise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.testkit.stage import Stage
+
+MEMORY = """# Current Workflow State
+
+Workflow: Page Orchestration - Case Studies
+Phase: 4/10 - SEO Generation
+
+@CLAUDE/PageOrchestration.md
+@CLAUDE/Sitemap/case-studies.md
+"""
+READING = ("CLAUDE/PageOrchestration.md", "CLAUDE/Sitemap/case-studies.md")
+TASK = "Create calculator.py with tests and verify they pass"
+PHASES = ("Create calculator module @general-purpose", "Write and run tests @task-completion-verifier")
+VIEW = ".claude/workflow_state_system.md"
+REPORT = """The module is written.
+
+DELIVERABLES:
+- calculator.py
+- add, subtract, multiply, divide
+CONTEXT_FOR_NEXT: calculator.py lies at the project root and has four functions"""
+TESTED = "DELIVERABLES: test_calculator.py\n\nAll tests pass."
+
+
+def story(stage: Stage) -> Iterator[Shown]:
+    """Run the demo on an empty stage, a step at a time.
+
+    Raises:
+        NotShown: something that was promised did not happen.
+    """
+    yield _installed(stage)
+    yield from _compaction(stage)
+    yield from _agents(stage)
+    yield from _second_compaction(stage)
+    yield _last_phase(stage)
+
+
+def _installed(stage: Stage) -> Shown:
+    stage.install()
+    settings = stage.file(".claude/settings.json", lines=14)
+    return Shown("Installed in an empty project", "holdfast install --scope project", [settings])
+
+
+def _compaction(stage: Stage) -> Iterator[Shown]:
+    stage.write("CLAUDE.local.md", MEMORY)
+    for name in READING:
+        stage.write(name, "What has to be known about these pages.\n")
+    before, after = stage.compact("manual")
+    state = next((stage.root / "untracked" / "workflow-state").glob("*/state-*.json"), None)
+    if state is None:
+        raise NotShown("not shown: PreCompact writes a state file")
+    said = before.stdout
+    promise("Page Orchestration" in said and not said.startswith("{"), "the summariser is told in plain text")
+    yield Shown(
+        "Saved before the compaction, from CLAUDE.local.md",
+        "PreCompact (manual)",
+        [Panel("what the summariser is told", said), stage.file(state, lines=14)],
+    )
+    for fact in ("Page Orchestration - Case Studies", "4/10", "@CLAUDE/Sitemap/case-studies.md", "ACTION REQUIRED"):
+        promise(fact in after.context, f"{fact!r} stands in the guidance")
+    yield Shown("Restored after it, into the model's context", "SessionStart (source: compact)", [_told(after.context)])
+    stage.holdfast("done", "--all")
+    (stage.root / "CLAUDE.local.md").unlink()
+
+
+def _agents(stage: Stage) -> Iterator[Shown]:
+    phases = [argument for phase in PHASES for argument in ("--phase", phase)]
+    said = stage.holdfast("start", TASK, "--format", "hybrid", *phases)
+    yield Shown(
+        "A workflow with agents",
+        f"holdfast start {TASK!r} --format hybrid …",
+        [Panel("what it prints", said), stage.file(VIEW)],
+    )
+    agent = stage.agent("general-purpose", "Create calculator module", "Write it.")
+    before = agent.launched().context
+    yield Shown(
+        "Its first phase begins when its agent is launched", "PreToolUse (Agent)", [_told(before), stage.file(VIEW)]
+    )
+    agent.started()
+    agent.stopped(REPORT)
+    after = agent.returned(REPORT).context
+    view = stage.file(VIEW)
+    promise("- [x] Phase 0: Create calculator module → calculator.py" in view.text, "the view shows the deliverables")
+    promise("task-completion-verifier" in after and "TodoWrite" in after, "the next agent and the list are named")
+    yield Shown(
+        "The agent finished: the phase, the view and the to-do list move on",
+        "PostToolUse (Agent)",
+        [_told(after), view],
+    )
+
+
+def _second_compaction(stage: Stage) -> Iterator[Shown]:
+    before, after = stage.compact("auto")
+    yield Shown(
+        "Another compaction, this time automatic",
+        "PreCompact (auto)",
+        [Panel("what the summariser is told", before.stdout)],
+    )
+    for fact in (TASK, "2/2", "Write and run tests", "four functions"):
+        promise(fact in after.context, f"{fact!r} stands in the guidance")
+    yield Shown(
+        "The current state comes back, not an older one", "SessionStart (source: compact)", [_told(after.context)]
+    )
+
+
+def _last_phase(stage: Stage) -> Shown:
+    agent = stage.agent("task-completion-verifier", "Write and run tests", "Test it.")
+    agent.launched()
+    agent.started()
+    agent.stopped(TESTED)
+    said = agent.returned(TESTED).context
+    state = json.loads((stage.root / ".claude" / "state" / "workflow.json").read_text("utf-8"))
+    promise(state["status"] == "completed" and state["current_phase"] is None, "the workflow is completed")
+    return Shown(
+        "The last agent finished, and so did the workflow", "PostToolUse (Agent)", [_told(said), stage.file(VIEW)]
+    )
+
+
+def _told(text: str) -> Panel:
+    return Panel("what the model is told", text)

@@ -1,0 +1,231 @@
+"""The stage on which demo and examples are told sends events as the client sends them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.commands.telling import tell
+from holdfast.testkit import recorded, stage
+from holdfast.testkit.shown import NotShown, Panel, Shown, promise
+from holdfast.testkit.stage import SESSION, Heard, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Stage:
+    """A stage without Holdfast; what its settings register is the test's own."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "project").mkdir()
+    return Stage(tmp_path / "project", tmp_path / "home")
+
+
+def register(place: Stage, command: str, **matchers: str | None) -> None:
+    """Register a command for events, each with its matcher."""
+    hooks: dict[str, Any] = {}
+    for event, matcher in matchers.items():
+        group = {"hooks": [{"type": "command", "command": command}]}
+        hooks[event] = [group if matcher is None else group | {"matcher": matcher}]
+    place.write(".claude/settings.json", json.dumps({"hooks": hooks}))
+
+
+def payload(heard: Heard) -> dict[str, Any]:
+    """Return what a registered `cat` was sent."""
+    sent: dict[str, Any] = json.loads(heard.stdout)
+    return sent
+
+
+def test_an_event_goes_through_what_the_settings_register_and_their_matchers(empty: Stage) -> None:
+    """The client runs nothing for an event that is not registered, or that no matcher selects (client fact §4.2)."""
+    register(empty, "echo heard", PreToolUse="Task|Agent", SessionStart="compact")
+    assert empty.fire("PreToolUse-Agent") == Heard("heard\n")
+    assert empty.fire("PreToolUse-Bash") == Heard("")
+    assert empty.fire("SessionStart-compact") == Heard("heard\n")
+    assert empty.fire("SessionStart-startup") == Heard("")
+    assert empty.fire("PreCompact-auto") == Heard("")
+
+
+def test_a_payload_is_the_recorded_one_in_this_project(empty: Stage) -> None:
+    """Session, folder and transcript are the stage's own, changes are set, all else is as it was recorded."""
+    register(empty, "cat", PreToolUse=None)
+    sent = payload(empty.fire("PreToolUse-Bash", tool_use_id="toolu_mine"))
+    own = {"session_id": SESSION, "cwd": str(empty.root), "transcript_path": "", "tool_use_id": "toolu_mine"}
+    assert sent == recorded.load("PreToolUse-Bash") | own
+
+
+def test_a_payload_ends_with_a_line_break_and_stdin_is_closed(empty: Stage) -> None:
+    """Client fact §0: one JSON object and a line break, then the end."""
+    register(empty, "wc -l", Stop=None)
+    assert empty.fire("Stop").stdout.strip() == "1"
+
+
+def test_hooks_get_the_clients_environment_and_nothing_of_ours(empty: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Client fact §4.5: the environment file is named to SessionStart and not to PreCompact."""
+    monkeypatch.setenv("OF_WHO_RUNS_THIS", "1")
+    register(empty, "env", PreCompact=None, SessionStart=None)
+    given = dict(line.split("=", 1) for line in empty.fire("PreCompact-auto").stdout.splitlines())
+    assert given["HOME"] == str(empty.home)
+    assert given["CLAUDE_PROJECT_DIR"] == str(empty.root)
+    assert given["CLAUDE_CODE_SESSION_ID"] == SESSION
+    assert given["CLAUDE_PID"] == str(os.getpid())
+    assert not {"OF_WHO_RUNS_THIS", "CLAUDE_ENV_FILE", "PYTHONPATH"} & set(given)
+    assert f"CLAUDE_ENV_FILE={empty.home}/" in empty.fire("SessionStart-compact").stdout
+
+
+def test_what_the_model_reads_is_told_from_what_the_client_reads() -> None:
+    """Plain text reaches the summariser, `additionalContext` the model, `updatedInput` the tool."""
+    said = {"hookEventName": "PreToolUse", "additionalContext": "for the model", "updatedInput": {"todos": []}}
+    heard = Heard(json.dumps({"hookSpecificOutput": said}))
+    assert (heard.context, heard.changed_input) == ("for the model", {"todos": []})
+    assert (Heard("plain text").context, Heard("plain text").changed_input) == ("", {})
+    assert Heard(json.dumps({"systemMessage": "for the user"})).context == ""
+
+
+def test_a_hook_that_does_not_end_with_0_is_not_shown(empty: Stage) -> None:
+    """With what it wrote to stderr."""
+    register(empty, "echo it broke >&2; exit 2", Stop=None)
+    with pytest.raises(NotShown, match="Stop ends with 0, not 2: it broke"):
+        empty.fire("Stop")
+
+
+def test_a_hook_that_does_not_end_is_not_shown(empty: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended and named."""
+    monkeypatch.setattr(stage, "PATIENCE", 0.2)
+    register(empty, "exec sleep 60", Stop=None)
+    with pytest.raises(NotShown, match=r"Stop ends within 0\.2 seconds"):
+        empty.fire("Stop")
+
+
+def test_a_compaction_is_sent_in_the_clients_order(empty: Stage) -> None:
+    """Client-rig: PreCompact, the summariser's SubagentStop, SessionStart, PostCompact."""
+    log = empty.home / "log"
+    register(
+        empty, f"cat >>'{log}'; echo said", PreCompact=None, SubagentStop=None, SessionStart=None, PostCompact=None
+    )
+    before, after = empty.compact("auto")
+    sent = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [each["hook_event_name"] for each in sent] == ["PreCompact", "SubagentStop", "SessionStart", "PostCompact"]
+    assert (sent[0]["trigger"], sent[1]["agent_type"], sent[2]["source"], sent[3]["trigger"]) == (
+        *("auto", "", "compact", "auto"),
+    )
+    assert (before, after) == (Heard("said\n"), Heard("said\n"))
+
+
+def test_the_signals_of_an_agent_belong_together(empty: Stage) -> None:
+    """One call id and one run id through all of them, and each agent has its own."""
+    events = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "StopFailure")
+    register(empty, "cat", **dict.fromkeys(events))
+    agent, other = (empty.agent("builder", "Build", f"Build {number}.") for number in (1, 2))
+    launched, returned, failed = (
+        payload(heard) for heard in (agent.launched(), agent.returned("Built."), agent.failed("529"))
+    )
+    for sent in (launched, returned, failed):
+        assert sent["tool_name"] == "Agent"
+        assert sent["tool_use_id"] == launched["tool_use_id"]
+        asked = {"description": "Build", "prompt": "Build 1.", "subagent_type": "builder"}
+        assert sent["tool_input"].items() >= asked.items()
+    for sent in (payload(agent.started()), payload(agent.stopped("Built.")), payload(agent.died("529"))):
+        assert (sent["agent_id"], sent["agent_type"]) == (returned["tool_response"]["agentId"], "builder")
+    assert returned["tool_response"]["content"] == [{"type": "text", "text": "Built."}]
+    assert failed["error"] == "529"
+    ours = {launched["tool_use_id"], agent.run}
+    assert not ours & {payload(other.launched())["tool_use_id"], other.run}
+
+
+def test_an_agent_in_the_background_reports_back_by_a_prompt(empty: Stage) -> None:
+    """Client fact §3.4: the `<task-notification>` names call and run; nothing recorded is left of another agent."""
+    register(empty, "cat", PostToolUse=None, UserPromptSubmit=None)
+    agent = empty.agent("Explore", "Check links", "Open every link.")
+    sent = payload(agent.sent_off())
+    assert (sent["tool_response"]["status"], sent["tool_response"]["agentId"]) == ("async_launched", agent.run)
+    prompt = payload(agent.reported_back("All links work."))["prompt"]
+    assert f"<task-id>{agent.run}</task-id>\n<tool-use-id>{sent['tool_use_id']}</tool-use-id>" in prompt
+    assert "<result>All links work.</result>" in prompt
+    was = recorded.load("PostToolUse-Agent-background")
+    assert was["tool_use_id"] not in prompt
+    assert was["tool_response"]["agentId"] not in prompt
+
+
+def test_the_command_line_runs_as_the_models_bash_runs_it(tmp_path: Path) -> None:
+    """It finds the project by what SessionStart left, for Bash has no CLAUDE_PROJECT_DIR; an error is not shown."""
+    place = Stage(tmp_path / "project", tmp_path / "home")
+    place.root.mkdir()
+    place.install()
+    assert "Started in untracked/workflow-state/" in place.holdfast("start", "From Bash", "--phase", "One")
+    assert "From Bash" in place.file(next(place.root.glob("untracked/workflow-state/*/*.json"))).text
+    with pytest.raises(NotShown, match=r"holdfast start From Bash ends with 0, not 1: holdfast: .*From Bash"):
+        place.holdfast("start", "From Bash")
+    (place.home / "session-env.sh").write_text("")
+    (tmp_path / "other" / ".claude").mkdir(parents=True)
+    place.root = tmp_path / "other"
+    assert "No workflows" in place.holdfast("list")
+
+
+def test_a_file_is_looked_at_from_its_beginning(empty: Stage) -> None:
+    """What is left out is counted; what is not there is not shown."""
+    empty.write("deep/down.md", "one\ntwo\nthree\n\n")
+    assert empty.file("deep/down.md") == Panel("deep/down.md", "one\ntwo\nthree")
+    assert empty.file(empty.root / "deep" / "down.md", lines=1) == Panel("deep/down.md", "one\n… 2 more lines")
+    with pytest.raises(NotShown, match=r"not shown: gone\.md is there"):
+        empty.file("gone.md")
+
+
+def test_a_stage_is_thrown_away() -> None:
+    """Project and home go, also when the story breaks off."""
+    with pytest.raises(NotShown, match="not shown: this"), stage.opened() as place:
+        folder = place.root.parent
+        place.write("file.md", "text")
+        assert folder in place.home.parents
+        promise(True, "that")
+        promise(False, "this")
+    assert not folder.exists()
+
+
+def test_a_story_is_told_as_it_happens(empty: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every step with what was said, numbered; a panel without text is left out."""
+
+    def story() -> Iterator[Shown]:
+        yield Shown("First", "PreCompact", [Panel("said", "a [bold] word"), Panel("silent", "")], "In plain words.")
+        assert "1. First" in capsys.readouterr().out
+        yield Shown("Second", "SessionStart")
+
+    tell(empty, story(), "The end.")
+    out = capsys.readouterr().out
+    assert "2. Second" in out
+    assert "The end." in out
+
+
+def test_a_step_is_printed_with_its_words_its_event_and_its_panels(
+    empty: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Square brackets are text, not markup, in title, words and panels alike."""
+    shown = Shown("A [step]", "PreCompact [auto]", [Panel("a [file]", "- [x] done"), Panel("silent", "")], "Why [so].")
+    tell(empty, iter([shown]), "The end.")
+    out = capsys.readouterr().out
+    for text in ("1. A [step]", "▸ PreCompact [auto]", "Why [so].", "a [file]", "- [x] done"):
+        assert text in out
+    assert "silent" not in out
+
+
+def test_a_promise_that_is_not_kept_ends_the_story_with_1(empty: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was not shown is printed, with the log; the steps before it stay, the end is not printed."""
+    (empty.home / "state").mkdir()
+    (empty.home / "state" / "holdfast.log").write_text("a line of the log\n")
+
+    def story() -> Iterator[Shown]:
+        yield Shown("First", "nothing")
+        promise(False, "the moon")
+
+    with pytest.raises(SystemExit) as ended:
+        tell(empty, story(), "The end.")
+    assert ended.value.code == 1
+    out = capsys.readouterr().out
+    assert re.search(r"1\. First.*not shown: the moon.*a line of the log", out, re.DOTALL)
+    assert "The end." not in out
