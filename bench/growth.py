@@ -173,9 +173,10 @@ def _preload(place: Place) -> None:
             "holdfast.dispatch.merging",
             "sqlite3",
         }
-        for folder in ("survival", "workflow", "workflow/formats", "files", "ledger"):
-            root = paths.package_root() / "holdfast" / folder
-            names |= {f"holdfast.{folder.replace('/', '.')}.{each.stem}" for each in root.glob("[a-z]*.py")}
+        root = paths.package_root()
+        for folder in ("survival", "workflow", "formats", "files", "ledger"):
+            modules = (root / "holdfast" / folder).rglob("[a-z]*.py")
+            names |= {".".join(each.relative_to(root).with_suffix("").parts) for each in modules}
         for name in sorted(names):
             import_module(name)
         import tomllib  # noqa: F401

@@ -9,10 +9,10 @@ permission mode, the client turns it into a refusal and gives the reason to the 
 again, so that nothing stalls (seen on 2.1.329 and 2.1.197 in default, acceptEdits, dontAsk and bypassPermissions).
 """
 
-from holdfast import Context, Outcome, ask, hookimpl
+from holdfast import Context, Outcome, ask, formats, hookimpl
 from holdfast.events import PreToolUse
 from holdfast.survival import readfiles, reading
-from holdfast.workflow import formats, wording
+from holdfast.workflow import wording
 
 RUNS_WHEN = {"reading": ["hold"]}
 NAMED = 10  # files that are named

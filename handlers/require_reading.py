@@ -50,8 +50,9 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     reader = reads.reader(project, session)
     if reader.reminded >= reader.compactions:
         return None
+    from holdfast import formats
     from holdfast.survival import reading
-    from holdfast.workflow import formats, wording
+    from holdfast.workflow import wording
 
     workflow = reading.mine(project, session, formats.near(project, session).workflows)
     due = reading.reminder(project, session, workflow) if workflow else []

@@ -73,8 +73,9 @@ def _given(event: UserPromptSubmit, context: Context) -> list[Outcome]:
     keys = hints.owed(project, session, hints.GIVEN)
     if not keys or event.in_subagent:
         return []
+    from holdfast import formats
     from holdfast.survival import owners
-    from holdfast.workflow import formats, guidance, wording
+    from holdfast.workflow import guidance, wording
 
     found = [each for each in formats.near(project, session).workflows if each.key in keys and not each.finished]
     mine = [each for each in found if owners.owner(project, each) == session]
@@ -103,8 +104,8 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
 @hookimpl
 def on_post_compact(event: PostCompact, context: Context) -> None:
     """Report what the summary had lost, where no SubagentStop told it before."""
+    from holdfast import formats
     from holdfast.survival import compactions, losses
-    from holdfast.workflow import formats
 
     last = next(iter(deliveries.recent(context.project, 1, event.session_id)), None)
     if event.in_subagent or not event.compact_summary or last is None:
@@ -140,8 +141,8 @@ def _former(context: Context) -> list[Outcome]:
 
 
 def _owns(event: SessionStart, context: Context) -> bool:
+    from holdfast import formats
     from holdfast.survival import owners
-    from holdfast.workflow import formats
 
     found = formats.near(context.project, event.session_id).workflows
     return any(owners.owner(context.project, each) == event.session_id for each in found if each.waits)
@@ -149,8 +150,9 @@ def _owns(event: SessionStart, context: Context) -> bool:
 
 def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     """Name the user one unfinished workflow that is not another live session's."""
+    from holdfast import formats
     from holdfast.survival import owners
-    from holdfast.workflow import formats, guidance
+    from holdfast.workflow import guidance
 
     others = sessions.live_others(context.project, event.session_id)
     problem = context.project.ledger.problem
@@ -171,8 +173,8 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
 
 
 def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bool) -> list[Outcome]:
+    from holdfast import formats
     from holdfast.survival import history, judging, summaries
-    from holdfast.workflow import formats
 
     found = formats.near(context.project, event.session_id)
     for workflow in found.workflows:
@@ -281,8 +283,9 @@ def _deliver(
 
 def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outcome]:
     """Give a subagent that was compacted what it was launched for; nothing where that is not known for certain."""
+    from holdfast import formats
     from holdfast.survival import errands
-    from holdfast.workflow import briefs, formats
+    from holdfast.workflow import briefs
 
     project, session = context.project, event.session_id
     launch = errands.of(project, session, agent, event.transcript_path) if agent else None

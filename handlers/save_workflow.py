@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast import hookimpl, instruct_summary
+from holdfast import formats, hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
 from holdfast.survival import compactions, generations, history, judging, launches, owners, seals, sessions, summaries
-from holdfast.workflow import detect, formats
+from holdfast.workflow import detect
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -57,10 +57,10 @@ def _save_detected(context: Context, session: str) -> None:
     extract = detected.extract
     if extract is None:
         return
-    from holdfast.workflow.formats import compaction
+    from holdfast.formats.compaction import adapter
 
     try:
-        saved = compaction.save(context.project, extract)
+        saved = adapter.save(context.project, extract)
     except HoldfastError as error:  # what cannot be merged costs no seal
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
     else:
@@ -71,7 +71,7 @@ def _save_detected(context: Context, session: str) -> None:
             hints.owe(context.project, session, hints.UNREAD, saved.workflow.key)
         if saved.action == "buried" and saved.path is not None:
             place = saved.path.relative_to(context.root).as_posix()
-            _miss(context, session, f"{compaction.NAME}:{place}#{saved.path.stem}")
+            _miss(context, session, f"{adapter.NAME}:{place}#{saved.path.stem}")
 
 
 def _miss(context: Context, session: str, workflow: str) -> None:
@@ -84,9 +84,9 @@ def _miss(context: Context, session: str, workflow: str) -> None:
 
 def _leave(context: Context, session: str, plan: Extract) -> None:
     """Leave an old plan that would make a new state file to whoever takes it up; the session hears of it."""
+    from holdfast.formats.compaction import adapter
     from holdfast.survival import hints
-    from holdfast.workflow.formats import compaction
 
     with suppress(HoldfastError):
-        if compaction.intend(context.project, plan).action == "created":
+        if adapter.intend(context.project, plan).action == "created":
             hints.owe(context.project, session, hints.STALE, plan.source.relative_to(context.root).as_posix())

@@ -28,8 +28,9 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     path = _path(event)
     if path is None or event.in_subagent or not places.kept(context.root, path):
         return []
+    from holdfast import formats
     from holdfast.survival import generations, history, owners, sessions
-    from holdfast.workflow import formats, wording
+    from holdfast.workflow import wording
 
     process = sessions.client_process(context.environ)
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
@@ -50,8 +51,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
 
 def _followed(context: Context, workflow: Workflow, saved: Path, tool: str) -> Workflow | None:
     """Return a workflow as it is after a file of its own was written, or None; a file it cannot follow is logged."""
+    from holdfast import formats
     from holdfast.errors import HoldfastError
-    from holdfast.workflow import formats
 
     try:
         return formats.get(workflow.format).written(context.project, workflow, saved, why=tool)
@@ -69,14 +70,14 @@ def _path(event: PostToolUse) -> Path | None:
 def _merged(context: Context, written: Path) -> Path | None:
     """Merge what the memory file or the active plan says into its state file, and return that file if there is one."""
     from holdfast.errors import HoldfastError
+    from holdfast.formats.compaction import adapter
     from holdfast.workflow import detect
-    from holdfast.workflow.formats import compaction
 
     extract = detect.detect(context.project, written=written).extract
     if extract is None:
         return None
     try:
-        saved = compaction.save(context.project, extract)
+        saved = adapter.save(context.project, extract)
     except HoldfastError as error:
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
         return None

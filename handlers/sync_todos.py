@@ -161,7 +161,7 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     listed: list[Outcome] = []
     workflow = progress.mine(context.project, session)
     if workflow is not None:
-        from holdfast.workflow import formats
+        from holdfast import formats
 
         listed = _wanted_list(session, context, workflow, bool(moved))
         # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its bookkeeping.
@@ -183,8 +183,9 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
     workflow = progress.mine(project, session)
     if workflow is None or workflow.finished:
         return []
+    from holdfast import formats
     from holdfast.survival import hints
-    from holdfast.workflow import formats, wording
+    from holdfast.workflow import wording
 
     key, step = workflow.key, formats.get(workflow.format).step(workflow)
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
@@ -202,8 +203,9 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
     """Return what comes next, and what else can be begun beside it, as lines of a fence."""
+    from holdfast import formats
     from holdfast.survival import flights
-    from holdfast.workflow import formats, views, wording
+    from holdfast.workflow import views, wording
 
     at_work = flights.at_work(context.project, session)
     running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
@@ -232,7 +234,8 @@ def _running(launch: launches.Launch) -> str:
 
 
 def _doubt(launch: launches.Launch, words: str) -> str:
-    from holdfast.workflow import formats, wording
+    from holdfast import formats
+    from holdfast.workflow import wording
 
     undoing = formats.of_agents((launch.workflow or "hybrid").partition(":")[0]).undoing
     return (

@@ -28,7 +28,8 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     sessions.heard(context.project, event.session_id)
     if not event.agent_id or not event.agent_type:
         return None
-    from holdfast.workflow import briefs, formats
+    from holdfast import formats
+    from holdfast.workflow import briefs
 
     project, session, agent = context.project, event.session_id, event.agent_id
     runs.reported(project, session, agent, event.agent_type, "running")
@@ -125,8 +126,8 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
 
 def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
+    from holdfast import formats
     from holdfast.survival import errands, owners
-    from holdfast.workflow import formats
 
     found = [each for each in formats.near(context.project, event.session_id).workflows if each.waits]
     meant = errands.candidates(context.project, event.session_id, event.agent_id)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import capture, config, paths
+from holdfast import capture, config, formats, paths
 from holdfast.config import Config
 from holdfast.project import Project
 from holdfast.survival import archive, generations, recordings
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import ME
 

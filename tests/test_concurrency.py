@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.errors import ChangedError, TransitionError
 from holdfast.files import atomic
 from holdfast.files import exchange as swapping
+from holdfast.formats.compaction import adapter
+from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.install import registration
 from holdfast.project import Project
 from holdfast.survival import generations
 from holdfast.testkit import recorded
-from holdfast.workflow import formats
 from holdfast.workflow.detect import detect
-from holdfast.workflow.formats import compaction, hybrid
-from holdfast.workflow.formats.hybrid_view import generate_markdown
 from holdfast.workflow.model import Changes, Start
 from tests import processes
 from tests.handmade import ME, OTHER
@@ -110,7 +110,7 @@ def moves(project: Project, workflow: Workflow) -> dict[str, Callable[[], object
         memory = project.root / "CLAUDE.local.md"
         memory.write_text("# Workflow State\n\nWorkflow: Shared\nPhase: 2/3 - Build the index\n")
         os.utime(memory, (time.time() + 60, time.time() + 60))
-        ways["save"] = lambda: compaction.save(project, detect(project).extract)
+        ways["save"] = lambda: adapter.save(project, detect(project).extract)
     return ways
 
 
@@ -207,7 +207,7 @@ def test_a_state_file_that_appears_in_the_moment_of_a_start_is_not_overwritten(
         real(source, target)
 
     monkeypatch.setattr(os, "link", link)
-    workflow = compaction.start(project, Start(title="Mine?", phases=(("A", ""),)))
+    workflow = adapter.start(project, Start(title="Mine?", phases=(("A", ""),)))
 
     assert workflow.path.name == "state-mine-20251209_143053.json"
     assert sorted(json.loads(path.read_bytes())["workflow"] for path in workflow.path.parent.iterdir()) == [
@@ -265,7 +265,7 @@ _UPDATER = """
 import sys
 from pathlib import Path
 from holdfast.project import Project
-from holdfast.workflow import formats
+from holdfast import formats
 from holdfast.workflow.model import Changes
 keeper = formats.get(sys.argv[2])
 for number in range(int(sys.argv[3])):
@@ -527,6 +527,6 @@ def test_an_update_that_never_gets_its_turn_says_so(project: Project, monkeypatc
 
     monkeypatch.setattr(atomic, "exchange", exchange)
     with pytest.raises(ChangedError, match="try again"):
-        compaction.update(project, workflow, Changes(phase="Renamed"))
+        adapter.update(project, workflow, Changes(phase="Renamed"))
 
     assert json.loads(workflow.path.read_bytes()) == {**theirs, "by_hand": len(saved) - 2}

@@ -77,6 +77,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "right": (
         "workflow",
         "workflow.*",
+        "formats",
+        "formats.*",
         "survival",
         "survival.*",
     ),

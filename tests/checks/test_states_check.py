@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import checks, clock
+from holdfast import checks, clock, formats
 from holdfast.checks import states
 from holdfast.errors import StateError
+from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.project import Project
 from holdfast.survival import owners, sessions
-from holdfast.workflow import formats
-from holdfast.workflow.formats import hybrid_view
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 from tests.handmade import ME

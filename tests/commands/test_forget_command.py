@@ -14,12 +14,11 @@ from unittest import mock
 
 import pytest
 
-from holdfast import log, paths
+from holdfast import formats, log, paths
 from holdfast.checks import ledger as ledger_check
 from holdfast.plugins import faults
 from holdfast.project import Project
 from holdfast.survival import archive, deliveries, erasing, generations, owners, recordings, runs, seals, sessions
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER, THIRD
 from tests.signals import Agent

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import formats
 from holdfast.project import Project
 from holdfast.survival import archive, generations, history, owners
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER
 

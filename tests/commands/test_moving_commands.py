@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.project import Project
 from holdfast.survival import launches, owners, progress, runs, sessions
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.profile import replay
 from holdfast.profile.firing import Called, Firing
 from holdfast.project import Project
 from holdfast.survival import recordings
 from holdfast.testkit import recorded
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import formats
 from holdfast.project import Project
 from holdfast.survival import hints, owners, sessions
-from holdfast.workflow import formats, guidance
+from holdfast.workflow import guidance
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.errors import StateError
 from holdfast.files import atomic
 from holdfast.project import Project
 from holdfast.survival import owners
-from holdfast.workflow import formats
 from holdfast.workflow.model import Start
 from tests.commandline import holdfast
 from tests.handmade import ME

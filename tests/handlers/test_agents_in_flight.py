@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.commands import page
 from holdfast.dispatch import isolation
 from holdfast.project import Project
 from holdfast.survival import fates, following, losses, overview, owners, runs, seals
 from holdfast.testkit import recorded
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
 from tests.handmade import ME, OTHER, THIRD

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.files import atomic
 from holdfast.ledger import connection
 from holdfast.project import Project
 from holdfast.testkit import recorded
-from holdfast.workflow import formats, sidecars
+from holdfast.workflow import sidecars
 from tests.commandline import holdfast
 from tests.signals import Agent
 

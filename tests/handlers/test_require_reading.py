@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.dispatch.budget import CAP, units
 from holdfast.install import upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.project import Project
 from holdfast.survival import deliveries, reading, reads
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
 from tests.handmade import ME, OTHER

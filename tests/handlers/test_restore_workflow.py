@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.dispatch.budget import CAP, units
+from holdfast.formats.compaction import near
 from holdfast.project import Project
 from holdfast.survival import deliveries, losses, owners, seals, sessions
 from holdfast.testing import HoldfastProject
-from holdfast.workflow import formats, statefile
-from holdfast.workflow.formats import compaction_near
+from holdfast.workflow import statefile
 from tests import processes
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable, unfenced
@@ -1063,9 +1063,9 @@ def test_a_state_file_that_cannot_be_read_is_said_once(
 
 def test_what_was_not_looked_at_is_said_at_any_start(project: HoldfastProject) -> None:
     """In the line that names unfinished work."""
-    for number in range(compaction_near.MOST + 3):
+    for number in range(near.MOST + 3):
         start(project, f"Book {number}")
 
     said = begin(project, "startup").reply["systemMessage"]
 
-    assert f"and {compaction_near.MOST - 1} more (`holdfast list`); 3 other state files were not looked at" in said
+    assert f"and {near.MOST - 1} more (`holdfast list`); 3 other state files were not looked at" in said

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock, paths
+from holdfast import clock, formats, paths
 from holdfast.project import Project
 from holdfast.survival import generations, owners, seals, sessions
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER, THIRD

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.project import Project
 from holdfast.survival import generations, history, owners, sessions
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 

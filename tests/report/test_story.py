@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock, trust
+from holdfast import clock, formats, trust
 from holdfast.ledger import spent
 from holdfast.project import Project
 from holdfast.report import story
 from holdfast.survival import archive, deliveries, launches, seals, sessions
-from holdfast.workflow import formats
 from tests.agentry import CALL, RUN
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow

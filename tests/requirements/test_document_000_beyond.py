@@ -14,9 +14,9 @@ import click
 import pytest
 
 from holdfast.cli import holdfast as program
+from holdfast.formats.hybrid import adapter
 from holdfast.project import Project
 from holdfast.survival import history
-from holdfast.workflow.formats import hybrid
 from tests.requirements.document_000 import (
     CREATE,
     DELIVERED,
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRA = ".claude/state/workflow.extra.json"
-FORMATS = ROOT / "src" / "holdfast" / "workflow" / "formats"
+FORMATS = ROOT / "src" / "holdfast" / "formats"
 # The resolutions' own (I000-14, -15), what a workflow is given beyond the document, and the view all formats share.
-BEYOND = {"hybrid_past.py", "hybrid.py"}
+BEYOND = {"past.py", "adapter.py"}
 HEAD = re.compile(r"^#{1,3} +(.+?) *$", re.MULTILINE)
 
 
@@ -52,7 +52,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def workflow(calculator: Calculator) -> Workflow:
-    (found,) = hybrid.find(Project.open(calculator.root)).workflows
+    (found,) = adapter.find(Project.open(calculator.root)).workflows
     return found
 
 
@@ -305,7 +305,7 @@ def test_lines_are_counted_as_the_document_counts() -> None:
 
 def test_the_implementation_is_small() -> None:
     """R000-39: the four functions and all they stand on, as far as the document goes, are under 500 lines."""
-    counted = {path.name: code_lines(path.read_text("utf-8")) for path in FORMATS.glob("hybrid*.py")}
+    counted = {path.name: code_lines(path.read_text("utf-8")) for path in (FORMATS / "hybrid").glob("*.py")}
     assert set(counted) > BEYOND
 
     assert sum(lines for name, lines in counted.items() if name not in BEYOND) < 500, counted

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.workflow.formats.hybrid import (
+from holdfast.formats.hybrid.adapter import (
     create_workflow_state,
     generate_markdown,
     get_workflow_state,

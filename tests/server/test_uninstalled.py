@@ -136,7 +136,7 @@ def test_a_launcher_named_through_a_link_is_the_same(place: Warm, target: Target
 
 def test_one_that_was_just_starting_does_not_stay(place: Warm) -> None:
     """The launcher went while its server was loading: nobody will ask that server, so it ends at once."""
-    warming = place.root.parent / "patient" / "holdfast" / "warming.py"
+    warming = place.root.parent / "patient" / "holdfast" / "server" / "warming.py"
     source = warming.read_text()
     warming.unlink()  # a link to the checkout's
     goes = f"import os; os.unlink({str(place.entry)!r})"

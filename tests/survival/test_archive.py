@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.formats.compaction import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.project import Project
 from holdfast.survival import archive, selection
-from holdfast.workflow.formats import compaction, hybrid
 from holdfast.workflow.model import Start
 from tests import handmade
 
@@ -35,7 +36,7 @@ def test_a_workflow_comes_back_as_it_was(project: Project) -> None:
 
 def test_a_compaction_workflow_is_there_after_its_file_is_gone(project: Project) -> None:
     """I001-3: completing removes the files; the archive is the option that keeps them."""
-    over = compaction.done(project, compaction.start(project, Start(title="Pages", total=1)))
+    over = adapter.done(project, adapter.start(project, Start(title="Pages", total=1)))
     assert not over.path.exists()
     (kept,) = archive.kept(project)
     assert kept.workflow == over

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock
+from holdfast import clock, formats
 from holdfast.errors import HoldfastError
+from holdfast.formats.hybrid import adapter
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
 from holdfast.survival import following as module
 from holdfast.survival import owners, sessions
 from holdfast.survival.following import Following
-from holdfast.workflow import formats
-from holdfast.workflow.formats import hybrid
 from holdfast.workflow.model import Changes, Start
 from tests.handmade import ME, OTHER
 
@@ -198,10 +197,10 @@ def test_what_is_reopened_is_followed_on(project: Project, follow: Callable[...,
     done(project, tool, everything=True)
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", True)
 
-    hybrid.reopen(project, "phase_1")
+    adapter.reopen(project, "phase_1")
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", False)
 
-    done(project, hybrid.find(project).workflows[0])
+    done(project, adapter.find(project).workflows[0])
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", True)
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import StateError
+from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import view as hybrid_view
+from holdfast.formats.wfs import moves as wfs_moves
+from holdfast.formats.wfs import store
+from holdfast.formats.wfs.task import New
 from holdfast.project import Project
 from holdfast.survival import launches, owners, progress, runs, sessions
-from holdfast.workflow.formats import hybrid, hybrid_view, wfs_moves, wfs_store
-from holdfast.workflow.formats.wfs_task import New
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ PHASES = [("Design the parser", "architect"), ("Write the parser", "builder"), (
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project with a hybrid workflow of three phases."""
-    hybrid.create_workflow_state("Parser", PHASES, root=tmp_path)
+    adapter.create_workflow_state("Parser", PHASES, root=tmp_path)
     return Project.open(tmp_path)
 
 
@@ -41,7 +44,7 @@ def end(project: Project, state: State = "completed", words: str = "", call: str
 
 
 def statuses(project: Project) -> list[str]:
-    (workflow,) = hybrid.find(project).workflows
+    (workflow,) = adapter.find(project).workflows
     return [phase.status for phase in workflow.phases]
 
 
@@ -76,7 +79,7 @@ def test_a_workflow_that_is_only_remembered_is_not_worked_on(project: Project) -
     """A broken file is not to be written over by a hook."""
     path = project.root / ".claude" / "state" / "workflow.json"
     path.write_bytes(path.read_bytes()[:50])
-    assert hybrid.find(project).workflows[0].recovered
+    assert adapter.find(project).workflows[0].recovered
 
     assert progress.mine(project, ME) is None
 
@@ -106,7 +109,7 @@ def test_a_helper_makes_nobody_an_owner(project: Project) -> None:
     """An agent that is for no phase says nothing about whose the workflow is."""
     launch(project, "look around", "Explore")
 
-    (workflow,) = hybrid.find(project).workflows
+    (workflow,) = adapter.find(project).workflows
     assert owners.owner(project, workflow) is None
 
 
@@ -122,7 +125,7 @@ def test_a_launch_for_no_phase_is_noted_all_the_same(project: Project) -> None:
 def test_a_launch_is_noted_once(project: Project) -> None:
     """PostToolUse notes it again; by then its phase may have moved on, and is not to be begun once more."""
     launch(project)
-    hybrid.move(project, "phase_0", "failed")
+    adapter.move(project, "phase_0", "failed")
 
     assert launch(project) is None
     assert statuses(project) == ["failed", "pending", "pending"]
@@ -143,7 +146,7 @@ def test_one_phase_is_active_at_a_time(project: Project) -> None:
 
 def test_a_launch_for_the_active_phase_moves_nothing(project: Project) -> None:
     """A person has begun it, or another agent works on it."""
-    hybrid.move(project, "phase_0", "active")
+    adapter.move(project, "phase_0", "active")
 
     assert launch(project) is None
     end(project)
@@ -164,8 +167,8 @@ def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Project) 
 
 def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project: Project) -> None:
     """Also where the other is the session's own and comes first."""
-    owners.own(project, hybrid.find(project).workflows[0], ME)
-    session = wfs_store.create(project, "Docs")
+    owners.own(project, adapter.find(project).workflows[0], ME)
+    session = store.create(project, "Docs")
     wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
 
     moved = launch(project, "Describe the parser")
@@ -181,18 +184,18 @@ def test_a_workflow_that_nobody_touched_for_long_is_not_claimed(
     """A launch that happens to fit it is for other work, unless somebody takes it first."""
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
     assert launch(project, "Design the parser") is None
-    assert owners.owner(project, hybrid.find(project).workflows[0]) is None
+    assert owners.owner(project, adapter.find(project).workflows[0]) is None
 
-    owners.own(project, hybrid.find(project).workflows[0], ME)
+    owners.own(project, adapter.find(project).workflows[0], ME)
     assert launch(project, "Design the parser", call="c2") is not None
 
 
 def test_a_sessions_own_workflow_comes_first_though_it_is_finished(project: Project) -> None:
     """What an agent reports late belongs there."""
-    owners.own(project, hybrid.find(project).workflows[0], ME)
+    owners.own(project, adapter.find(project).workflows[0], ME)
     for number in range(3):
-        hybrid.move(project, f"phase_{number}", "completed")
-    wfs_store.create(project, "Docs")
+        adapter.move(project, f"phase_{number}", "completed")
+    store.create(project, "Docs")
 
     workflow = progress.mine(project, ME)
 
@@ -251,9 +254,9 @@ def test_several_results_are_judged_in_the_order_in_which_they_came(
 def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Project) -> None:
     """The path of the file is used again; the agent worked for the one before."""
     launch(project)
-    (before,) = hybrid.find(project).workflows
-    hybrid.done(project, before, everything=True)
-    hybrid.create_workflow_state("Another", PHASES, root=project.root)
+    (before,) = adapter.find(project).workflows
+    adapter.done(project, before, everything=True)
+    adapter.create_workflow_state("Another", PHASES, root=project.root)
 
     end(project)
 
@@ -264,7 +267,7 @@ def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Projec
 def test_a_result_after_the_phase_was_completed_changes_nothing(project: Project) -> None:
     """I000-8: a second completion is a no-op, and a late failure undoes nothing."""
     launch(project)
-    hybrid.move(project, "phase_0", "completed", deliverables=["mine.md"], by="person")
+    adapter.move(project, "phase_0", "completed", deliverables=["mine.md"], by="person")
     end(project, "failed")
 
     assert moves(project) == []
@@ -277,11 +280,11 @@ def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
 ) -> None:
     """I000-8: what the agent wrote at the end of its phase stays; its report says the rest."""
     launch(project)
-    hybrid.move(project, "phase_0", "completed", by="person", **own)
+    adapter.move(project, "phase_0", "completed", by="person", **own)
     end(project, words="DELIVERABLES: reported.md\nCONTEXT_FOR_NEXT: reported")
     progress.settle(project, ME)
 
-    (workflow,) = hybrid.find(project).workflows
+    (workflow,) = adapter.find(project).workflows
     first = workflow.phases[0]
     assert list(first.deliverables) == own.get("deliverables", ["reported.md"])
     assert first.handover == own.get("handover", "reported")
@@ -291,17 +294,17 @@ def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
 def test_a_second_completion_that_adds_nothing_is_none(project: Project) -> None:
     """I000-8: nothing is reported and the file is not touched again."""
     launch(project)
-    before, _ = hybrid.move(project, "phase_0", "completed", deliverables=["mine.md"], handover="mine", by="person")
+    before, _ = adapter.move(project, "phase_0", "completed", deliverables=["mine.md"], handover="mine", by="person")
     end(project, words="DELIVERABLES: reported.md\nCONTEXT_FOR_NEXT: reported")
 
     assert moves(project) == []
-    assert hybrid.find(project).workflows[0].raw == before.raw
+    assert adapter.find(project).workflows[0].raw == before.raw
 
 
 def test_a_failure_after_the_agent_completed_its_phase_is_a_doubt(project: Project) -> None:
     """The phase was completed by the agent's own hand, and then it died: nothing is undone, and it is told once."""
     launch(project)
-    hybrid.move(project, "phase_0", "completed", by="person")
+    adapter.move(project, "phase_0", "completed", by="person")
     end(project, "failed", "died at the end")
 
     assert moves(project) == []
@@ -331,7 +334,7 @@ def test_a_move_that_is_not_possible_is_reported(project: Project, monkeypatch: 
     def refuse(*arguments: object, **options: object) -> None:
         raise StateError(project.root, "no space left on device")
 
-    monkeypatch.setattr(hybrid, "move", refuse)
+    monkeypatch.setattr(adapter, "move", refuse)
     (moved,) = progress.settle(project, ME)
 
     assert moved.phase.status == "active"

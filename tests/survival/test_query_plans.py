@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
 from holdfast.testkit import recorded
-from holdfast.workflow import formats
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import formats
 from holdfast.errors import HoldfastError
 from holdfast.project import Project
 from holdfast.survival import archive, owners, sessions
 from holdfast.survival.selection import select
-from holdfast.workflow import formats
 from holdfast.workflow.model import Found
 from tests.handmade import ME, OTHER, workflow
 

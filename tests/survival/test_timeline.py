@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
 from holdfast.survival import (
@@ -25,7 +26,6 @@ from holdfast.survival import (
     timeline,
 )
 from holdfast.survival.happenings import Happening
-from holdfast.workflow import formats
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow
 from tests.signals import Agent

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.config import Config
+from holdfast.formats.hybrid import file
 from holdfast.project import Project
 from holdfast.survival import readfiles, reading
-from holdfast.workflow import assignments, facts, formats, guidance, statefile, wording
-from holdfast.workflow.formats import hybrid_file
+from holdfast.workflow import assignments, facts, guidance, statefile, wording
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def test_a_large_state_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     """However often one event asks for it; after a change it is looked at again."""
     hybrid(tmp_path)
     looked = list[Any]()
-    monkeypatch.setattr(hybrid_file, "_view", counted(looked, hybrid_file._view))
+    monkeypatch.setattr(file, "_view", counted(looked, file._view))
     for _ in range(3):
         assert load(tmp_path).title == "Big"
     assert len(looked) == 1

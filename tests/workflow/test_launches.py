@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from holdfast.workflow import formats
+from holdfast import formats
 from holdfast.workflow.model import Phase, Status, Workflow
 
 _DATA = Path(__file__).parent / "data" / "launches.json"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import formats
 from holdfast.files import lock
 from holdfast.project import Project
-from holdfast.workflow import formats
 from holdfast.workflow.model import Changes, Start
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.config import Config
 from holdfast.files import cache
+from holdfast.formats.compaction import near, save
+from holdfast.formats.wfs import adapter
 from holdfast.project import Project
-from holdfast.workflow import extract, formats, idleplans, manyfiles, plans, prose, statefile
-from holdfast.workflow.formats import compaction_near, compaction_save, wfs
+from holdfast.workflow import extract, idleplans, manyfiles, plans, prose, statefile
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     paths.ensure_private(paths.state_dir())
     monkeypatch.setattr(manyfiles, "MOST", MOST)
     monkeypatch.setattr(manyfiles, "HOT", 8)
-    monkeypatch.setattr(compaction_near, "SEARCHED", 32)
+    monkeypatch.setattr(near, "SEARCHED", 32)
 
 
 @pytest.fixture
@@ -175,11 +176,11 @@ def test_a_save_searches_some_of_many_state_files(
         state(project.root, f"old-{number}", OLD + number, folder)
     read = counted(monkeypatch, statefile, "read")
     told = extract.Extract(name="Release", current=1, total=2, phase="One", source=project.root / "CLAUDE.local.md")
-    assert compaction_save.save(project, told).action == "created"
-    assert len(read) <= 4 * compaction_near.SEARCHED
+    assert save.save(project, told).action == "created"
+    assert len(read) <= 4 * near.SEARCHED
     read.clear()
-    assert compaction_save.save(project, told).action == "unchanged"
-    assert len(read) <= 4 * compaction_near.SEARCHED
+    assert save.save(project, told).action == "unchanged"
+    assert len(read) <= 4 * near.SEARCHED
 
 
 @pytest.mark.parametrize("format_", ["compaction", "wfs"])
@@ -194,7 +195,7 @@ def test_the_sessions_own_is_found_among_many(project: Project, format_: str, mo
         else:
             data = {"session_id": f"WFS-old-{number}", "project": f"old-{number}", "status": "paused"}
             put(project.root / ".workflow" / f"WFS-old-{number}/workflow-session.json", json.dumps(data), OLD + number)
-    looked = counted(monkeypatch, *((compaction_near, "_listed") if format_ == "compaction" else (wfs, "_changed")))
+    looked = counted(monkeypatch, *((near, "_listed") if format_ == "compaction" else (adapter, "_changed")))
     found = formats.near(project, ME)
     assert "Mine" in {each.title for each in found.workflows}
     assert len(looked) <= 2 * MOST

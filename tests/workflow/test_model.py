@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import formats
 from holdfast.errors import HoldfastError
-from holdfast.workflow import formats
 from holdfast.workflow.model import Found, Start
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def test_a_workflow_says_where_it_lies_and_how_far_it_is(workflow: Workflow) -> 
 def test_the_model_costs_nothing_heavy(run_python: RunPython) -> None:
     """On the hook path neither json, sqlite3 nor pydantic comes with the model, nor a format nobody asked for."""
     script = (
-        "import sys, holdfast.workflow.model, holdfast.workflow.formats\n"
-        "heavy = {'json', 'sqlite3', 'pydantic', 'click', 'rich', 'holdfast.workflow.formats.hybrid'}\n"
+        "import sys, holdfast.workflow.model, holdfast.formats\n"
+        "heavy = {'json', 'sqlite3', 'pydantic', 'click', 'rich', 'holdfast.formats.hybrid.adapter'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     assert run_python(script).strip() == "[]"

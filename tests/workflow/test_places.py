@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import paths
-from holdfast.workflow import extras, formats, memory, places, plans
-from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view, wfs_places
+from holdfast import formats, paths
+from holdfast.formats.compaction import file
+from holdfast.formats.hybrid import file as hybrid_file
+from holdfast.formats.hybrid import view
+from holdfast.formats.wfs import places as wfs_places
+from holdfast.workflow import extras, memory, places, plans
 
 ROOT = Path("/home/user/project")
 
 
 def test_they_are_what_the_formats_and_detection_say() -> None:
     """One truth in two rooms, for the hook path has no time to load them all."""
-    compaction = f"{compaction_file.FOLDER}/*/state-*.json"
+    compaction = f"{file.FOLDER}/*/state-*.json"
     hybrid = Path(hybrid_file.FILE)
     session = Path(wfs_places.TOP, "WFS-*", wfs_places.SESSION)
     tasks = Path(wfs_places.TOP, "WFS-*", wfs_places.TASKS, "IMPL-*.json")
@@ -24,11 +27,11 @@ def test_they_are_what_the_formats_and_detection_say() -> None:
     assert tuple(places.LAYOUTS) == formats.NAMES
     assert [each.top for each in places.LAYOUTS.values()] == [
         hybrid.parent.as_posix(),
-        compaction_file.FOLDER,
+        file.FOLDER,
         wfs_places.TOP,
     ]
     assert all(pattern.startswith(f"{each.top}/") for each in places.LAYOUTS.values() for pattern in each.states)
-    assert places.LAYOUTS["hybrid"].views == (hybrid_view.FILE,)
+    assert places.LAYOUTS["hybrid"].views == (view.FILE,)
     assert paths.plans_dir(ROOT) == ROOT / plans.FOLDER
     assert set(places.SOURCES) == {memory.FILE, f"{plans.FOLDER}/*/{plans.FILE}"}
 

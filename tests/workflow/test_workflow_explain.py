@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.formats.compaction import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.workflow import explain
-from holdfast.workflow.formats import compaction, hybrid
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -316,10 +317,10 @@ def test_a_completed_workflow_is_said_to_be_buried(project: Project, put: Put, s
     from holdfast.workflow.detect import detect
 
     put("CLAUDE.local.md", seed("memory.md"))
-    workflow = compaction.save(project, detect(project).extract).workflow
+    workflow = adapter.save(project, detect(project).extract).workflow
     assert workflow is not None
     if everything:
-        compaction.done(project, workflow, everything=True)
+        adapter.done(project, workflow, everything=True)
     else:
         workflow.path.unlink()
     assert explain.explain(project)["would_save"]["action"] == "buried"

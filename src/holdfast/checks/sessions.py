@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.checks import folders, notice, ok, problem
-from holdfast.workflow.formats import wfs_check, wfs_places, wfs_repair, wfs_store
+from holdfast.formats.wfs import check, places, store
+from holdfast.formats.wfs import repair as wfs_repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,27 +17,27 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.project import Project
 
-_MENDED = (wfs_check.MEND, wfs_check.ANEW)
+_MENDED = (check.MEND, check.ANEW)
 """The remedies of what a repair sets right."""
 
 
 def look(project: Project) -> Iterator[Finding]:
     """Look for what `holdfast wfs repair` would set right, and for what a person has to."""
-    if folders.linked(project.root, wfs_places.top(project) / "any"):
+    if folders.linked(project.root, places.top(project) / "any"):
         return  # the folders check says it; behind a link nothing is looked for
-    kept = wfs_store.folders(project)
+    kept = store.folders(project)
     repairs = list(wfs_repair.found(project))
     told = [_repair(project, each) for each in repairs]
     told += [
         (problem if each.unread else notice)(each.text, each.remedy)
-        for each in (*wfs_check.look(project, kept), *wfs_check.elsewhere(project))
-        if not each.rule and each.remedy not in (*_MENDED, wfs_check.AS_IT_IS) and "/.task/" not in each.file
+        for each in (*check.look(project, kept), *check.elsewhere(project))
+        if not each.rule and each.remedy not in (*_MENDED, check.AS_IT_IS) and "/.task/" not in each.file
     ]
     for folder in kept:
         told += _tasks(project, folder, [each.what for each in repairs])
     yield from told
     if not told:
-        over = sum(map(wfs_places.is_archived, wfs_places.elsewhere(project)))
+        over = sum(map(places.is_archived, places.elsewhere(project)))
         yield ok(f"{len(kept)} session(s), and their files agree{f'; {over} archived' if over else ''}")
 
 
@@ -56,7 +57,7 @@ def _mend(project: Project, what: str) -> str:
 
 def _tasks(project: Project, folder: Path, repairs: Sequence[str]) -> Iterator[Finding]:
     """Say in a line for each session how many rules its tasks break; a file that cannot be read has its own."""
-    broken = [each for each in wfs_check.tasks(project, folder) if each.rule]
+    broken = [each for each in check.tasks(project, folder) if each.rule]
     for each in broken:
         if not each.field and not any(f"{folder.name}/{each.file}" in what for what in repairs):
             yield problem(f"{folder.name}/{each.text}", f"look at {folder / each.file}")

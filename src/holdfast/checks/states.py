@@ -8,15 +8,18 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
 from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
+from holdfast.formats.compaction import file as compaction_file
+from holdfast.formats.hybrid import file as hybrid_file
+from holdfast.formats.hybrid import view
+from holdfast.formats.wfs import places as wfs_places
 from holdfast.survival import owners, sessions
-from holdfast.workflow import extras, foreign, formats, memory, places, statefile
+from holdfast.workflow import extras, foreign, memory, places, statefile
 from holdfast.workflow.detect import detect
-from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view, wfs_places
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -188,7 +191,7 @@ def _piled_up(kept: Iterable[Workflow], found: Found) -> Iterator[Finding]:
 
 def _view(project: Project, theirs: dict[Path, Any]) -> Iterator[Finding]:
     """Say that the Markdown view shows another state than the hybrid workflow has."""
-    path = project.root / hybrid_view.FILE
+    path = project.root / view.FILE
     try:
         file = hybrid_file.load(project)
         present: bytes | None = document.read(path, within=project.root)[0]
@@ -204,14 +207,14 @@ def _view(project: Project, theirs: dict[Path, Any]) -> Iterator[Finding]:
 
 
 def _wanted(data: dict[str, Any]) -> bytes:
-    return hybrid_view.generate_markdown(data).encode("utf-8", "replace")
+    return view.generate_markdown(data).encode("utf-8", "replace")
 
 
 def _redraw(project: Project) -> str:
-    path = project.root / hybrid_view.FILE
+    path = project.root / view.FILE
     with locked(hybrid_file.path(project).parent):
         data = hybrid_file.load(project).data
-        hybrid_view.write(project, data)
+        view.write(project, data)
     if document.read(path, within=project.root)[0] != _wanted(data):
         raise StateError(path, "could not be written; holdfast status shows why")
     return f"wrote {path} from the workflow's state"

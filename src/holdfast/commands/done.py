@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast import formats
 from holdfast.commands import moving, options
-from holdfast.workflow import formats
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Step, Workflow

@@ -10,11 +10,11 @@ from holdfast import clock
 from holdfast.commands import options
 from holdfast.dispatch import pairing
 from holdfast.errors import HoldfastError
+from holdfast.formats.compaction import adapter
 from holdfast.plugins import faults
 from holdfast.survival import forgetting, selection, sessions
 from holdfast.survival.erasing import Scope
 from holdfast.workflow import detect
-from holdfast.workflow.formats import compaction
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _session(project: Project, beginning: str) -> str:
 def _reviving(project: Project) -> list[str]:
     """Say what a memory file or plan still tells of that only the ledger's tombstone keeps from being saved again."""
     extract = detect.detect(project).extract
-    if extract is None or compaction.intend(project, extract).action not in ("buried", "created"):
+    if extract is None or adapter.intend(project, extract).action not in ("buried", "created"):
         return []
     told = one_line(str(extract.source))
     return [

@@ -8,9 +8,9 @@ import click
 
 from holdfast.commands import moving, options
 from holdfast.errors import HoldfastError
+from holdfast.formats.hybrid import adapter
 from holdfast.survival import todolists
 from holdfast.workflow import todos as lists
-from holdfast.workflow.formats import hybrid
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -50,7 +50,7 @@ def phase(
     if status is None and not deliverables and handover is None and not error:
         raise HoldfastError("nothing to change was given; see holdfast hybrid phase --help")
     moving.take(project, before)
-    workflow, _ = hybrid.move(
+    workflow, _ = adapter.move(
         project, found, status, deliverables=deliverables, handover=handover or "", error=error, by="person"
     )
     (changed,) = [each for each in workflow.phases if each.id == found]
@@ -67,7 +67,7 @@ def reopen(phase: str, as_json: bool, project_dir: str | None) -> None:
     before = _only(project)
     found = _phase_id(before, phase)
     moving.take(project, before)
-    workflow = hybrid.reopen(project, found)
+    workflow = adapter.reopen(project, found)
     waits = [each for each in before.phases if each.status == "active" and each.id != found]
     moving.tell(workflow, as_json, " ".join(["Reopened.", *(f"Phase {each.id} waits again." for each in waits)]))
 
@@ -88,7 +88,7 @@ def todos(as_json: bool, project_dir: str | None) -> None:
 
 
 def _only(project: Project) -> Workflow:
-    workflows = hybrid.find(project).workflows
+    workflows = adapter.find(project).workflows
     if not workflows:
         raise HoldfastError(f"{project.root} has no hybrid workflow; holdfast start TITLE --format hybrid makes one")
     return workflows[0]

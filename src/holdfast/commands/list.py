@@ -9,9 +9,10 @@ import click
 from rich.cells import cell_len
 from rich.text import Text
 
+from holdfast import formats
 from holdfast.commands import options, sheet
 from holdfast.survival import archive
-from holdfast.workflow import formats, templates, views
+from holdfast.workflow import templates, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import formats
 from holdfast.commands import options
 from holdfast.survival import owners, progress, selection
-from holdfast.workflow import formats, views
+from holdfast.workflow import views
 
 if TYPE_CHECKING:
     from holdfast.project import Project

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from holdfast import formats
 from holdfast.commands import moving, options
-from holdfast.workflow import formats
 
 
 @click.command(name="next")

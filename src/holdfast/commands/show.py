@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock
+from holdfast import clock, formats
 from holdfast.commands import options, page, sheet
 from holdfast.errors import HoldfastError
 from holdfast.survival import ended, history, overview, selection
-from holdfast.workflow import formats
 
 if TYPE_CHECKING:
     from holdfast.project import Project

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import log
+from holdfast import formats, log
 from holdfast.commands import options
 from holdfast.files.redact import redact_value
 from holdfast.install import inspection
 from holdfast.plugins import loader
 from holdfast.survival import deliveries, fates, former_ledger, losses, owners, seals, sessions
-from holdfast.workflow import formats, views
+from holdfast.workflow import views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast import formats
 from holdfast.commands import moving, options
 from holdfast.errors import HoldfastError
-from holdfast.workflow import formats
 from holdfast.workflow.model import Changes
 
 if TYPE_CHECKING:

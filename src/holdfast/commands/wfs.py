@@ -10,28 +10,21 @@ from holdfast import clock
 from holdfast.commands import options, wfs_tasks
 from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError, StateError
+from holdfast.formats.wfs import check as wfs_check
+from holdfast.formats.wfs import choice, index, markers, places, store, turns
+from holdfast.formats.wfs import list as lists
+from holdfast.formats.wfs import repair as wfs_repair
+from holdfast.formats.wfs import scratch as wfs_scratch
+from holdfast.formats.wfs import session as wfs_session
+from holdfast.formats.wfs import view as views
 from holdfast.survival import history, owners
-from holdfast.workflow.formats import (
-    wfs_check,
-    wfs_choice,
-    wfs_index,
-    wfs_markers,
-    wfs_repair,
-    wfs_scratch,
-    wfs_session,
-    wfs_turns,
-)
-from holdfast.workflow.formats import wfs_list as lists
-from holdfast.workflow.formats import wfs_places as places
-from holdfast.workflow.formats import wfs_store as store
-from holdfast.workflow.formats import wfs_view as views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from holdfast.formats.wfs.session import Session
     from holdfast.project import Project
-    from holdfast.workflow.formats.wfs_session import Session
 
 anyway_option = click.option(
     "--anyway", is_flag=True, help="Also where another client's session, which is live, works in it."
@@ -57,7 +50,7 @@ command.add_command(wfs_tasks.task)
 @click.option(
     "--type",
     "kind",
-    type=click.Choice(wfs_choice.COMPLEXITIES),
+    type=click.Choice(choice.COMPLEXITIES),
     help="At least so complex; it is upgraded with its tasks.",
 )
 @anyway_option
@@ -66,7 +59,7 @@ command.add_command(wfs_tasks.task)
 def start(topic: str, kind: str | None, anyway: bool, as_json: bool, project_dir: str | None) -> None:
     """Start a session about TOPIC and make it the active one; another active one is paused."""
     project = options.open_project(project_dir)
-    before = wfs_turns.active(project)
+    before = turns.active(project)
     _leave(project, before, anyway)
     seen = options.seen_by_git(project, "wfs")
     session = store.create(project, topic, kind or "")
@@ -86,7 +79,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
     rows, problems = list[dict[str, Any]](), list[str]()
     for folder in store.folders(project):
         try:
-            session, board = store.get(project, folder.name), wfs_index.board(project, folder)
+            session, board = store.get(project, folder.name), index.board(project, folder)
         except StateError as error:
             rows.append(pages.broken_row(folder.name, error.reason))
             problems.append(f"problem: {error}")
@@ -117,7 +110,7 @@ def _beside(project: Project, folder: Path) -> dict[str, Any]:
         session = wfs_session.load(project, folder, marked=False)
     except StateError as error:
         return pages.broken_row(folder.name, error.reason) | {"status": status, "path": str(folder)}
-    return pages.session_row(session, wfs_index.board(project, folder)) | {"status": status}
+    return pages.session_row(session, index.board(project, folder)) | {"status": status}
 
 
 @command.command()
@@ -128,9 +121,9 @@ def active(as_json: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     names = wfs_session.active(project)
     if as_json:
-        options.print_json({"active": names, "text": wfs_markers.detected(names)})
+        options.print_json({"active": names, "text": markers.detected(names)})
     else:
-        options.say(wfs_markers.detected(names))
+        options.say(markers.detected(names))
 
 
 @command.command()
@@ -142,7 +135,7 @@ def switch(name: str, anyway: bool, as_json: bool, project_dir: str | None) -> N
     """Make SESSION the active one; the one that was is paused."""
     project = options.open_project(project_dir)
     wanted = store.get(project, name).name
-    _leave(project, [wanted, *wfs_turns.active(project, but=wanted)], anyway)
+    _leave(project, [wanted, *turns.active(project, but=wanted)], anyway)
     session = store.switch(project, name)
     _own(project, session)
     _tell(project, session, as_json, f"{session.name} is active.")
@@ -171,7 +164,7 @@ def resume(name: str | None, anyway: bool, as_json: bool, project_dir: str | Non
     """Go on with SESSION, or the only one that is paused; one that is completed is opened again."""
     project = options.open_project(project_dir)
     wanted = store.get(project, name or _only_paused(project)).name
-    _leave(project, [wanted, *wfs_turns.active(project, but=wanted)], anyway)
+    _leave(project, [wanted, *turns.active(project, but=wanted)], anyway)
     session = store.resume(project, wanted)
     _own(project, session)
     _tell(project, session, as_json, f"{session.name} is active.")
@@ -247,7 +240,7 @@ def todo(name: str | None, anyway: bool, as_json: bool, project_dir: str | None)
     """Generate TODO_LIST.md from the tasks, and print it; what it said otherwise is told, and kept as a generation."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    board = wfs_index.board(project, session.folder)
+    board = index.board(project, session.folder)
     drift = lists.drift(session, board)
     refused = lists.renew(project, session, anyway=anyway)
     if refused:
@@ -300,7 +293,7 @@ def _only_paused(project: Project) -> str:
 def _leave(project: Project, names: Iterable[str], anyway: bool) -> None:
     """Leave other clients' live sessions their turn, unless it is to be taken `anyway`."""
     if not anyway:
-        wfs_turns.leave(project, names, options.session(), "--anyway does it all the same")
+        turns.leave(project, names, options.session(), "--anyway does it all the same")
 
 
 def _own(project: Project, session: Session) -> None:
@@ -311,6 +304,6 @@ def _own(project: Project, session: Session) -> None:
 
 def _tell(project: Project, session: Session, as_json: bool, *news: str) -> None:
     if as_json:
-        options.print_json(pages.session_row(session, wfs_index.board(project, session.folder)))
+        options.print_json(pages.session_row(session, index.board(project, session.folder)))
     else:
         options.say("\n".join([*news, *(f"warning: {each}" for each in views.shown(project, session).warnings)]))

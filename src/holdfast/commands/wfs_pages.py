@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.commands import options
-from holdfast.workflow.formats import wfs_flow
+from holdfast.formats.wfs import flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from holdfast.workflow.formats.wfs_board import Board
-    from holdfast.workflow.formats.wfs_brief import Brief
-    from holdfast.workflow.formats.wfs_context import Given
-    from holdfast.workflow.formats.wfs_finding import Finding
-    from holdfast.workflow.formats.wfs_session import Session
-    from holdfast.workflow.formats.wfs_steps import Standing
+    from holdfast.formats.wfs.board import Board
+    from holdfast.formats.wfs.brief import Brief
+    from holdfast.formats.wfs.context import Given
+    from holdfast.formats.wfs.finding import Finding
+    from holdfast.formats.wfs.session import Session
+    from holdfast.formats.wfs.steps import Standing
 
 
 def session_row(session: Session, board: Board) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _paths(artifacts: Any) -> list[str]:
 
 
 def _approach(data: Mapping[str, Any], of: str = "") -> list[str]:
-    approach, targets = wfs_flow.approach(data), wfs_flow.target_files(data)
+    approach, targets = flow.approach(data), flow.target_files(data)
     said = [approach.description] if approach.description else []
     said += [f"- {each}" for each in (*approach.points, *approach.flow)]
     lines = ["", f"How{of}:", *said] if said else []

@@ -14,35 +14,24 @@ from holdfast.commands import options
 from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError
 from holdfast.files import document
+from holdfast.formats.wfs import check, choice, context, edit, flow, index, moves, rules, store, variables
+from holdfast.formats.wfs import next as wfs_next
+from holdfast.formats.wfs import steps as wfs_steps
+from holdfast.formats.wfs import view as views
+from holdfast.formats.wfs.edit import Edit
+from holdfast.formats.wfs.task import New
 from holdfast.survival import history, owners
-from holdfast.workflow.formats import (
-    wfs_check,
-    wfs_choice,
-    wfs_context,
-    wfs_edit,
-    wfs_flow,
-    wfs_index,
-    wfs_moves,
-    wfs_next,
-    wfs_rules,
-    wfs_steps,
-)
-from holdfast.workflow.formats import wfs_store as store
-from holdfast.workflow.formats import wfs_variables as variables
-from holdfast.workflow.formats import wfs_view as views
-from holdfast.workflow.formats.wfs_edit import Edit
-from holdfast.workflow.formats.wfs_task import New
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from holdfast.formats.wfs.board import Board
+    from holdfast.formats.wfs.brief import Brief
+    from holdfast.formats.wfs.moves import After
+    from holdfast.formats.wfs.session import Session
+    from holdfast.formats.wfs.steps import Standing
     from holdfast.project import Project
     from holdfast.survival.stepruns import Outcome
-    from holdfast.workflow.formats.wfs_board import Board
-    from holdfast.workflow.formats.wfs_brief import Brief
-    from holdfast.workflow.formats.wfs_moves import After
-    from holdfast.workflow.formats.wfs_session import Session
-    from holdfast.workflow.formats.wfs_steps import Standing
 
 session_option = click.option("--session", "name", metavar="NAME", help="Whose; the active session's by default.")
 id_argument = click.argument("id_", metavar="ID")
@@ -57,7 +46,7 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say what a task's file holds, which add and set share."""
     many: dict[str, Any] = {"multiple": True}
     for option in (
-        click.option("--on-error", type=click.Choice(wfs_flow.ON_ERROR), help="What happens when the step fails."),
+        click.option("--on-error", type=click.Choice(flow.ON_ERROR), help="What happens when the step fails."),
         click.option("--output-to", metavar="NAME", help="The variable that the step's output is."),
         click.option("--command", "command_text", metavar="TEXT", help="The step's command; Holdfast does not run it."),
         click.option("--action", metavar="TEXT", help="What the step is for."),
@@ -76,7 +65,7 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--require", "--requirement", "require", **many, metavar="TEXT", help="What it does; repeat it."),
         click.option("--agent", metavar="@NAME", help="Who works on it; a new task's follows from type and title."),
         click.option(
-            "--type", type=click.Choice(wfs_choice.TYPES), help="Of what type; a new task's follows from its title."
+            "--type", type=click.Choice(choice.TYPES), help="Of what type; a new task's follows from its title."
         ),
     ):
         command = option(command)
@@ -102,7 +91,7 @@ def add(title: str, parent: str, name: str | None, as_json: bool, project_dir: s
     session = store.current(project, name)
     given = _given(content)
     parts = {part: given.pop(option, default) for option, (part, default) in _OF_NEW.items()}
-    _tell(project, wfs_moves.add(project, session, New(title, **parts), parent, Edit(given)), as_json, "made")
+    _tell(project, moves.add(project, session, New(title, **parts), parent, Edit(given)), as_json, "made")
 
 
 @task.command(name="set")
@@ -142,7 +131,7 @@ def change(
     removed = [_removal(each) for each in remove]
     if not given and not removed:
         raise click.UsageError("give what is to be changed; --help lists the options")
-    after = wfs_moves.change(project, store.current(project, name), id_, Edit(given, removed))
+    after = moves.change(project, store.current(project, name), id_, Edit(given, removed))
     _tell(project, after, as_json, "changed" if after.changed else "unchanged")
 
 
@@ -155,7 +144,7 @@ def change(
 def decompose(id_: str, titles: tuple[str, ...], name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Take task ID apart into subtasks called TITLE…; it becomes a container, they inherit its context."""
     project = options.open_project(project_dir)
-    after = wfs_moves.decompose(project, store.current(project, name), id_, [New(title) for title in titles])
+    after = moves.decompose(project, store.current(project, name), id_, [New(title) for title in titles])
     _tell(project, after, as_json, "made")
 
 
@@ -168,7 +157,7 @@ def decompose(id_: str, titles: tuple[str, ...], name: str | None, as_json: bool
 def start(id_: str, anyway: bool, name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Begin task ID."""
     project = options.open_project(project_dir)
-    _tell(project, wfs_moves.begin(project, store.current(project, name), id_, anyway=anyway), as_json, "active")
+    _tell(project, moves.begin(project, store.current(project, name), id_, anyway=anyway), as_json, "active")
 
 
 @task.command()
@@ -179,7 +168,7 @@ def start(id_: str, anyway: bool, name: str | None, as_json: bool, project_dir: 
 def reopen(id_: str, name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Make completed task ID active again; for people, no hook ever does this."""
     project = options.open_project(project_dir)
-    after = wfs_moves.begin(project, store.current(project, name), id_, anyway=True, reopen=True)
+    after = moves.begin(project, store.current(project, name), id_, anyway=True, reopen=True)
     _tell(project, after, as_json, "active")
 
 
@@ -200,7 +189,7 @@ def complete(id_: str, summary: str, name: str | None, as_json: bool, project_di
     left = [f"{each.step.name} ({each.state})" for each in steps if not each.over]
     notes += [f"steps of it were not taken: {', '.join(left)}"] if left else []
     text = _text(project, summary)
-    after = wfs_moves.complete(project, session, id_, text)
+    after = moves.complete(project, session, id_, text)
     if text.strip() and not after.changed:
         notes.append("its summary stays as it was; it is a file of yours to change")
     _tell(project, after, as_json, "completed", notes=notes)
@@ -215,7 +204,7 @@ def complete(id_: str, summary: str, name: str | None, as_json: bool, project_di
 def block(id_: str, reason: str, name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Block task ID: nobody goes on with it until it is begun again."""
     project = options.open_project(project_dir)
-    after = wfs_moves.block(project, store.current(project, name), id_)
+    after = moves.block(project, store.current(project, name), id_)
     _tell(project, after, as_json, "blocked", error=reason)
 
 
@@ -227,7 +216,7 @@ def listed(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """List the tasks with their statuses; a container's follows from its subtasks."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    board = wfs_index.board(project, session.folder)
+    board = index.board(project, session.folder)
     if as_json:
         options.print_json([pages.task_row(board, each) for each in board.tasks])
         return
@@ -249,7 +238,7 @@ def show(id_: str, for_agent: bool, name: str | None, as_json: bool, project_dir
     """
     project = options.open_project(project_dir)
     session, board, found, steps = _found(project, name, id_)
-    given = wfs_context.given(project, session, board, found, wfs_steps.outputs(steps))
+    given = context.given(project, session, board, found, wfs_steps.outputs(steps))
     if for_agent:
         options.print_json(given.as_json())
     elif as_json:
@@ -268,7 +257,7 @@ def following(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Say which tasks can be begun now; those that stand together can be worked on in parallel."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    board = wfs_index.board(project, session.folder)
+    board = index.board(project, session.folder)
     active = board.active
     ready = board.executable
     if as_json:
@@ -291,7 +280,7 @@ def validate(name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Check the tasks against the nine rules and name every violation. Exits with 1 where there is one."""
     project = options.open_project(project_dir)
     session = store.current(project, name)
-    found = wfs_check.tasks(project, session.folder)
+    found = check.tasks(project, session.folder)
     pages.print_findings(found, f"The tasks of {session.name} break no rule.", as_json=as_json)
 
 
@@ -314,8 +303,8 @@ def resolve(
     project = options.open_project(project_dir)
     session, board, found, steps = _found(project, name, id_)
     given = dict(_pair(each) for each in assignments)
-    filled = wfs_context.given(project, session, board, found, wfs_steps.outputs(steps) | given)
-    known = wfs_context.known(session, board, found, filled.task["context"], wfs_steps.outputs(steps) | given)
+    filled = context.given(project, session, board, found, wfs_steps.outputs(steps) | given)
+    known = context.known(session, board, found, filled.task["context"], wfs_steps.outputs(steps) | given)
     if text is None:
         if as_json:
             options.print_json({"variables": known, "unresolved": list(filled.unresolved)})
@@ -376,7 +365,7 @@ def _stopped(project: Project, session: Session, task: Brief, steps: Sequence[St
         return []
     if step.state in said:
         return [f"{name} failed: {said[step.state]}."]
-    after = wfs_moves.block(project, session, task.id)
+    after = moves.block(project, session, task.id)
     reason = f"step {name} failed" + (", and a person is to decide" if step.state == "manual" else "")
     history.observe(project, views.workflow(project, after.session, after.board), error=reason)
     return [f"{task.id} is blocked: {reason}; holdfast wfs task start {task.id} goes on with it."]
@@ -384,14 +373,14 @@ def _stopped(project: Project, session: Session, task: Brief, steps: Sequence[St
 
 def _found(project: Project, name: str | None, id_: str) -> tuple[Session, Board, Brief, list[Standing]]:
     session = store.current(project, name)
-    board = wfs_index.board(project, session.folder)
+    board = index.board(project, session.folder)
     found = board.find(id_)
     runs = wfs_steps.runs(project, views.key(session), found.id)
     return session, board, found, wfs_steps.standings(_data(project, session, found), runs)
 
 
 def _data(project: Project, session: Session, found: Brief) -> dict[str, Any]:
-    return wfs_context.read(project, session, found.name)
+    return context.read(project, session, found.name)
 
 
 def _tell(project: Project, after: After, as_json: bool, what: str, error: str = "", notes: Sequence[str] = ()) -> None:
@@ -459,15 +448,15 @@ def _artifact(text: str) -> dict[str, Any]:
         sign = ""
     if not sign:
         raise click.BadParameter(f"{text!r} is not TYPE=PATH or a JSON object", param_hint="--artifact")
-    source, priority = wfs_rules.ARTIFACTS.get(kind, ("", ""))
+    source, priority = rules.ARTIFACTS.get(kind, ("", ""))
     return {"type": kind, "source": source, "path": path, "priority": priority}
 
 
 def _removal(text: str) -> tuple[str, str | None]:
     name, sign, entry = text.partition("=")
     name = {"requirement": "require"}.get(name, name)
-    if name not in wfs_edit.REMOVABLE:
-        known = ", ".join(wfs_edit.REMOVABLE)
+    if name not in edit.REMOVABLE:
+        known = ", ".join(edit.REMOVABLE)
         raise click.BadParameter(f"{name!r} is not one of {known}", param_hint="--remove")
     return name, entry if sign else None
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import clock
+from holdfast import clock, formats
 from holdfast.ledger import spent
 from holdfast.survival import aftermath, archive, deliveries, fates, history, owners, sessions, timeline
 from holdfast.survival.happenings import Asked
-from holdfast.workflow import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

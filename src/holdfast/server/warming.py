@@ -39,9 +39,9 @@ _ENGINE = (
     "events.event",
     "dispatch.tracing",
     "terminal_text",
-    "workflow.formats.hybrid",
-    "workflow.formats.compaction",
-    "workflow.formats.wfs",
+    "formats.hybrid.adapter",
+    "formats.compaction.adapter",
+    "formats.wfs.adapter",
 )
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")

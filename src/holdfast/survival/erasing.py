@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast import formats
 from holdfast.errors import StateError
 from holdfast.survival import extracts, generations, seals
-from holdfast.workflow import formats, names
+from holdfast.workflow import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

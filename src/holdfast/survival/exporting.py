@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, log, paths
+from holdfast import clock, formats, log, paths
 from holdfast.errors import StateError
 from holdfast.files.document import read
 from holdfast.files.redact import redact_value
 from holdfast.survival import recordings
 from holdfast.version import version
-from holdfast.workflow import formats, views
+from holdfast.workflow import views
 
 if TYPE_CHECKING:
     from holdfast.project import Project

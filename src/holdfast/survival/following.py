@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from holdfast import clock
+from holdfast import clock, formats
 from holdfast.errors import HoldfastError
 from holdfast.survival import archive, overview, owners, selection
-from holdfast.workflow import formats, places
+from holdfast.workflow import places
 
 if TYPE_CHECKING:
     from pathlib import Path

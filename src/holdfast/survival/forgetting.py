@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import log
+from holdfast import formats, log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.survival import erasing, owners, recordings
-from holdfast.workflow import formats, ownfolder, places, sidecars
+from holdfast.workflow import ownfolder, places, sidecars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

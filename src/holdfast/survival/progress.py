@@ -47,8 +47,8 @@ def mine(project: Project, session: str) -> Workflow | None:
 
 def _all_mine(project: Project, session: str, *, resting: bool = False) -> list[Workflow]:
     """Return the workflows that a session may touch, its own first; those that rest only get what is theirs already."""
+    from holdfast import formats
     from holdfast.survival import owners
-    from holdfast.workflow import formats
 
     found = owners.of_session(project, session, formats.agents_work_on(project, session))
     usable = [each for each in owners.ranked(found) if not each.recovered and (resting or not each.resting)]
@@ -57,8 +57,8 @@ def _all_mine(project: Project, session: str, *, resting: bool = False) -> list[
 
 def _nobodys(project: Project, session: str) -> list[Workflow]:
     """Return the fresh workflows that belong to no live session: who launches an agent for one of them claims it."""
+    from holdfast import formats
     from holdfast.survival import owners, sessions
-    from holdfast.workflow import formats
 
     live = {session, *sessions.live_others(project, session)}
     found = [each for each in formats.agents_work_on(project, session) if owners.owner(project, each) not in live]
@@ -137,7 +137,7 @@ def _meant(
     project: Project, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow; what is named goes before the agent's own name."""
-    from holdfast.workflow import formats
+    from holdfast import formats
 
     if len(workflows) > 1:
         unnamed = [formats.of_agents(each.format).match_phase(each, text, "") is None for each in workflows]
@@ -150,7 +150,7 @@ def _meant(
 
 def _meant_of(project: Project, session: str, workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
     """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
-    from holdfast.workflow import formats
+    from holdfast import formats
 
     keeper = formats.of_agents(workflow.format)
     phase = keeper.match_phase(workflow, text, agent)
@@ -185,7 +185,7 @@ def _apply(project: Project, session: str, due: Due) -> Moved | None:
 
 def _is_unreadable(project: Project, key: str) -> bool:
     """Tell whether the file of the workflow with this key is there and cannot be read."""
-    from holdfast.workflow import formats
+    from holdfast import formats
 
     name, _, place = key.partition(":")
     path = project.root / place.rpartition("#")[0]
@@ -210,7 +210,7 @@ def _finish(project: Project, workflow: Workflow, phase: Phase, due: Due) -> Mov
 
 def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
     """Move a phase; a move that is refused is reported with the workflow as it stands."""
-    from holdfast.workflow import formats
+    from holdfast import formats
 
     keeper = formats.of_agents(workflow.format)
     try:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast import formats
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document
 from holdfast.survival import generations, selection
-from holdfast.workflow import formats, places
+from holdfast.workflow import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import formats
 from holdfast.errors import HoldfastError, LedgerError
 from holdfast.survival import archive, owners, sessions
-from holdfast.workflow import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

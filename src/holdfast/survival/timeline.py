@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from holdfast import formats
 from holdfast.files.redact import redact, redact_value
 from holdfast.survival import agentlog, archive, deliveries, generations, history, losses, owners, seals, sessions
 from holdfast.survival.happenings import Asked, Happening
-from holdfast.workflow import formats
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from holdfast import formats
 from holdfast.errors import HoldfastError, LedgerError
 from holdfast.survival import archive, extracts, generations
-from holdfast.workflow import formats
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:

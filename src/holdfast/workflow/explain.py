@@ -5,22 +5,22 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock
+from holdfast import clock, formats
 from holdfast.errors import StateError
 from holdfast.files.document import Document
+from holdfast.formats.compaction import adapter, file
 from holdfast.survival import vanished
-from holdfast.workflow import foreign, formats, guidance, memory, plans, planstatus, restoring
+from holdfast.workflow import foreign, guidance, memory, plans, planstatus, restoring
 from holdfast.workflow.detect import detect
-from holdfast.workflow.formats import compaction, compaction_file
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import clean, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from holdfast.formats.compaction.save import Intent
     from holdfast.project import Project
     from holdfast.workflow.extract import Candidate, Extract
-    from holdfast.workflow.formats.compaction_save import Intent
     from holdfast.workflow.model import Workflow
 
 _MANY = 50  # plans the text names one by one
@@ -173,7 +173,7 @@ def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
 def _every(project: Project, workflows: Iterable[Workflow]) -> list[Workflow]:
     """Return the workflow in every state file, older files of the same workflow too."""
     listed = {workflow.path: workflow for workflow in workflows}
-    entries, _ = compaction_file.scan(project)
+    entries, _ = file.scan(project)
     for entry in entries:
         listed.setdefault(entry.workflow.path, entry.workflow)
     return list(listed.values())
@@ -219,7 +219,7 @@ def _accumulating(every: Iterable[Workflow], newest: Iterable[Workflow]) -> list
         if workflow.path not in kept
         else (workflow, f"finished; `holdfast done --all {workflow.id}` removes it")
         for workflow in every
-        if workflow.path not in kept or (workflow.finished and workflow.format == compaction.NAME)
+        if workflow.path not in kept or (workflow.finished and workflow.format == adapter.NAME)
     ]
     return [{"path": workflow.place, "why": why} for workflow, why in reasons]
 
@@ -227,7 +227,7 @@ def _accumulating(every: Iterable[Workflow], newest: Iterable[Workflow]) -> list
 def _intent(project: Project, extract: Extract | None) -> Intent | str:
     """Return what the next PreCompact would do, or why it could do nothing."""
     try:
-        return compaction.intend(project, extract)
+        return adapter.intend(project, extract)
     except StateError as error:
         return str(error)
 
@@ -246,4 +246,4 @@ def _saved(project: Project, intent: Intent) -> Workflow | None:
     if intent.action not in ("created", "updated") or intent.path is None or intent.data is None:
         return None
     written = Document(intent.path, dict(intent.data), b"", clock.now().timestamp())
-    return compaction_file.view(project, StateFile(written))
+    return file.view(project, StateFile(written))

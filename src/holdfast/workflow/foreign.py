@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import NotOurs, StateError
 from holdfast.files import access, document
+from holdfast.formats.compaction import file
+from holdfast.formats.hybrid import file as hybrid_file
+from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.workflow import statefile
-from holdfast.workflow.formats import compaction_file, hybrid_file, hybrid_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +39,7 @@ def files(project: Project) -> Iterator[tuple[Path, str, bool]]:
     view = project.root / hybrid_view.FILE
     if why := _view(project, view):
         yield view, f"{why}; it is left alone, so a hybrid workflow has no view here. Rename it to get one", True
-    folder = compaction_file.folder(project)
+    folder = file.folder(project)
     for path in sorted(folder.glob("*/*.json")):
         if not path.match("state-*.json"):
             yield path, "is not named state-*.json, so it is not read as a workflow's state", False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.workflow import facts, formats, sidecars, wording
+from holdfast import formats
+from holdfast.workflow import facts, sidecars, wording
 from holdfast.workflow.sidecars import write_sidecar
 
 if TYPE_CHECKING:

@@ -271,7 +271,7 @@ class Brief(NamedTuple):
 
 
 class Format(Protocol):
-    """What a module in `workflow/formats/` offers.
+    """What a module in `formats/NAME/` offers as its adapter.
 
     All but `find`, `near`, `step` and `parsed` write the state; they raise StateError when the file cannot be read or
     written, NotOurs when it has another schema, and TransitionError when the change is refused.

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.testkit.simulate import playing, report
 from holdfast.testkit.simulate.client import UNTOLD
 from holdfast.testkit.simulate.ordinary import PLANTED
 from holdfast.testkit.simulate.planting import FORMATS
 from holdfast.testkit.simulate.playing import Job
 from holdfast.testkit.simulate.rows import ROWS
-from holdfast.workflow import formats
 
 if TYPE_CHECKING:
     from pathlib import Path

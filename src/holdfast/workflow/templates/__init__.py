@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
 from holdfast.survival import archive
 from holdfast.unplugged import unplugged
-from holdfast.workflow import formats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

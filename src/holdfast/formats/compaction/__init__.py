@@ -1,0 +1,1 @@
+"""The `compaction` format (document 001)."""

@@ -1,0 +1,274 @@
+"""The `compaction` format: one state file for each workflow under `untracked/workflow-state/` (document 001)."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import MissingError, StateError, TransitionError
+from holdfast.files.lock import locked
+from holdfast.formats.compaction import file as files
+from holdfast.formats.compaction import near as compaction_near
+from holdfast.formats.compaction.completion import complete
+from holdfast.formats.compaction.file import parsed, put_back
+from holdfast.formats.compaction.save import Saved, intend, save
+from holdfast.formats.compaction.spot import WORDS, Spot, moved, spot
+from holdfast.survival import archive
+from holdfast.workflow import names, statefile, values, views
+from holdfast.workflow.model import Changes, Found, Problem, Start, Step, Workflow
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+__all__ = [
+    "NAME",
+    "Saved",
+    "begin",
+    "done",
+    "find",
+    "intend",
+    "near",
+    "parsed",
+    "put_back",
+    "save",
+    "start",
+    "step",
+    "update",
+]
+
+NAME = files.NAME
+
+
+def find(project: Project) -> Found:
+    """Return one workflow for each name, read from its newest readable file, the last changed first (I001-7)."""
+    return _found(*files.scan(project))
+
+
+def near(project: Project, keys: Collection[str]) -> Found:
+    """Return as `find` does the workflows whose files were changed last, and those the ledger calls by these keys."""
+    places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
+    paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])
+    return replace(_found(*files.scan(project, paths)), left=left)
+
+
+def _found(entries: list[files.Entry], problems: list[Problem]) -> Found:
+    found: dict[str, Workflow] = {}
+    for entry in entries:
+        workflow = entry.workflow
+        newer = found.setdefault(names.key(workflow.title), workflow)
+        if newer is not workflow:
+            warning = f"{workflow.place} is an older file of the same workflow"
+            found[names.key(workflow.title)] = replace(newer, warnings=(*newer.warnings, warning))
+    return Found(tuple(found.values()), tuple(problems))
+
+
+def start(project: Project, start: Start) -> Workflow:
+    """Create the state file of a workflow at its first phase (R001-11), with `replace` in place of one of its name.
+
+    Raises TransitionError when a workflow of this name is unfinished, HoldfastError without a name.
+    """
+    if not start.title.strip():
+        raise TransitionError("a workflow needs a name")
+    statefile.guard(project.root, files.folder(project))
+    with locked(files.folder(project)):
+        same = [each for each in find(project).workflows if names.key(each.title) == names.key(start.title)]
+        before = [each for each in same if not each.finished]
+        if before and not start.replace:
+            raise TransitionError(
+                f"{quoted(before[0].title)} is at phase {before[0].position} in {before[0].place}; "
+                f"{views.ways(before[0])}"
+            )
+        created = statefile.insist(lambda: _created(project, start))
+        for workflow in before:  # only now: where the new file cannot be written, the old one stays
+            archive.shelve(project, workflow)
+            statefile.discard(project, workflow.path, why="replaced")
+        return created
+
+
+def begin(project: Project, workflow: Workflow) -> Workflow:
+    """Set a current phase that is not started to in progress; anything else stays."""
+
+    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
+        return _at(data, now, status="in_progress") if now.phase_status == "pending" else data
+
+    with _held(project, workflow):
+        return files.rewrite(project, workflow.path, edit, why="begin").workflow
+
+
+def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+    """Complete the current phase and start the next one in the same file (R001-12).
+
+    After the last phase, or with `everything`, the workflow is complete: a tombstone is left, its state files are
+    removed (their content stays as generations) and the folder if it is empty (I001-3, R001-19, R001-20). When
+    somebody else completed the phase meanwhile nothing happens. `note` is kept as what the phase leaves for the next.
+    Raises TransitionError when the workflow was completed already, by hand: then only `everything` removes its files;
+    and where the file does not say whether this is the last phase.
+    """
+    if workflow.finished and not everything:
+        raise TransitionError(
+            f"{quoted(workflow.title)} is completed already; `holdfast done --all {workflow.id}` removes its state file"
+        )
+    finished = False
+
+    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
+        nonlocal finished
+        finished = False
+        if now.current != workflow.current and not everything:
+            return data
+        data, current = _noted(data, now, note), now.current or 1
+        finished = everything or current >= now.total
+        if finished and not everything and not spot(data, []).sure:
+            raise TransitionError(_unsure(now))
+        if finished:
+            return _at(data, now, current=now.total, status="completed")
+        return _at(data, now, current=current + 1, status="in_progress")
+
+    with _held(project, workflow):
+        entry = files.rewrite(project, workflow.path, edit, why=f"done {workflow.current or 1}")
+        return complete(project, entry) if finished else entry.workflow
+
+
+def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+    """Apply changes in the same file; created_at and everything not named stay (R001-12).
+
+    A broken file is replaced by its last generation with the changes in it, also where they change nothing.
+    Raises TransitionError for a phase out of bounds, a status the format does not know, or deliverables.
+    """
+
+    def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
+        return _updated(data, now, changes)
+
+    with _held(project, workflow):
+        return files.rewrite(project, workflow.path, edit, why="update", error=changes.error, repair=True).workflow
+
+
+def step(workflow: Workflow) -> Step | None:
+    """Return the current phase as the next thing to do, or None when the workflow is finished."""
+    if workflow.finished or workflow.current is None:
+        return None
+    number = workflow.current
+    if workflow.phase_status == "completed" and number < workflow.total:
+        number += 1
+    title = files.title_of(workflow, number)
+    agent = next((phase.agent for phase in workflow.phases if phase.number == number), "")
+    handover = next((phase.handover for phase in workflow.phases if phase.number == number - 1), "")
+    verb = {"blocked": "clear what blocks", "pending": "start"}.get(workflow.phase_status, "go on with")
+    text = f'{verb if number == workflow.current else "start"} phase {number}/{workflow.total} "{title}"'
+    text += f" with the agent {agent}" if agent else ""
+    return Step(number, workflow.total, title, agent, f"{title}\n\nContext: {handover}" if handover else title, text)
+
+
+@contextmanager
+def _held(project: Project, workflow: Workflow) -> Iterator[None]:
+    """Hold the lock on a workflow's file. Raises MissingError when it is gone, StateError."""
+    statefile.guard(project.root, workflow.path)
+    if not workflow.path.exists():
+        raise MissingError(workflow.path, "the state file is gone; `holdfast list` shows what is left")
+    with locked(files.folder(project)):
+        yield
+
+
+def _created(project: Project, start: Start) -> Workflow:
+    path = files.new_path(project, start.title)
+    try:
+        return files.write(project, path, _fresh(start), None, why="start").workflow
+    except StateError:
+        with suppress(OSError):
+            path.parent.rmdir()  # made for it, unless others are in it
+        raise
+
+
+def _unsure(now: Workflow) -> str:
+    """Return why a phase cannot be taken for the last one."""
+    return (
+        f"{now.place} does not say how many phases {quoted(now.title)} has, or is beyond the last, so it is not known "
+        f"whether this was the last one: `holdfast update --total N` says it, `holdfast done --all` completes all of it"
+    )
+
+
+def _updated(data: dict[str, Any], now: Workflow, changes: Changes) -> dict[str, Any]:
+    _check(now, changes, counted=spot(data, []).counted)
+    word = WORDS[changes.status] if changes.status else None
+    if any(value is not None for value in (changes.current, changes.total, changes.phase, word)):
+        data = _at(data, now, current=changes.current, total=changes.total, name=changes.phase, status=word)
+    data = _noted(_touched(data), now, changes.handover or "")
+    for key, new in (
+        ("required_reading", tuple(map(values.at, changes.reading))),
+        ("key_reminders", changes.reminders),
+    ):
+        if new:
+            data[key] = values.added(data.get(key), new)
+    if changes.context:
+        data["context"] = {**values.mapping(data.get("context"), "context", []), **changes.context}
+    return data
+
+
+def _check(now: Workflow, changes: Changes, *, counted: bool) -> None:
+    current = changes.current if changes.current is not None else now.current or 1
+    total = changes.total or (now.total if counted else max(now.total, current))
+    if not 1 <= current <= total:
+        raise TransitionError(f"phase {current} is not one of the {total} phases of {quoted(now.title)}")
+    if changes.status and changes.status not in WORDS:
+        raise TransitionError(f"a {NAME} phase cannot be {changes.status}; it can be {', '.join(WORDS)}")
+    if changes.error and (changes.status or now.phase_status) != "blocked":
+        raise TransitionError("an error belongs to a phase that is blocked; give --status blocked with it")
+    if changes.deliverables:
+        raise TransitionError(f"the {NAME} format keeps no deliverables; use a note or a context value")
+
+
+def _at(
+    data: dict[str, Any],
+    now: Workflow,
+    *,
+    current: int | None = None,
+    total: int | None = None,
+    name: str | None = None,
+    status: str | None = None,
+) -> dict[str, Any]:
+    """Return the state with its phase changed, and the title of the one that was current kept."""
+    where = spot(data, [])
+    moves = current is not None and current != where.current
+    data, phase = _touched(data), data.get("phase")
+    if moves:
+        data = files.titled(data, where.current, where.name)
+    name = name or (files.title_of(now, current) if moves and current else None)
+    status = status or ("in_progress" if moves else None)
+    data["phase"] = moved(phase, where, current=current, total=total, name=name, status=status)
+    return data
+
+
+def _touched(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the state as an agent's own: a plan's workflow that somebody changes is no longer derived (I001-9)."""
+    context = values.mapping(data.get("context"), "context", [])
+    if files.DERIVED not in context:
+        return data
+    return {**data, "context": {key: value for key, value in context.items() if key != files.DERIVED}}
+
+
+def _noted(data: dict[str, Any], now: Workflow, note: str) -> dict[str, Any]:
+    """Return the state with what the current phase leaves for the next one, among the free context (R001-05)."""
+    if note.strip():
+        context = dict(values.mapping(data.get("context"), "context", []))
+        kept = values.mapping(context.get(files.NOTES), files.NOTES, [])
+        context[files.NOTES] = {**kept, str(now.current or 1): note.strip()}
+        data["context"] = context
+    return data
+
+
+def _fresh(start: Start) -> dict[str, Any]:
+    total = max(start.total or 0, len(start.phases), 1)
+    first = start.phases[0][0] if start.phases else "Phase 1"
+    listed = [{"title": title, "agent": agent} if agent else title for title, agent in start.phases]
+    context = {**start.context, **({files.PHASES: listed} if listed else {})}
+    content = {"reading": start.reading, "reminders": start.reminders, "context": context}
+    return files.fresh(start.title, start.kind, Spot(1, total, first, "in_progress"), content)
+
+
+def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+    """Return a workflow whose state file somebody wrote, or None for another file; nothing follows from it."""
+    return workflow if path == workflow.path else None

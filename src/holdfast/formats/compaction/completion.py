@@ -1,0 +1,72 @@
+"""The end of a `compaction` workflow: its tombstone, its generations and the removal of its files."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast import log
+from holdfast.errors import LedgerError
+from holdfast.formats.compaction import file as files
+from holdfast.survival import extracts
+from holdfast.workflow import names, statefile
+from holdfast.workflow.detect import detect
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.formats.compaction.file import Entry
+    from holdfast.project import Project
+    from holdfast.workflow.extract import Extract
+    from holdfast.workflow.model import Workflow
+
+
+def complete(project: Project, entry: Entry) -> Workflow:
+    """Bury a workflow and remove its state files; hold the folder's lock.
+
+    Only `state-*.json` files that name this workflow go, then their folder if nothing else is in it (I001-3,
+    R001-20). Returns the completed workflow, whose path no longer exists. Raises StateError.
+    """
+    workflow = entry.workflow
+    # The tombstone first: killed between the two, the worst is a finished file left over, not a workflow revived.
+    _bury(project, workflow)
+    entries, _ = files.scan(project)
+    asides = []
+    same = {each.workflow.path for each in entries if names.key(each.workflow.title) == names.key(workflow.title)}
+    for path in sorted(same | {workflow.path}):
+        asides.append(statefile.discard(project, path, why="complete"))
+        for left_over in path.parent.glob(f".{path.name}.*.tmp"):  # of a writer that was killed; nobody writes now
+            left_over.unlink(missing_ok=True)
+        _remove_empty(project, path.parent)
+    warnings = [f"{path.name} stays in {path.parent}, for the ledger has not kept it" for path in asides if path]
+    return replace(workflow, warnings=(*workflow.warnings, *warnings))
+
+
+def _bury(project: Project, workflow: Workflow) -> None:
+    try:
+        for name, digest in _claims(project, workflow):
+            extracts.bury(project, name, digest)
+    except LedgerError as error:
+        log.write("warning", f"no tombstone for {quoted(workflow.title)}: {error}")
+
+
+def _claims(project: Project, workflow: Workflow) -> set[tuple[str, str]]:
+    """Return (name, digest) of every extract that could create this workflow's file again."""
+    detected = detect(project, everything=True).extracts  # also of plans that are not the newest: they may be, one day
+    claims = {(names.key(each.name), each.digest) for each in detected if _names(each, workflow)}
+    last = extracts.last(project, workflow.path)
+    return claims | ({(last["name"], last["digest"])} if last else set())
+
+
+def _names(extract: Extract, workflow: Workflow) -> bool:
+    if names.key(extract.name) == names.key(workflow.title):
+        return True
+    return names.faithful(extract.name) and names.slug(extract.name) == workflow.path.parent.name
+
+
+def _remove_empty(project: Project, folder: Path) -> None:
+    if folder.parent == files.folder(project):
+        with suppress(OSError):
+            folder.rmdir()

@@ -1,0 +1,347 @@
+"""The state file of the `compaction` format: where it lies, what is in it, and how it reads as a workflow."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
+from holdfast.errors import MissingError, NotOurs, StateError, TransitionError
+from holdfast.files import document
+from holdfast.files.lock import locked
+from holdfast.formats.compaction import near
+from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
+from holdfast.patterns import regex
+from holdfast.survival import history
+from holdfast.workflow import names, statefile, values
+from holdfast.workflow.model import Phase, Problem, PutBack, Status, Workflow
+from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+NAME = "compaction"
+FOLDER = "untracked/workflow-state"
+TYPES = ("planning", "qa-loop", "implementation", "custom")
+PHASES, NOTES, DERIVED = "phases", "phase_notes", "derived_from"  # our own keys of the free `context` (R001-05)
+
+_COUNTS = {"planning": (6,), "qa-loop": (2, 3)}
+_STAMP = regex(r"\d{8}_\d{6}")
+_OTHER_KEYS = ("workflow_type", "phase", "required_reading", "key_reminders", "created_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One state file with the workflow in it."""
+
+    file: StateFile
+    workflow: Workflow
+
+
+def folder(project: Project) -> Path:
+    """Return the folder of all state files of this format; it need not exist."""
+    return project.root / FOLDER
+
+
+def scan(project: Project, only: Iterable[Path] | None = None) -> tuple[list[Entry], list[Problem]]:
+    """Return every state file that is one, the last changed first, and a problem for each other.
+
+    With `only` just of these. Of files changed at the same moment, as after a checkout, the one with the later time in
+    its name goes first.
+    """
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for path in folder(project).glob("*/state-*.json") if only is None else only:
+        try:
+            entry = load(project, path)
+        except MissingError:
+            continue
+        except StateError as error:
+            problems.append(Problem(path, error.reason))
+            continue
+        entries.append(entry)
+        if entry.file.broken:
+            problems.append(Problem(path, f"{entry.file.broken}; its last generation is used"))
+    entries.sort(key=lambda entry: entry.workflow.path)
+    entries.sort(key=lambda entry: (entry.file.document.mtime, _named_at(entry)), reverse=True)
+    return entries, sorted(problems, key=lambda problem: problem.path)
+
+
+def load(project: Project, path: Path) -> Entry:
+    """Return one state file. Raises MissingError, StateError when it is broken, NotOurs when it is something else."""
+    return entry(project, statefile.read(project, path))
+
+
+def entry(project: Project, file: StateFile) -> Entry:
+    """Return a state file that was read with the workflow in it. Raises NotOurs when it is something else."""
+    if not _is_ours(file.data):
+        raise NotOurs(file.path, 'is no workflow state ("workflow" as a text, with "phase"); it is left alone')
+    return Entry(file, view(project, file))
+
+
+def rewrite(
+    project: Project,
+    path: Path,
+    edit: Callable[[dict[str, Any], Workflow], dict[str, Any]],
+    *,
+    why: str,
+    error: str = "",
+    repair: bool = False,
+) -> Entry:
+    """Change a state file (`statefile.rewrite`), note what moved by it, and return the file as it is now.
+
+    `edit` gets a copy of the content, which it may change at its top level, and the workflow in it; it returns the new
+    content. `error` is what blocks the current phase; the ledger keeps it. Hold the folder's lock. Raises NotOurs,
+    MissingError, StateError.
+    """
+
+    def apply(file: StateFile) -> dict[str, Any]:
+        before = entry(project, file)
+        data = edit(dict(file.data), before.workflow)
+        history.observe(project, before.workflow)  # what a person moved by hand has its own time
+        return data
+
+    file, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
+    near.changed(path)
+    workflow = view(project, file)
+    history.observe(project, workflow, error=error, at=stamp() if changed else None)
+    return Entry(file, workflow)
+
+
+def write(
+    project: Project, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str, error: str = ""
+) -> Entry:
+    """Write `data` to a state file (`statefile.write`), note what moved by it, and return the file as it is now.
+
+    `error` is what blocks the current phase; the ledger keeps it. Hold the folder's lock. Raises ChangedError when the
+    file is not as it was read, StateError.
+    """
+    if before is not None:
+        history.observe(project, view(project, before))  # what a person moved by hand has its own time
+    file = statefile.write(project, path, data, before, why=why)
+    near.changed(path)
+    workflow = view(project, file)
+    history.observe(project, workflow, error=error, at=stamp())
+    return Entry(file, workflow)
+
+
+def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+    """Return what a content of a state file says. Raises NotOurs, or StateError where it is broken."""
+    return entry(project, StateFile(document.parse(path, raw, now().timestamp()), present=raw)).workflow
+
+
+def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+    """Make a state file hold an earlier content again; one that was completed and is gone comes back with it.
+
+    Another unfinished workflow that somebody wrote into this file gives way only with `replace`. Raises
+    TransitionError, NotOurs, StateError.
+    """
+    wanted = parsed(project, path, raw)
+    statefile.guard(project.root, path)
+
+    def attempt() -> PutBack:
+        before = statefile.present(project, path)
+        if before is not None:
+            there = entry(project, before).workflow
+            if before.present == raw:
+                return PutBack(there, changed=False)
+            other = names.key(there.title) != names.key(wanted.title)
+            if other and not there.finished and not replace:
+                raise TransitionError(
+                    f"{there.place} holds {quoted(there.title)}, which is unfinished; complete it first, or give "
+                    "--replace"
+                )
+            history.observe(project, there)  # what a person moved by hand has its own time
+        aside = statefile.put_back(project, path, raw, before, why=why)
+        near.changed(path)
+        workflow = entry(project, statefile.read(project, path)).workflow
+        history.observe(project, workflow, at=stamp())
+        return PutBack(workflow, changed=True, aside=aside)
+
+    with locked(folder(project)):
+        return statefile.insist(attempt)
+
+
+def view(project: Project, file: StateFile) -> Workflow:
+    """Return what a state file says as a workflow, with a warning for everything that is not as R001-05 asks."""
+    data, path, warnings = file.data, file.path, list[str]()
+    title = _title(file, warnings)
+    context = dict(values.mapping(data.get("context"), "context", warnings))
+    titles, notes = _titles(context.get(PHASES)), _notes(context.get(NOTES))
+    where = spot(data, warnings)
+    origin: Any = "plan" if context.get(DERIVED) else "agent"
+    return Workflow(
+        format=NAME,
+        id=path.stem,
+        title=title,
+        kind=_kind(data, where.total, warnings),
+        status=_status(where),
+        phases=_phases(where, titles, notes),
+        current=where.current,
+        total=where.total,
+        phase=where.name,
+        phase_status=NEUTRAL[where.word],
+        reading=_reading(data, warnings),
+        reminders=values.texts(data.get("key_reminders"), "key_reminders", warnings),
+        context={key: value for key, value in context.items() if not _shown_as_phase(key, titles, notes)},
+        created_at=_created(data, warnings),
+        updated_at=stamp(from_mtime(file.document.mtime)),
+        path=path,
+        raw=file.document.raw,
+        root=project.root,
+        origin=origin,
+        plan_at=_plan_at(project, context),
+        warnings=tuple(warnings),
+        recovered=bool(file.broken),
+    )
+
+
+def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a new state file in the schema's key order; an unknown type becomes custom (I001-8).
+
+    `content` gives "reading", "reminders" and "context".
+    """
+    return {
+        "workflow": name,
+        "workflow_type": kind if kind in TYPES else "custom",
+        "phase": {"current": where.current, "total": where.total, "name": where.name, "status": where.word},
+        "required_reading": [values.at(entry) for entry in dict.fromkeys(content["reading"])],
+        "context": dict(content["context"]),
+        "key_reminders": list(dict.fromkeys(content["reminders"])),
+        "created_at": stamp(),
+    }
+
+
+def new_path(project: Project, name: str) -> Path:
+    """Return the path of a new state file for this workflow: R001-01 with the present second, the next when taken."""
+    from datetime import timedelta
+
+    short, moment = names.slug(name), now()
+    while (path := folder(project) / short / f"state-{short}-{file_stamp(moment)}.json").exists():
+        moment += timedelta(seconds=1)
+    return path
+
+
+def titled(data: dict[str, Any], number: int, title: str) -> dict[str, Any]:
+    """Return the state with a phase's title among those its context lists, where the current one is not enough.
+
+    A list that is not ours, or a title that stands there already, stays as it is.
+    """
+    context = dict(values.mapping(data.get("context"), "context", []))
+    listed = context.get(PHASES, [])
+    if not title or title == f"Phase {number}" or (listed and not _titles(listed)) or not isinstance(listed, list):
+        return data
+    kept = [*listed, *[""] * (number - len(listed))]
+    old = kept[number - 1]
+    kept[number - 1] = {**old, "title": title} if isinstance(old, dict) else title
+    return data if kept == listed else {**data, "context": {**context, PHASES: kept}}
+
+
+def title_of(workflow: Workflow, number: int) -> str:
+    """Return the title of a phase by its number, `Phase N` where none is known."""
+    return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
+
+
+def _plan_at(project: Project, context: Mapping[str, Any]) -> str:
+    """Return when the plan was last changed that a workflow was derived from; empty without one."""
+    with suppress(OSError, ValueError):
+        if place := values.text(context.get(DERIVED, "")):
+            return stamp(from_mtime((project.root / place).stat().st_mtime))
+    return ""
+
+
+def _named_at(entry: Entry) -> str:
+    """Return the time in a state file's name (R001-01), empty where there is none."""
+    return "".join(_STAMP.findall(entry.workflow.path.name)[-1:])
+
+
+def _is_ours(data: Mapping[str, Any]) -> bool:
+    """Tell whether a state is one of this format: named, or without a name but with its phase and more beside it."""
+    others = [key for key in _OTHER_KEYS if key in data]
+    if data.get("workflow") is not None:
+        return isinstance(data["workflow"], (str, int, float)) and bool(others)
+    phase = data.get("phase")
+    return isinstance(phase, dict) and "current" in phase and len(others) > 1
+
+
+def _title(file: StateFile, warnings: list[str]) -> str:
+    given = file.data.get("workflow")
+    title = values.text(given).strip()
+    if not title:
+        warnings.append('"workflow" is missing or empty; the folder gives the name')
+    elif not isinstance(given, str):
+        warnings.append('"workflow" is not a text')
+    return title or file.path.parent.name
+
+
+def _reading(data: Mapping[str, Any], warnings: list[str]) -> tuple[str, ...]:
+    given = data.get("required_reading")
+    if given is None:
+        warnings.append('"required_reading" is missing')
+    return values.entries(given, "required_reading", warnings)
+
+
+def _kind(data: Mapping[str, Any], total: int, warnings: list[str]) -> str:
+    kind = values.text(data.get("workflow_type")).strip()
+    if kind not in TYPES:
+        warnings.append(f'"workflow_type" is "{kind}", not one of {", ".join(TYPES)}')
+    elif total not in _COUNTS.get(kind, (total,)):
+        warnings.append(f"a {kind} workflow usually has {' or '.join(map(str, _COUNTS[kind]))} phases, not {total}")
+    return kind
+
+
+def _created(data: Mapping[str, Any], warnings: list[str]) -> str:
+    created = values.text(data.get("created_at"))
+    if parse(created) is None:
+        warnings.append(f'"created_at" is "{created}", not a time')
+    return created
+
+
+def _status(where: Spot) -> Status:
+    if where.word == "completed":
+        return "completed" if where.current == where.total and where.sure else "active"
+    return "active" if where.word == "not_started" and where.current > 1 else NEUTRAL[where.word]
+
+
+def _titles(listed: Any) -> list[tuple[str, str]]:
+    """Return (title, agent) of each phase listed in the context; empty when the list is not ours."""
+    if not isinstance(listed, list):
+        return []
+    found = []
+    for item in listed:
+        if isinstance(item, dict):
+            found.append((values.text(item.get("title")), values.text(item.get("agent"))))
+        elif isinstance(item, str):
+            found.append((item, ""))
+        else:
+            return []
+    return found
+
+
+def _notes(kept: Any) -> dict[int, str]:
+    """Return what each finished phase left for the next, by its number; empty when the object is not ours."""
+    if not isinstance(kept, dict) or not all(key.isdecimal() and isinstance(note, str) for key, note in kept.items()):
+        return {}
+    return {int(key): note for key, note in kept.items()}
+
+
+def _shown_as_phase(key: str, titles: Sequence[Any], notes: Mapping[int, str]) -> bool:
+    return (key == PHASES and bool(titles)) or (key == NOTES and bool(notes))
+
+
+def _phases(where: Spot, titles: Sequence[tuple[str, str]], notes: Mapping[int, str]) -> tuple[Phase, ...]:
+    known = dict(enumerate(titles, start=1))
+    found = []
+    for number in sorted({*known, *notes, where.current}):
+        title, agent = known.get(number, ("", ""))
+        status: Status = "completed" if number < where.current else "pending"
+        phase = Phase(f"phase_{number}", number, title or f"Phase {number}", status, agent, (), notes.get(number, ""))
+        if number == where.current:
+            phase = replace(phase, title=where.name or phase.title, status=NEUTRAL[where.word])
+        found.append(phase)
+    return tuple(phase for phase in found if phase.number <= where.total)

@@ -1,0 +1,242 @@
+"""PreCompact's save: what memory files and plans say newly is merged into the state file (I001-6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast import log
+from holdfast.errors import LedgerError
+from holdfast.files.lock import locked
+from holdfast.formats.compaction import file as files
+from holdfast.formats.compaction import near as compaction_near
+from holdfast.formats.compaction.spot import Spot, moved, spot
+from holdfast.survival import extracts
+from holdfast.workflow import names, statefile, values
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.formats.compaction.file import Entry
+    from holdfast.project import Project
+    from holdfast.workflow.extract import Extract
+    from holdfast.workflow.model import Workflow
+
+_HELD = "held"  # beside an extract's values in the ledger: the phase the state file had when it was last seen
+_PHASE = ("current", "total", "phase", "status")
+
+Action = Literal["created", "updated", "unchanged", "buried", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save did: the workflow as it is now, and the state file; None where there is none.
+
+    What is buried has the path of the state file that was removed, if it was not completed.
+    """
+
+    workflow: Workflow | None
+    action: Action
+    path: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a save would do: write `data` to `path`, over `entry` if the file exists.
+
+    What is buried has the path of the state file that was removed, if it was not completed.
+    """
+
+    action: Action
+    path: Path | None = None
+    entry: Entry | None = None
+    data: Mapping[str, Any] | None = None
+
+
+def save(project: Project, extract: Extract | None) -> Saved:
+    """Merge an extract into its workflow's state file, or create one.
+
+    A value is taken over only where the extract changed since the one last seen for that file, or, without one, when
+    the memory file is newer than the state file; so an old memory file never rolls a phase back. A workflow that was
+    completed, or whose file was removed while the extract stayed the same, is not created again. Nothing new: no
+    write. Raises StateError.
+    """
+    first = intend(project, extract)
+    if extract is None or first.action in ("buried", "none"):
+        return Saved(None, first.action, first.path)
+    statefile.guard(project.root, files.folder(project))
+    with locked(files.folder(project)):
+        return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract)))
+
+
+def intend(project: Project, extract: Extract | None) -> Intent:
+    """Return what `save` would do now, without writing any file."""
+    if extract is None:
+        return Intent("none")
+    entry = existing(project, extract)
+    if entry is None:
+        return _intend_new(project, extract)
+    taken = _taken(extract, _last(project, entry.workflow.path), entry)
+    data = _merged(entry, taken)
+    action: Action = "unchanged" if data == entry.file.data else "updated"
+    return Intent(action, entry.workflow.path, entry, data)
+
+
+def existing(project: Project, extract: Extract) -> Entry | None:
+    """Return the newest readable state file of the extract's workflow (I001-4, I001-7).
+
+    By the `workflow` field first, by the folder's name second, by what the ledger remembers third. Of very many files
+    those that changed last are searched.
+    """
+    key, short = names.key(extract.name), names.slug(extract.name)
+    place = _saved_to(project, extract)
+    top, wanted = files.folder(project), [place] if place else []
+    near, left = compaction_near.places(top, wanted, short)
+    found = _among(files.scan(project, near)[0], extract, key, short, place)
+    if not left or (found is not None and names.key(found.workflow.title) == key):
+        return found
+    wider, left = compaction_near.places(top, wanted, short, most=compaction_near.SEARCHED, anew=True)
+    if left:
+        log.write("info", f"{left} older state files were not searched for {quoted(extract.name)}")
+    return _among(files.scan(project, wider)[0], extract, key, short, place)
+
+
+def _among(entries: list[Entry], extract: Extract, key: str, short: str, place: Path | None) -> Entry | None:
+    named = [entry for entry in entries if names.key(entry.workflow.title) == key]
+    if not named and names.faithful(extract.name):
+        named = _of_folder([entry for entry in entries if entry.workflow.path.parent.name == short], key)
+    if not named:
+        named = [entry for entry in entries if entry.workflow.path == place]
+    return named[0] if named else None
+
+
+def _of_folder(entries: list[Entry], key: str) -> list[Entry]:
+    """Return the files in a folder that can be of a workflow; of several workflows' the one that is called alike."""
+    keys = [names.key(entry.workflow.title) for entry in entries]
+    if len(set(keys)) < 2:
+        return entries
+    return [entry for entry, each in zip(entries, keys, strict=True) if each.startswith(key) or key.startswith(each)]
+
+
+def remember(project: Project, workflow: Workflow, extract: Extract) -> None:
+    """Note the extract as the last one seen for a state file, with the phase that file held then.
+
+    A ledger that refuses is logged and costs no save.
+    """
+    path, content = workflow.path, {**extract.content, _HELD: workflow.current}
+    if (_last(project, path) or {}).get("content") == content:
+        return
+    try:
+        extracts.remember(project, path, names.key(extract.name), extract.digest, content)
+    except LedgerError as error:
+        log.write("warning", f"the extract for {path} is not remembered: {error}")
+
+
+def _intend_new(project: Project, extract: Extract) -> Intent:
+    over = extract.status == "completed" and (extract.current or 1) >= (extract.total or 1)
+    if over:
+        return Intent("none")
+    if _is_buried(project, extract):
+        return Intent("buried")
+    if gone := _saved_to(project, extract):
+        return Intent("buried", gone)
+    current = max(extract.current or 1, 1)
+    total = max(extract.total or current, 1)
+    where = Spot(min(current, total), total, extract.phase or f"Phase {current}", extract.status or "in_progress")
+    data = files.fresh(extract.name, extract.kind or "custom", where, extract.content)
+    if extract.origin == "plan":
+        data["context"][files.DERIVED] = extract.source.relative_to(project.root).as_posix()
+    return Intent("created", files.new_path(project, extract.name), None, data)
+
+
+def _carry_out(project: Project, extract: Extract, intent: Intent) -> Saved:
+    if intent.path is None or intent.data is None:
+        return Saved(None, intent.action, None)
+    workflow = intent.entry.workflow if intent.entry else None
+    if intent.action != "unchanged":
+        before = intent.entry.file if intent.entry else None
+        workflow = files.write(project, intent.path, dict(intent.data), before, why="save").workflow
+    if workflow is not None:
+        remember(project, workflow, extract)
+    return Saved(workflow, intent.action, intent.path)
+
+
+def _taken(extract: Extract, last: Mapping[str, Any] | None, entry: Entry) -> dict[str, Any]:
+    """Return the values of an extract that are to be taken over; an empty mapping for none."""
+    content = extract.content
+    if last is None:
+        newer = extract.mtime > entry.file.document.mtime and not entry.workflow.finished
+        return content if newer else {}
+    seen = last["content"]
+    taken = {field: value for field, value in content.items() if value != seen.get(field)}
+    if _moved_since(entry, seen, extract.mtime):
+        taken = {field: value for field, value in taken.items() if field not in _PHASE}
+    for field in ("reading", "reminders"):
+        before = set(seen.get(field, ()))
+        taken[field] = [item for item in content[field] if item not in before]
+    known = seen.get("context", {})
+    taken["context"] = {key: value for key, value in content["context"].items() if known.get(key) != value}
+    return taken
+
+
+def _moved_since(entry: Entry, seen: Mapping[str, Any], mtime: float) -> bool:
+    """Tell whether the state's own phase moved after the memory file was last written: then it knows better."""
+    return _HELD in seen and seen[_HELD] != entry.workflow.current and entry.file.document.mtime >= mtime
+
+
+def _merged(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state file's content with the taken values in it; lists only grow, nothing is cleared."""
+    data = dict(entry.file.data)
+    if any(taken.get(field) is not None for field in _PHASE):
+        data["phase"] = _moved(entry, taken)
+    if taken.get("kind"):
+        data["workflow_type"] = taken["kind"] if taken["kind"] in files.TYPES else data.get("workflow_type", "custom")
+    for field, key in (("reading", "required_reading"), ("reminders", "key_reminders")):
+        if taken.get(field):
+            data[key] = values.added(data.get(key), tuple(taken[field]))
+    if taken.get("context"):
+        data["context"] = {**values.mapping(data.get("context"), "context", []), **taken["context"]}
+    return data
+
+
+def _moved(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the phase object after the taken values; a total that was not found gives way to the number (I001-17)."""
+    now = spot(entry.file.data, [])
+    total: int | None = taken.get("total")
+    current: int | None = taken.get("current")
+    if current is not None:
+        current = max(current, 1)
+    if total is not None:
+        current = min(now.current if current is None else current, total)
+    elif current is not None and now.counted and current > now.total:
+        total = current
+    moves = current is not None and current != now.current
+    name = taken.get("phase") or (files.title_of(entry.workflow, current) if moves and current else None)
+    status = taken.get("status") or ("in_progress" if moves else None)
+    return moved(entry.file.data.get("phase"), now, current=current, total=total, name=name, status=status)
+
+
+def _last(project: Project, path: Path) -> dict[str, Any] | None:
+    try:
+        return extracts.last(project, path)
+    except LedgerError as error:
+        log.write("warning", f"the last extract of {path} is unknown: {error}")
+        return None
+
+
+def _saved_to(project: Project, extract: Extract) -> Path | None:
+    try:
+        return extracts.saved_to(project, names.key(extract.name), extract.digest)
+    except LedgerError:
+        return None
+
+
+def _is_buried(project: Project, extract: Extract) -> bool:
+    """Tell whether the workflow was completed: there is a tombstone."""
+    try:
+        return extracts.is_buried(project, names.key(extract.name), extract.digest)
+    except LedgerError as error:
+        log.write("warning", f"whether {quoted(extract.name)} was completed is unknown: {error}")
+        return False

@@ -1,0 +1,1 @@
+"""The `hybrid` format (document 000)."""

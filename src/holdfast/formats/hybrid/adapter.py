@@ -1,0 +1,230 @@
+"""The `hybrid` format: `.claude/state/workflow.json` with a Markdown view of it (document 000)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import MissingError, StateError, TransitionError
+from holdfast.files.lock import locked
+from holdfast.formats.hybrid import file as files
+from holdfast.formats.hybrid import moves, store, view
+from holdfast.formats.hybrid.functions import create_workflow_state, get_workflow_state, update_phase_status
+from holdfast.formats.hybrid.past import parsed, put_back, redraw, written
+from holdfast.formats.hybrid.view import generate_markdown
+from holdfast.workflow import extras
+from holdfast.workflow.assignments import extract_result, match_phase
+from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Start, Status, Step, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from holdfast.formats.hybrid.moves import Mover
+    from holdfast.project import Project
+
+__all__ = [
+    "NAME",
+    "Workflow",
+    "begin",
+    "brief",
+    "create_workflow_state",
+    "done",
+    "extract_result",
+    "find",
+    "generate_markdown",
+    "get_workflow_state",
+    "judge",
+    "match_phase",
+    "move",
+    "near",
+    "parsed",
+    "put_back",
+    "ready",
+    "reopen",
+    "start",
+    "step",
+    "undoing",
+    "update",
+    "update_phase_status",
+    "written",
+]
+
+NAME = files.NAME
+
+
+def find(project: Project) -> Found:
+    """Return the project's one workflow of this format, or a problem where its file cannot be read."""
+    try:
+        file = files.load(project)
+    except MissingError:
+        return Found()
+    except StateError as error:
+        return Found(problems=(Problem(error.path, error.reason),))
+    broken = (Problem(file.path, f"{file.broken}; its last generation is used"),) if file.broken else ()
+    workflow, problems = extras.merged(project, files.view(project, file))
+    return Found((workflow,), broken + problems)
+
+
+def near(project: Project, keys: Collection[str]) -> Found:
+    """Return what `find` does: there is one workflow of this format at most. Its view follows a change by hand."""
+    found = find(project)
+    for workflow in found.workflows:
+        redraw(project, workflow)
+    return found
+
+
+def start(project: Project, start: Start) -> Workflow:
+    """Create the workflow; a finished one gives way and stays in the archive. Raises TransitionError, NotOurs."""
+    return store.create(project, start)
+
+
+def begin(project: Project, workflow: Workflow) -> Workflow:
+    """Start the first pending phase, unless one is active or failed."""
+
+    def edit(data: dict[str, Any]) -> None:
+        store.expect(data, workflow.id)
+        moves.begin(data)
+
+    return store.change(project, edit, why="begin")[0]
+
+
+def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+    """Complete the current phase, leave `note` for the next and start it; the last one completes the workflow.
+
+    When somebody else completed the phase meanwhile nothing happens. Raises TransitionError when it failed, or when
+    the workflow was completed already or lists no phases.
+    """
+    if workflow.finished:
+        raise TransitionError(f"{workflow.id} is completed; `holdfast hybrid reopen PHASE` makes a phase active again")
+    if not workflow.phases and not everything:
+        raise TransitionError(f"{workflow.place} lists no phases; `holdfast done --all` completes the workflow")
+
+    def edit(data: dict[str, Any]) -> None:
+        store.expect(data, workflow.id)
+        if everything:
+            moves.finish(data, note)
+        else:
+            seen = workflow.current if workflow.phase_status != "completed" else None
+            moves.done(data, None if seen is None else seen - 1, note)
+
+    return store.change(project, edit, why="done")[0]
+
+
+def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+    """Apply changes to the current phase, or to phase `changes.current`, which becomes active without a status.
+
+    Reading, reminders and context are kept in a file beside the state (`extras`). A broken state file is replaced
+    by its last generation with the changes in it, also where they change nothing. Raises TransitionError.
+    """
+
+    def edit(data: dict[str, Any]) -> None:
+        store.expect(data, workflow.id)
+        _apply(data, changes)
+
+    with locked(files.path(project).parent):
+        store.change(project, edit, why="update", error=changes.error, repair=True)
+        extras.add(project, workflow.path, workflow.id, changes)
+        return find(project).workflows[0]
+
+
+def step(workflow: Workflow) -> Step | None:
+    """Return the active, failed or next pending phase with the prompt for its agent (R000-35), or None at the end."""
+    phase = _due(workflow)
+    if phase is None:
+        return None
+    handover = workflow.phases[phase.number - 2].handover if phase.number > 1 else ""
+    verb = {"active": "go on with", "failed": "retry"}.get(phase.status, "start")
+    agent = f" with the agent {phase.agent}" if phase.agent else ""
+    text = f'{verb} phase {phase.number}/{workflow.total} "{phase.title}" ({phase.id}){agent}'
+    prompt = f"{phase.title}\n\nContext: {handover}" if handover else phase.title
+    return Step(phase.number, workflow.total, phase.title, phase.agent, prompt, text)
+
+
+def move(
+    project: Project,
+    phase_id: str,
+    status: Status | None,
+    *,
+    deliverables: Sequence[str] = (),
+    handover: str = "",
+    advance: bool = True,
+    error: str = "",
+    by: Mover = "hook",
+) -> tuple[Workflow, bool]:
+    """Change one phase in a single read and write under the lock, the view after it (R000-21, R000-24).
+
+    Returns the workflow as it is now and whether anything changed. What is not allowed does nothing when `by` a hook
+    and raises TransitionError for a person; `status` None writes only deliverables and hand-over. `error` is what a
+    failed phase said; the ledger keeps it.
+    """
+
+    def edit(data: dict[str, Any]) -> None:
+        index = store.index_of(data, phase_id)
+        moves.move(data, index, status, deliverables=deliverables, handover=handover, advance=advance, by=by)
+        if by == "person":
+            moves.check_error(data, index, error)
+
+    return store.change(project, edit, why=f"{phase_id} {status or 'noted'}", error=error)
+
+
+def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
+    """Move a phase because of its agent; what a finished one delivers is read from its words (I000-14).
+
+    Raises StateError where state or view cannot be written: to judge it again writes what is still missing.
+    """
+    deliverables, handover = extract_result(words) if status == "completed" else ((), "")
+    error = words if status == "failed" else ""
+    with locked(files.path(project).parent):
+        moved = move(project, phase_id, status, deliverables=deliverables, handover=handover, error=error)
+        view.insist(project, files.load(project).data)
+    return Judged(*moved)
+
+
+def brief(project: Project, workflow: Workflow, phase: Phase) -> None:
+    """Give an agent nothing of its phase but its prompt, which has the hand-over in it."""
+
+
+def ready(workflow: Workflow) -> tuple[Phase, ...]:
+    """Return the phase that is next: one is active at a time (R000-15)."""
+    due = None if any(each.status == "active" for each in workflow.phases) else _due(workflow)
+    return (due,) if due else ()
+
+
+def undoing(phase_id: str) -> str:
+    """Return the command by which a person makes a completed phase active again (I000-15)."""
+    return f"holdfast hybrid reopen {phase_id}"
+
+
+def reopen(project: Project, phase_id: str) -> Workflow:
+    """Make a completed or failed phase active again; for people only, never for a hook (I000-15)."""
+
+    def edit(data: dict[str, Any]) -> None:
+        moves.reopen(data, store.index_of(data, phase_id))
+
+    return store.change(project, edit, why=f"{phase_id} reopened")[0]
+
+
+def _due(workflow: Workflow) -> Phase | None:
+    if workflow.finished:
+        return None
+    current = next((phase for phase in workflow.phases if phase.number == workflow.current), None)
+    if current and current.status != "completed":
+        return current
+    unfinished = [phase for phase in workflow.phases if phase.status != "completed"]
+    return min(unfinished, key=lambda phase: (phase.status == "pending", phase.number), default=None)
+
+
+def _apply(data: dict[str, Any], changes: Changes) -> None:
+    if changes.total not in (None, len(data["phases"])):
+        raise TransitionError(f"a hybrid workflow has the phases it lists, {len(data['phases'])}")
+    if changes.current is not None and not 1 <= changes.current <= len(data["phases"]):
+        raise TransitionError(f"phase {changes.current} is not one of the {len(data['phases'])} phases")
+    index = moves.due(data) if changes.current is None else changes.current - 1
+    wants_phase = changes.phase or changes.status or changes.deliverables or changes.handover is not None
+    if index is None and wants_phase:
+        raise TransitionError("no phase is current; name one")
+    if index is not None and (wants_phase or changes.current is not None):
+        status = changes.status or ("active" if changes.current is not None else None)
+        moves.move(data, index, status, deliverables=changes.deliverables, handover=changes.handover or "")
+        if changes.phase:
+            data["phases"][index]["title"] = changes.phase
+    moves.check_error(data, index, changes.error)

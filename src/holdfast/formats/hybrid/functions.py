@@ -1,0 +1,76 @@
+"""The functions of document 000 for programs that keep a `hybrid` workflow (R000-16 to -19)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import paths, trust
+from holdfast.formats.hybrid import file as files
+from holdfast.formats.hybrid import moves, store
+from holdfast.project import Project
+from holdfast.workflow.model import Start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.workflow.model import Status
+
+DEFAULT_AGENT = "general-purpose"
+
+
+def create_workflow_state(
+    task: str, phases: Iterable[tuple[str, str] | str], *, root: str | os.PathLike[str] | None = None
+) -> str:
+    """Create the project's workflow with its view, and return its id `wf_YYYYMMDD_HHMMSS` (R000-16).
+
+    `phases` are (title, agent) pairs; a title alone gets the agent general-purpose. `root` is the project, by default
+    the one around the working directory. Raises TransitionError over an unfinished workflow, NotOurs over a file of
+    another schema (I000-17).
+    """
+    pairs = tuple((phase, DEFAULT_AGENT) if isinstance(phase, str) else (phase[0], phase[1]) for phase in phases)
+    return store.create(_project(root), Start(title=task, phases=pairs)).id
+
+
+def update_phase_status(
+    workflow_id: str,
+    phase_id: str,
+    status: Status,
+    deliverables: Sequence[str] | None = None,
+    context_for_next: str | None = None,
+    *,
+    context: str | None = None,
+    advance: bool = True,
+    error: str = "",
+    root: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Set a phase's status, write the view and return the new state (R000-18); the to-do list is not touched.
+
+    What is omitted stays (I000-3). Completing advances to the next phase unless `advance` is false (I000-7); a second
+    completion changes nothing that was written (I000-8). `context` is another name for `context_for_next`. `error` is
+    what a failed phase said; the ledger keeps it. Raises TransitionError, and HoldfastError for a wrong id.
+    """
+
+    def edit(data: dict[str, Any]) -> None:
+        store.expect(data, workflow_id)
+        index = store.index_of(data, phase_id)
+        given, handover = deliverables or (), context_for_next or context or ""
+        moves.move(data, index, status, deliverables=given, handover=handover, advance=advance)
+        moves.check_error(data, index, error)
+
+    workflow, _ = store.change(_project(root), edit, why=f"{phase_id} {status}", error=error)
+    return dict(json.loads(workflow.raw))
+
+
+def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Return the state with this id (R000-19). Raises HoldfastError when the project's workflow is another or none."""
+    state = files.load(_project(root)).data
+    store.expect(state, workflow_id)
+    return state
+
+
+def _project(root: str | os.PathLike[str] | None) -> Project:
+    found = paths.find_root(os.fspath(root) if root is not None else None, os.environ, Path.cwd())
+    return Project.open(found, trusted=trust.config_trusted(found))

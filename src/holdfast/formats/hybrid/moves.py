@@ -1,0 +1,210 @@
+"""The transitions of the `hybrid` format, on the JSON state itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast.errors import TransitionError
+from holdfast.formats.hybrid import file as files
+from holdfast.workflow import values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.workflow.model import Status
+
+Mover = Literal["hook", "person"]
+
+# R000-14, and failed -> active for a retry (I000-9); a start that was forgotten is caught up with (I000-6).
+_EDGES: dict[Status, tuple[Status, ...]] = {
+    "pending": ("active", "completed", "failed"),
+    "active": ("completed", "failed"),
+    "failed": ("active",),
+    "completed": (),
+}
+
+
+def move(
+    data: dict[str, Any],
+    index: int,
+    status: Status | None,
+    *,
+    deliverables: Sequence[str] = (),
+    handover: str = "",
+    advance: bool = True,
+    by: Mover = "person",
+) -> None:
+    """Change a phase of `data` in place, and what follows from it (R000-13 to -15, R000-35).
+
+    A status the phase has already is no move: then, and by a hook always, only what is still empty is filled in
+    (I000-8). What is refused raises TransitionError for a person and does nothing for a hook. Without `status` only
+    deliverables and hand-over are written.
+    """
+    phase = _opened(data, index)
+    old = files.status(phase["status"]) or "pending"
+    refusal = _refusal(data, index, old, status) if status not in (None, old) else ""
+    if by == "person":
+        refusal = refusal or _early(data, index, old, status, deliverables=bool(deliverables), handover=bool(handover))
+    if refusal and by == "person":
+        raise TransitionError(refusal)
+    if refusal:
+        return
+    _write(phase, deliverables, handover, only_empty=by == "hook" or status == old)
+    if status is not None and status != old:
+        phase["status"] = status
+        _settle(data, index, advance)
+
+
+def reopen(data: dict[str, Any], index: int) -> None:
+    """Make a finished phase the active one again, for people only (I000-15); one that was active waits again."""
+    phase = _opened(data, index)
+    if files.status(phase["status"]) not in ("completed", "failed"):
+        raise TransitionError(f"phase {phase['id']} is {phase['status']}; only a finished phase can be reopened")
+    for other in range(len(data["phases"])):
+        if _statuses(data)[other] == "active":
+            _opened(data, other)["status"] = "pending"
+    phase["status"] = "active"
+    _settle(data, index, advance=False)
+
+
+def check_error(data: dict[str, Any], index: int | None, error: str) -> None:
+    """Raise TransitionError over the error text of a phase that did not fail: nobody would ever see it."""
+    if error and (index is None or _statuses(data)[index] != "failed"):
+        raise TransitionError("an error belongs to a phase that failed; give --status failed with it")
+
+
+def due(data: dict[str, Any]) -> int | None:
+    """Return the index of the phase that is active, failed or, of the pending ones, the next; None at the end."""
+    statuses = _statuses(data)
+    for wanted in ("active", "failed", "pending"):
+        if wanted in statuses:
+            return statuses.index(wanted)
+    return None
+
+
+def begin(data: dict[str, Any]) -> None:
+    """Start the first pending phase, unless one is active or failed."""
+    index = due(data)
+    if index is not None and _statuses(data)[index] == "pending" and files.status(data.get("status")) != "completed":
+        move(data, index, "active")
+
+
+def done(data: dict[str, Any], seen: int | None, note: str) -> None:
+    """Complete the phase that is due and advance; `seen` is the one the caller means, which may be completed by now."""
+    if seen is not None and _statuses(data)[seen] == "completed":
+        return
+    index = due(data)
+    if index is not None:
+        move(data, index, "completed", handover=note)
+
+
+def finish(data: dict[str, Any], note: str) -> None:
+    """Complete all phases that remain, for people only; `note` is left by the one that was due.
+
+    Raises TransitionError when one failed: it goes on with a retry, and nothing makes a success of it (R000-14).
+    """
+    failed = next((number for number, status in enumerate(_statuses(data)) if status == "failed"), None)
+    if failed is not None:
+        name = _opened(data, failed)["id"]
+        raise TransitionError(
+            f"phase {name} failed and is not completed by this; retry it (`holdfast hybrid phase {name} --status "
+            "active`), or let the workflow go as it is (`holdfast start TITLE --replace`)"
+        )
+    last = due(data)
+    if last is not None:
+        _write(_opened(data, last), (), note, only_empty=False)
+    for index in range(len(data["phases"])):
+        _opened(data, index)["status"] = "completed"
+    data["status"], data["current_phase"] = "completed", None
+
+
+def _opened(data: dict[str, Any], index: int) -> dict[str, Any]:
+    """Return a phase to be changed, put into `data` with all of the schema's keys."""
+    phase = files.complete(data["phases"][index], index)
+    data["phases"][index] = phase
+    return phase
+
+
+def _statuses(data: dict[str, Any]) -> list[Status]:
+    phases = [files.complete(phase, number) for number, phase in enumerate(data["phases"])]
+    return [files.status(phase["status"]) or "pending" for phase in phases]
+
+
+def _refusal(data: dict[str, Any], index: int, old: Status, new: Status | None) -> str:
+    """Return why a phase cannot go from one status to another now, or nothing."""
+    name = data["phases"][index]["id"]
+    if new not in files.STATUSES:
+        return f"a phase cannot be {new!r}; it can be {', '.join(files.STATUSES)}"
+    if old == "completed" or files.status(data.get("status")) == "completed":
+        return f"phase {name} or its workflow is completed; `holdfast hybrid reopen {name}` undoes that"
+    if old == "failed" and new == "completed":
+        return f"phase {name} failed; retry it first: `holdfast hybrid phase {name} --status active`"
+    if new not in _EDGES[old]:
+        return f"phase {name} cannot go from {old} to {new}"
+    if new == "active":
+        return _obstacle(data, index)
+    return ""
+
+
+def _early(
+    data: dict[str, Any], index: int, old: Status, new: Status | None, *, deliverables: bool, handover: bool
+) -> str:
+    """Return why a person cannot say yet how a phase ended or what it leaves, or nothing.
+
+    A forgotten start is caught up with (I000-6), but not past another phase that is active or failed; a hook may: the
+    agents of several phases can run side by side, and what they did is done. There is no hand-over before a phase is
+    completed (R000-12), and nothing is delivered before it began (R000-11).
+    """
+    name, after = data["phases"][index]["id"], new or old
+    if old == "pending" and new in ("completed", "failed") and (obstacle := _obstacle(data, index)):
+        return obstacle
+    if handover and after != "completed":
+        return (
+            f"phase {name} is {after}, and only a completed one hands something over; give --status completed with it"
+        )
+    if deliverables and after == "pending":
+        return f"phase {name} is pending, so it delivered nothing yet; begin it first with --status active"
+    return ""
+
+
+def _obstacle(data: dict[str, Any], index: int) -> str:
+    """Return what keeps a phase from becoming active: one at a time (R000-15), and none past a failed one (I000-9)."""
+    statuses = _statuses(data)
+    for other, status in enumerate(statuses):
+        name = files.complete(data["phases"][other], other)["id"]
+        if other != index and status == "active":
+            return f"phase {name} is active, and only one can be; complete or fail it first"
+        if other != index and status == "failed" and statuses[index] != "failed":
+            return f"phase {name} failed; retry it first: `holdfast hybrid phase {name} --status active`"
+    return ""
+
+
+def _write(phase: dict[str, Any], deliverables: Sequence[str], handover: str, *, only_empty: bool) -> None:
+    if deliverables and not (only_empty and phase["deliverables"]):
+        phase["deliverables"] = values.added(phase["deliverables"], tuple(deliverables))
+    if handover and not (only_empty and phase["context_for_next"]):
+        phase["context_for_next"] = handover
+
+
+def _settle(data: dict[str, Any], index: int, advance: bool) -> None:
+    """Bring the workflow's status and current phase in line with a phase that moved; advance past a completed one."""
+    statuses, phases = _statuses(data), data["phases"]
+    if all(status == "completed" for status in statuses):
+        data["status"], data["current_phase"] = "completed", None
+        return
+    data["status"] = "failed" if "failed" in statuses else "active"
+    following = _following(statuses, index) if advance and statuses[index] == "completed" else None
+    if following is not None:
+        _opened(data, following)["status"] = "active"
+        data["current_phase"] = phases[following]["id"]
+    elif statuses[index] != "completed" or data.get("current_phase") is None:
+        running = statuses.index("active") if "active" in statuses else index  # another one may have failed beside it
+        data["current_phase"] = phases[running]["id"]
+
+
+def _following(statuses: list[Status], index: int) -> int | None:
+    """Return the phase to start after one that completed: the next pending one, or an earlier one that was left out."""
+    if "active" in statuses or "failed" in statuses:
+        return None
+    order = [*range(index + 1, len(statuses)), *range(index)]
+    return next((number for number in order if statuses[number] == "pending"), None)

@@ -1,0 +1,93 @@
+"""Contents of the hybrid format's state file that are not of its own making: earlier ones, and those of a hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import clock, log
+from holdfast.errors import StateError, TransitionError
+from holdfast.files import document
+from holdfast.files.lock import locked
+from holdfast.formats.hybrid import file as files
+from holdfast.formats.hybrid import store
+from holdfast.formats.hybrid import view as hybrid_view
+from holdfast.survival import archive, history
+from holdfast.workflow import statefile
+from holdfast.workflow.model import PutBack
+from holdfast.workflow.statefile import StateFile
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+
+def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+    """Return what a content of the state file says. Raises NotOurs, or StateError where it is broken."""
+    file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
+    files.check(file)
+    return store.view(project, file)
+
+
+def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+    """Make the state file hold an earlier content again, the view after it.
+
+    Another workflow that is there gives way as to a new one: a finished one always, an unfinished one with `replace`;
+    both stay in the archive. Raises TransitionError, NotOurs, StateError.
+    """
+    wanted = parsed(project, path, raw)
+    statefile.guard(project.root, path)
+
+    def attempt() -> PutBack:
+        before = statefile.present(project, path)
+        if before is not None:
+            files.check(before)
+            now = store.view(project, before)
+            if before.present == raw:
+                hybrid_view.write(project, before.data)  # a killed writer may have left it behind
+                return PutBack(now, changed=False)
+            if now.id != wanted.id:
+                _make_room(project, now, replace=replace)
+            history.observe(project, now)  # what a person moved by hand has its own time
+        aside = statefile.put_back(project, path, raw, before, why=why)
+        return PutBack(store.noted(project, statefile.read(project, path)), changed=True, aside=aside)
+
+    with locked(path.parent):
+        return statefile.insist(attempt)
+
+
+def _make_room(project: Project, now: Workflow, *, replace: bool) -> None:
+    """Let the workflow in the file give way to another one's earlier content. Raises TransitionError."""
+    if not now.finished and not replace:
+        raise TransitionError(
+            f"{now.place} holds {now.id} {quoted(now.title)}, which is {now.status} at phase {now.position}; complete "
+            "it first, or give --replace: it stays in the archive as it is"
+        )
+    archive.shelve(project, now)
+
+
+def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+    """Return a workflow whose state file somebody wrote, or None for another file; the view follows from it."""
+    if path != workflow.path:
+        return None
+    redraw(project, workflow)
+    return workflow
+
+
+def redraw(project: Project, workflow: Workflow) -> None:
+    """Bring a view of ours in step with a state that was changed after it was written, by hand for one (R000-24)."""
+    view = project.root / hybrid_view.FILE
+    try:
+        if workflow.recovered or view.stat().st_mtime_ns > workflow.path.stat().st_mtime_ns:
+            return
+        wanted = hybrid_view.generate_markdown(files.load(project).data).encode("utf-8", "replace")
+        present = document.read(view, within=project.root)[0]
+        if present != wanted and present.startswith(wanted.partition(b":")[0]):
+            with locked(workflow.path.parent):
+                hybrid_view.write(project, files.load(project).data)
+    except FileNotFoundError:
+        return  # who took it away wants none
+    except (OSError, StateError) as error:
+        log.write("warning", f"the view of the workflow was not brought in step: {error}")

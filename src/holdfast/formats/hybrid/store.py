@@ -1,0 +1,151 @@
+"""The one state file of the `hybrid` format under its lock: each change is a single read and write (R000-21)."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
+from holdfast.files.lock import locked
+from holdfast.formats.hybrid import file as files
+from holdfast.formats.hybrid import view as hybrid_view
+from holdfast.survival import archive, generations, history
+from holdfast.workflow import extras, statefile, values, views
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Start, Workflow
+    from holdfast.workflow.statefile import StateFile
+
+
+def create(project: Project, start: Start) -> Workflow:
+    """Write the state of a new workflow, with its view; a finished one gives way (I000-17).
+
+    Raises TransitionError over an unfinished workflow and without a title, NotOurs over a file of another schema,
+    StateError.
+    """
+    if not start.title.strip() or not start.phases or not all(title.strip() for title, _ in start.phases):
+        raise TransitionError("a hybrid workflow needs a task and at least one phase, each with a title")
+    path = files.path(project)
+    statefile.guard(project.root, path)
+    with locked(path.parent):
+        return statefile.insist(lambda: _created(project, start))
+
+
+def change(
+    project: Project, edit: Callable[[dict[str, Any]], None], *, why: str, error: str = "", repair: bool = False
+) -> tuple[Workflow, bool]:
+    """Run `edit` on the state under the lock; return the workflow as it is now and whether it changed.
+
+    It may run several times: on what somebody else saved meanwhile, too (`statefile.rewrite`, also for `repair`).
+    `error` is what a phase that failed said; the ledger keeps it. Raises MissingError, NotOurs, StateError, and what
+    `edit` raises.
+    """
+    path = files.path(project)
+    statefile.guard(project.root, path)
+    if not path.exists():
+        raise MissingError(path, "there is no hybrid workflow; `holdfast start TITLE --format hybrid` makes one")
+
+    def apply(file: StateFile) -> dict[str, Any]:
+        files.check(file)
+        data = copy.deepcopy(file.data)
+        edit(data)
+        history.observe(project, view(project, file))  # what a person moved by hand has its own time
+        return data
+
+    with locked(path.parent):
+        after, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
+        if changed:
+            return noted(project, after, error), True
+        hybrid_view.write(project, after.data)  # a killed writer may have left it behind
+        workflow = view(project, after)
+        history.observe(project, workflow, error=error)
+        return workflow, False
+
+
+def view(project: Project, file: StateFile) -> Workflow:
+    """Return what the state file says as a workflow, with what the file beside it adds."""
+    return extras.merged(project, files.view(project, file))[0]
+
+
+def expect(data: dict[str, Any], workflow_id: str) -> None:
+    """Raise HoldfastError unless the state is that of the workflow with this id."""
+    if values.text(data["id"]) != workflow_id:
+        raise HoldfastError(f"{files.FILE} holds the workflow {values.text(data['id'])}, not {workflow_id}")
+
+
+def index_of(data: dict[str, Any], phase_id: str) -> int:
+    """Return the index of the phase with this id. Raises HoldfastError naming the ids there are."""
+    index = files.position(data, phase_id)
+    if index is None:
+        known = ", ".join(
+            values.text(files.complete(phase, number)["id"]) for number, phase in enumerate(data["phases"])
+        )
+        raise HoldfastError(f"there is no phase {phase_id!r}; there are {known or 'none'}")
+    return index
+
+
+def _created(project: Project, start: Start) -> Workflow:
+    before, aside = _replaceable(project, replace=start.replace)
+    if before is not None:  # it may have been completed by hand, and its file gives way now
+        history.observe(project, gone := view(project, before))
+        generations.keep(project, before.path, before.document.raw, why="before start")
+        aside = statefile.keep_aside(project, before.path, before.document.raw)
+    id_ = _new_id(before)
+    data = files.fresh(id_, start.title, start.phases)
+    with extras.begun(project, files.path(project), id_, start):
+        file = statefile.write(project, files.path(project), data, before, why="start")
+    if before is not None:
+        archive.shelve(project, gone)
+    workflow = noted(project, file)
+    if aside is None:
+        return workflow
+    warning = f"what {workflow.place} held before is kept as {aside.name} beside it"
+    return replace(workflow, warnings=(*workflow.warnings, warning))
+
+
+def noted(project: Project, file: StateFile, error: str = "") -> Workflow:
+    """Write the Markdown view of a file that was just written, and note what moved in it."""
+    hybrid_view.write(project, file.data)
+    workflow = view(project, file)
+    history.observe(project, workflow, error=error, at=clock.stamp())
+    return workflow
+
+
+def _replaceable(project: Project, *, replace: bool) -> tuple[StateFile | None, Path | None]:
+    """Return the file a new workflow takes the place of, if any, or where a broken one was set aside.
+
+    An unfinished workflow gives way only with `replace`.
+    """
+    try:
+        file = files.load(project)
+    except MissingError:
+        return None, None
+    except NotOurs:
+        raise
+    except StateError as error:
+        return None, statefile.set_aside(project, error.path)
+    workflow = files.view(project, file)
+    if not workflow.finished and not replace:
+        raise TransitionError(
+            f"{workflow.id} {quoted(workflow.title)} is {workflow.status} at phase {workflow.position} in "
+            f"{workflow.place}; {views.ways(workflow)}"
+        )
+    return file, None
+
+
+def _new_id(before: StateFile | None) -> str:
+    """Return an id for now that the workflow before does not have: seconds may repeat (I000-17)."""
+    from datetime import timedelta
+
+    moment = clock.now()
+    ids = [f"wf_{clock.file_stamp(moment + timedelta(seconds=number))}" for number in range(60)]
+    last = values.text(before.data["id"]) if before else ""
+    # An id a little ahead was counted up in this very second; one far ahead is the clock's doing and no obstacle.
+    return ids[ids.index(last) + 1] if last in ids[:-1] else ids[0]

@@ -1,0 +1,86 @@
+"""The Markdown view of a `hybrid` workflow, generated from its state and never read back (R000-22 to -25)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast import log
+from holdfast.errors import MissingError, StateError
+from holdfast.files import atomic, document
+from holdfast.formats.hybrid import file as files
+from holdfast.patterns import regex
+from holdfast.workflow import statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.project import Project
+
+FILE = ".claude/workflow_state_system.md"
+
+_HEADING = "# Workflow Status: "
+_NUMBERED = regex(r"phase_(\d{1,6})")
+
+
+def generate_markdown(workflow: Mapping[str, Any]) -> str:
+    """Return the view of a state (the JSON object of the state file) in the form of R000-23 and I000-13.
+
+    Line breaks inside values become spaces; N is the number in the phase's id.
+    """
+    phases = [files.complete(phase, number) for number, phase in enumerate(workflow.get("phases") or [])]
+    current = next((phase for phase in phases if phase["id"] == workflow.get("current_phase")), None)
+    title = _line(current["title"]) if current else "none"
+    head = [
+        f"{_HEADING}{_line(workflow.get('task'))}",
+        "",
+        f"Status: {_line(workflow.get('status'))} | Current Phase: {title}",
+        "",
+        "## Phases",
+        "",
+    ]
+    return "\n".join([*head, *(_row(phase, number) for number, phase in enumerate(phases))]) + "\n"
+
+
+def write(project: Project, workflow: Mapping[str, Any]) -> None:
+    """Write the view of a state, if it differs; hold the state's lock.
+
+    A file that does not begin as a view does is somebody else's and stays; that, and a view that cannot be written, is
+    logged and costs no state.
+    """
+    try:
+        insist(project, workflow)
+    except StateError as error:
+        log.write("warning", f"the view of the workflow was not written: {error}")
+
+
+def insist(project: Project, workflow: Mapping[str, Any]) -> None:
+    """Write the view of a state as `write` does. Raises StateError when it cannot be written."""
+    path = project.root / FILE
+    statefile.guard(project.root, path)
+    wanted = generate_markdown(workflow).encode("utf-8", "replace")
+    before = _present(project)
+    if before is not None and not before.startswith(_HEADING.encode()):
+        log.write("warning", f"{path}: is not a view of ours, so it is not overwritten; rename it to get one")
+    elif before != wanted:
+        atomic.write(path, wanted)
+
+
+def _present(project: Project) -> bytes | None:
+    try:
+        return document.read(project.root / FILE, within=project.root)[0]
+    except MissingError:
+        return None
+
+
+def _row(phase: Mapping[str, Any], number: int) -> str:
+    match = _NUMBERED.fullmatch(values.text(phase["id"]))
+    line = f"Phase {match[1] if match else number}: {_line(phase['title'])}"
+    status = files.status(phase["status"])
+    if status != "completed":
+        return f"- [ ] {line} ✗ failed" if status == "failed" else f"- [ ] {line}"
+    delivered = ", ".join(map(_line, values.texts(phase["deliverables"], "", [])))
+    return f"- [x] {line} → {delivered}" if delivered else f"- [x] {line}"
+
+
+def _line(value: Any) -> str:
+    return " ".join(values.text(value).split())

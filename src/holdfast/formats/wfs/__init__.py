@@ -1,0 +1,1 @@
+"""The `wfs` format (document 002)."""

@@ -1,0 +1,337 @@
+"""The `wfs` format: sessions in `.workflow/` with hierarchical tasks, one JSON file each (document 002)."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.errors import HoldfastError, LargeError, StateError, TransitionError
+from holdfast.files.lock import locked
+from holdfast.formats.wfs import choice, index, markers, moves, places, store, turns
+from holdfast.formats.wfs import list as lists
+from holdfast.formats.wfs import session as sessions
+from holdfast.formats.wfs import view as views
+from holdfast.formats.wfs.agents import match as match_phase
+from holdfast.formats.wfs.change import changing
+from holdfast.formats.wfs.next import nothing_due, ready, step
+from holdfast.formats.wfs.past import parsed, put_back, written
+from holdfast.formats.wfs.task import New
+from holdfast.survival import history
+from holdfast.workflow import extras, manyfiles, statefile
+from holdfast.workflow import views as outlines
+from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
+
+    from holdfast.formats.wfs.moves import After
+    from holdfast.formats.wfs.session import Session
+    from holdfast.project import Project
+    from holdfast.workflow.model import Phase, Status
+    from holdfast.workflow.statefile import Room
+
+__all__ = [
+    "NAME",
+    "begin",
+    "brief",
+    "done",
+    "find",
+    "judge",
+    "match_phase",
+    "near",
+    "parsed",
+    "put_back",
+    "ready",
+    "start",
+    "step",
+    "undoing",
+    "update",
+    "written",
+]
+
+NAME = views.NAME
+SUMMARY = 20_000
+"""Characters of an agent's last words that become a task's summary."""
+MOST = 16
+"""Sessions an event reads: those that are marked or wanted, and the last changed."""
+
+
+def find(project: Project) -> Found:
+    """Return the project's sessions as workflows."""
+    folders = store.folders(project)
+    return _read(project, folders, len(folders))
+
+
+def near(project: Project, keys: Collection[str]) -> Found:
+    """Return the sessions an event can be about: those with these keys, those that are marked, the last changed.
+
+    The first is read however large it is, the others as far as `statefile.BUDGET` goes.
+    """
+    at = {each.name: each for each in store.folders(project)}
+    paths = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
+    wanted = [parts[1] for path in paths if len(parts := path.split("/")) > 2] + markers.active(project)
+    found, _ = manyfiles.newest(places.top(project), dict.fromkeys(at, 0), lambda name: _changed(at[name]), wanted)
+    last = dict.fromkeys([*wanted, *heapq.nlargest(MOST, found, key=found.__getitem__)])
+    return _read(project, [at[name] for name in last if name in at], len(at), statefile.Room())
+
+
+def start(project: Project, start: Start) -> Workflow:
+    """Make a session whose tasks are the phases given, one after the other, and make it the active one (R002-09).
+
+    Raises:
+        TransitionError: the type is none, or a session of this title is unfinished and does not give way (`replace`:
+            then it is paused).
+        StateError: it cannot be written.
+    """
+    if start.kind and start.kind not in choice.COMPLEXITIES:
+        raise TransitionError(f"a wfs session's type is one of {', '.join(choice.COMPLEXITIES)}, not {start.kind!r}")
+    same = [each for each in find(project).workflows if each.title == start.title and not each.finished]
+    if same and not start.replace:
+        raise TransitionError(f"{same[0].id} {quoted(start.title)} is unfinished; {outlines.ways(same[0])}")
+    if start.total is not None and not start.phases:
+        raise TransitionError(
+            "a wfs session has the tasks that are made in it; give --phase for each instead of --total"
+        )
+    if not start.replace:
+        turns.leave(project, turns.active(project), start.session, "--replace pauses it all the same")
+
+    def fill(session: Session) -> None:
+        with extras.begun(project, places.state(session.folder), session.name, start):
+            if start.phases:
+                moves.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
+
+    session = store.create(project, start.title, start.kind, fill=fill)
+    return _observed(project, views.shown(project, store.get(project, session.name)))
+
+
+def begin(project: Project, workflow: Workflow) -> Workflow:
+    """Begin the next task that can be begun; nothing happens while one is active."""
+    session = _going(project, workflow)
+    board = index.board(project, session.folder)
+    due = next(iter(board.current), None)
+    if due is None or due.status == "active":
+        return views.shown(project, session)
+    return _after(project, moves.begin(project, session, due.id))
+
+
+def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+    """Complete the current task with `note` as its summary and begin the next; the last one completes the session.
+
+    When somebody else completed the task meanwhile nothing happens. With `everything` the session is ended, and tasks
+    that are left stay as they are: nothing is said to be done that is not (D002-3). Raises TransitionError.
+    """
+    session = _session(project, workflow)
+    if workflow.finished:
+        raise TransitionError(f"{session.name} is completed; `holdfast wfs resume {session.name}` opens it again")
+    if everything:
+        return _observed(project, views.shown(project, store.complete(project, session.name, anyway=True)))
+    _going(project, workflow)
+    if not workflow.due:
+        raise TransitionError(f"{session.name}: {nothing_due(index.board(project, session.folder))}")
+    after = moves.complete(project, session, workflow.due[0], note)
+    if after.board.finished:
+        now = _observed(project, views.shown(project, store.complete(project, after.session.name)))
+    else:
+        now = begin(project, _after(project, after)) if after.changed else views.shown(project, after.session)
+    return _warned(now, after.notes)
+
+
+def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+    """Change the current task, or task number `changes.current`: its status, its title, its summary.
+
+    Reading, reminders and context are kept beside the session's state (`extras`). The title of another task means that
+    task. Raises TransitionError.
+    """
+    session, notes = _session(project, workflow), list[str]()
+    if changes.total not in (None, workflow.total) or changes.deliverables:
+        raise TransitionError(f"{session.name} has the tasks it lists, {workflow.total}, and their summaries")
+    task, title = _task_meant(workflow, changes)
+    jump = changes.current is not None or (title is None and changes.phase is not None)
+    status = changes.status or ("active" if jump else None)
+    if task is not None and status is not None:
+        session = _going(project, workflow)
+    if task is not None:
+        alone = not any(each.status == "active" for each in workflow.phases)
+        notes = _move(project, session, task, status, title or "", changes.handover or "", anyway=jump and alone)
+    with changing(project, session, why="update") as change:
+        extras.add(project, workflow.path, session.name, changes)
+    now = views.workflow(project, change.session, change.board)
+    return _warned(_observed(project, now, error=changes.error), [*notes, *change.notes])
+
+
+def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str | None]:
+    """Return the task that a change is about, and what it is to be called from now on. Raises TransitionError."""
+    number, title = workflow.current, changes.phase
+    other = next((each for each in workflow.phases if title and each.title == title), None)
+    if changes.current is not None:
+        number = changes.current
+    elif other is not None:
+        number, title = other.number, None
+    task = next((each for each in workflow.phases if each.number == number), None)
+    wanted = changes.phase or changes.status or changes.handover is not None or changes.current is not None
+    if task is None and wanted:
+        which = "no task is current" if number is None else f"there is no phase {number}"
+        raise TransitionError(f"{workflow.id}: {which}; it has {workflow.total} tasks, which are its phases")
+    return (task if wanted else None), title
+
+
+def _move(
+    project: Project,
+    session: Session,
+    task: Phase,
+    status: Status | None,
+    title: str,
+    summary: str,
+    *,
+    anyway: bool,
+) -> list[str]:
+    """Move a task and give it a title or a summary; return what is to be told of it beside."""
+    done = list[moves.After]()
+    if status == "completed":
+        done.append(moves.complete(project, session, task.id, summary))
+    elif status == "active":
+        done.append(moves.begin(project, session, task.id, anyway=anyway))
+    elif status in ("blocked", "failed"):
+        done.append(moves.block(project, session, task.id))
+    elif status == "pending":
+        raise TransitionError("a task that was begun does not become pending again; block it instead")
+    if title or (summary and status != "completed"):
+        rest = "" if status == "completed" else summary
+        done.append(moves.note(project, session, task.id, title=title, summary=rest))
+    return [note for each in done for note in each.notes]
+
+
+def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
+    """Move a task because of its agent: what that said is the summary of a completed one; a failed one is blocked.
+
+    A hook completes no session: that its tasks are all done is said, and left to who works in it. Raises
+    TransitionError where the session is completed, so that what its agent said is not kept (D002-7), StateError where
+    task, session or list cannot be written: to judge it again writes what is still missing.
+    """
+    session = _session(project, workflow)
+    remark = ""
+    if status == "active":
+        board = index.board(project, session.folder)
+        task = board.get(phase_id)
+        if task is None or task.status == "completed" or session.standing == "completed":
+            return Judged(workflow, changed=False)
+        waits = board.waits_for(task)
+        remark = f"it depends on {', '.join(waits)}, not completed yet" if waits else ""
+        remark = "it was blocked" if task.status == "blocked" else remark
+        after = moves.begin(project, session, phase_id, anyway=True)
+    elif status == "completed":
+        after = moves.complete(project, session, phase_id, words[:SUMMARY])
+    else:
+        after = moves.block(project, session, phase_id)
+    observed = _observed(
+        project, views.workflow(project, after.session, after.board), words if status == "failed" else ""
+    )
+    with locked(session.folder):  # where it cannot be written, the task is judged again
+        lists.insist(project, after.session, after.board)
+    return Judged(observed, after.changed, remark, after.notes)
+
+
+def brief(project: Project, workflow: Workflow, phase: Phase) -> Brief | None:
+    """Return a task with all that comes to it from elsewhere, as its agent is given it (R002-44)."""
+    import json
+
+    from holdfast.formats.wfs import context as contexts
+    from holdfast.formats.wfs import steps
+
+    try:
+        session = _session(project, workflow)
+        board = index.board(project, session.folder)
+        task = board.find(phase.id)
+        taken = steps.standings(
+            contexts.read(project, session, task.name), steps.runs(project, views.key(session), task.id)
+        )
+        given = contexts.given(project, session, board, task, steps.outputs(taken))
+    except HoldfastError:
+        return None
+    text = json.dumps(given.as_json(), ensure_ascii=False, indent=1)
+    return Brief(tuple(text.split("\n")), f"holdfast wfs task show {task.id} --for-agent --session {session.name}")
+
+
+def undoing(phase_id: str) -> str:
+    """Return the command by which a person makes a completed task active again."""
+    return f"holdfast wfs task reopen {phase_id}"
+
+
+def _read(project: Project, folders: Iterable[Path], total: int, room: Room | None = None) -> Found:
+    marked = markers.active(project)
+    active = [each for each in sessions.active(project) if places.has(project, each)] if len(marked) > 1 else marked
+    last = markers.newest_first(project, active)[:1]
+    found, problems, left = list[Workflow](), list[Problem](), total
+    for number, folder in enumerate(folders):
+        spent = room if number else None
+        try:
+            if spent is not None and not spent.take([_size(folder)]):
+                continue
+            board = index.board(project, folder, spent)
+        except LargeError:
+            continue
+        left -= 1
+        try:
+            session = sessions.load(project, folder, marked=folder.name in marked)
+        except StateError as error:
+            problems.append(Problem(error.path, error.reason))
+            continue
+        if session.file.broken:
+            problems.append(Problem(session.file.path, f"{session.file.broken}; its last generation is used"))
+        problems += board.problems
+        workflow = views.workflow(project, session, board)
+        if len(active) > 1 and session.name in active:
+            said = f"several sessions are marked as active; {last[0]} was marked last and counts: holdfast wfs repair"
+            rests = session.name not in last
+            status: Status = "pending" if rests else workflow.status
+            workflow = replace(workflow, resting=rests, status=status, warnings=(said, *workflow.warnings))
+        found.append(workflow)
+    return Found(tuple(found), tuple(problems), left)
+
+
+def _changed(folder: Path) -> int:
+    """Return when a session's state was last changed; Holdfast writes it with each of its tasks."""
+    with suppress(OSError):
+        return os.stat(places.state(folder)).st_mtime_ns  # noqa: PTH116 - of each of many, for each event
+    return 0
+
+
+def _size(folder: Path) -> int:
+    with suppress(OSError):
+        return places.state(folder).stat().st_size
+    return 0
+
+
+def _session(project: Project, workflow: Workflow) -> Session:
+    return store.get(project, workflow.id)
+
+
+def _going(project: Project, workflow: Workflow) -> Session:
+    """Return a session that is not paused. Raises TransitionError: it is, and nobody goes on with it by accident."""
+    session = _session(project, workflow)
+    if session.standing == "paused":
+        raise TransitionError(f"{session.name} is paused; holdfast wfs resume {session.name} goes on with it")
+    return session
+
+
+def _after(project: Project, after: After) -> Workflow:
+    return _warned(_observed(project, views.workflow(project, after.session, after.board)), after.notes)
+
+
+def _warned(workflow: Workflow, notes: Iterable[str]) -> Workflow:
+    return replace(workflow, warnings=(*workflow.warnings, *notes))
+
+
+def _observed(project: Project, workflow: Workflow, error: str = "") -> Workflow:
+    history.observe(project, workflow, error=error, at=clock.stamp())
+    return workflow
+
+
+def _agent(name: str) -> str:
+    return name if not name or name.startswith("@") else f"@{name}"

@@ -1,0 +1,132 @@
+"""All tasks of a session of the `wfs` format at a glance: which are whose, how far they are, which can be begun."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+from holdfast.formats.wfs import ids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.formats.wfs.brief import Brief
+    from holdfast.formats.wfs.ids import Key
+    from holdfast.workflow.model import Problem, Status
+
+
+@dataclass(frozen=True)
+class Board:
+    """The tasks of a session.
+
+    Attributes:
+        tasks: in the order of their numbers; those whose id is none come last, by their files' names.
+        problems: the files that could not be read.
+        changed: when one of the files was last changed, in seconds since 1970; 0 without any.
+    """
+
+    tasks: tuple[Brief, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    changed: float = 0.0
+
+    @cached_property
+    def leaves(self) -> tuple[Brief, ...]:
+        """The tasks that can be worked on: those that are no containers (R002-17)."""
+        return tuple(each for each in self.tasks if not self.is_container(each))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the files that are known, without `.json`; of a broken one by what was kept of it."""
+        return frozenset(each.name for each in self.tasks)
+
+    @cached_property
+    def finished(self) -> bool:
+        """Whether there are tasks and all of them are completed."""
+        return bool(self.leaves) and all(each.status == "completed" for each in self.leaves) and not self.problems
+
+    def get(self, id_: str) -> Brief | None:
+        """Return the task with an id, however many zeros it is written with; of two the first file's.
+
+        Where no task has it, a file of that name counts, and an id that is written as no id can be.
+        """
+        key = ids.key(id_)
+        found = self._by_key.get(key) if key else None
+        return found or next((each for each in self.tasks if id_ in (each.id, each.name)), None)
+
+    def find(self, id_: str) -> Brief:
+        """Return the task with an id. Raises HoldfastError naming those there are, or that it is not unique."""
+        found = self.get(id_)
+        if found is None:
+            known = ", ".join(each.id for each in self.tasks[:20]) or "none"
+            more = f" and {len(self.tasks) - 20} more" if len(self.tasks) > 20 else ""
+            unread = next((each for each in self.problems if ids.key(each.path.stem) == ids.key(id_)), None)
+            if unread and ids.key(id_):
+                raise HoldfastError(f"{unread.path.name} is there but cannot be read: {unread.reason}")
+            raise HoldfastError(f"there is no task {id_!r}; there are {known}{more}")
+        twins = [each.name for each in self.tasks if each.key == found.key] if found.key else []
+        if len(twins) > 1:
+            raise HoldfastError(
+                f"{' and '.join(f'{name}.json' for name in twins)} are files of one task; rename or remove one of them"
+            )
+        return found
+
+    def children(self, task: Brief) -> Sequence[Brief]:
+        """Return a task's subtasks."""
+        return self._children.get(task.key, ()) if task.key else ()
+
+    def is_container(self, task: Brief) -> bool:
+        """Tell whether a task has subtasks, or says so of itself (R002-17)."""
+        return task.is_container or bool(self.children(task))
+
+    def status(self, task: Brief) -> Status:
+        """Return how far a task is; a container is as far as its subtasks are (R002-18, I002-4)."""
+        if not self.is_container(task):
+            return task.status
+        found = {each.status for each in self.children(task)}
+        if found == {"completed"}:
+            return "completed"
+        ranked: tuple[Status, ...] = ("active", "blocked")
+        return next((each for each in ranked if each in found), "pending")
+
+    def waits_for(self, task: Brief) -> list[str]:
+        """Return the ids a task depends on, by itself or through its container, that are not completed or unknown."""
+        above = self.get(task.parent) if task.parent else None
+        wanted = [*task.depends_on, *(above.depends_on if above and above is not task else ())]
+        return [id_ for id_ in dict.fromkeys(wanted) if not self._is_done(id_)]
+
+    @cached_property
+    def executable(self) -> tuple[Brief, ...]:
+        """The leaves that can be begun now, in order: they are pending and wait for nothing."""
+        return tuple(each for each in self.leaves if each.status == "pending" and not self.waits_for(each))
+
+    @cached_property
+    def active(self) -> tuple[Brief, ...]:
+        """The leaves that are being worked on, in order."""
+        return tuple(each for each in self.leaves if each.status == "active")
+
+    @property
+    def current(self) -> tuple[Brief, ...]:
+        """The leaves that are being worked on, else the next that can be begun (I002-24)."""
+        return self.active or self.executable[:1]
+
+    def _is_done(self, id_: str) -> bool:
+        task = self.get(id_)
+        return task is not None and self.status(task) == "completed"
+
+    @cached_property
+    def _by_key(self) -> dict[Key, Brief]:
+        found: dict[Key, Brief] = {}
+        for each in self.tasks:
+            if each.key:
+                found.setdefault(each.key, each)
+        return found
+
+    @cached_property
+    def _children(self) -> dict[Key, list[Brief]]:
+        found: dict[Key, list[Brief]] = {}
+        for each in self.tasks:
+            if each.key and each.key.parent:
+                found.setdefault(each.key.parent, []).append(each)
+        return found

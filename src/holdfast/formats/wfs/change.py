@@ -1,0 +1,160 @@
+"""Changing a session's tasks in the `wfs` format, under the lock of its folder; its state and its list follow."""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import MissingError, StateError
+from holdfast.files import atomic, document
+from holdfast.files.lock import locked
+from holdfast.formats.wfs import choice, index, places
+from holdfast.formats.wfs import list as lists
+from holdfast.formats.wfs import session as sessions
+from holdfast.survival import generations
+from holdfast.workflow import statefile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from holdfast.formats.wfs.board import Board
+    from holdfast.formats.wfs.session import Session
+    from holdfast.project import Project
+    from holdfast.workflow.statefile import StateFile
+
+
+@contextmanager
+def changing(project: Project, session: Session, *, why: str) -> Iterator[Change]:
+    """Change tasks of a session: what is done in the block is followed by the session's state and its list.
+
+    Raises:
+        TransitionError: the session is completed, so that nobody who comes late brings it back (D002-7).
+        StateError: its folder has gone, or cannot be written.
+    """
+    statefile.guard(project.root, places.state(session.folder))
+    if not session.folder.is_dir():
+        raise StateError(session.folder, "has been moved or removed, so nothing is written there")
+    with locked(session.folder):
+        now = sessions.load(project, session.folder, marked=session.marked)
+        now.must_be_open(f"its tasks stay as they are; `holdfast wfs resume {now.name}` opens it again")
+        change = Change(project, now, why)
+        try:
+            yield change
+        finally:
+            if change.written or sys.exc_info()[0] is None:  # also after half of a change: what was written is followed
+                change.close()
+
+
+class Change:
+    """A change of a session's tasks, while its folder is locked."""
+
+    def __init__(self, project: Project, session: Session, why: str) -> None:
+        self._project = project
+        self._why = why
+        self.session = session
+        self.written = False
+        self.notes: list[str] = []
+        self._before = self.session, index.board(self._project, session.folder)
+        self._board: Board | None = self._before[1]
+        self._listed = lists.content(session, self.board)
+
+    @property
+    def board(self) -> Board:
+        """The session's tasks as they are now, read again when something was written."""
+        if self._board is None:
+            self._board = index.board(self._project, self.session.folder)
+        return self._board
+
+    def exists(self, path: str) -> bool:
+        """Tell whether a path, relative to the project, is there."""
+        return (self._project.root / path).exists()
+
+    def read(self, name: str) -> dict[str, Any]:
+        """Return what a task's file holds. Raises StateError."""
+        return statefile.read(self._project, places.task(self.session.folder, name)).data
+
+    def edit(self, name: str, change: Callable[[dict[str, Any]], None]) -> bool:
+        """Change a task's file, all else in it unchanged; tell whether it was written. Raises StateError."""
+        path = places.task(self.session.folder, name)
+
+        def apply(file: StateFile) -> dict[str, Any]:
+            data = copy.deepcopy(file.data)
+            change(data)
+            return data
+
+        written = statefile.rewrite(self._project, path, apply, why=self._why)[1]
+        if written:
+            self.written, self._board = True, None
+        return written
+
+    def create(self, name: str, data: dict[str, Any]) -> None:
+        """Write the file of a new task. Raises StateError where there is one already."""
+        path = places.task(self.session.folder, name)
+        if os.path.lexists(path):
+            raise StateError(path, "is there already")
+        statefile.write(self._project, path, data, None, why=self._why)
+        self.written, self._board = True, None
+
+    def summarise(self, name: str, text: str) -> None:
+        """Write what came of a task; an earlier text is kept as a generation. Raises StateError."""
+        path = places.summary(self.session.folder, name)
+        with suppress(MissingError):
+            generations.keep(
+                self._project, path, document.read(path, within=self._project.root)[0], why=f"before {self._why}"
+            )
+        atomic.write(path, text.encode("utf-8", "replace"))
+
+    def close(self) -> None:
+        """Bring the session's state and its list in step with the tasks (R002-46, I002-24)."""
+        self.session = follow(self._project, self.session, self.board, why=self._why)
+        if news := lists.news(self._project, *self._before, self._listed):
+            self.notes.append(news)
+        lists.write(self._project, self.session, self.board, before=self._listed)
+
+
+def follow(project: Project, session: Session, board: Board, *, why: str) -> Session:
+    """Write into a session's state what follows from its tasks; hold its folder's lock. Raises StateError."""
+
+    def apply(file: StateFile) -> dict[str, Any]:
+        return followed(file.data, board)
+
+    file, _ = statefile.rewrite(project, places.state(session.folder), apply, why=why, repair=True)
+    return sessions.view(file, session.folder, marked=session.marked)
+
+
+def followed(said: Mapping[str, Any], board: Board) -> dict[str, Any]:
+    """Return what a session's state is to say, of what it says, where its tasks are these (R002-46, I002-24)."""
+    data = copy.deepcopy(dict(said))
+    progress = data.get("progress")
+    data["progress"] = progress = dict(progress) if isinstance(progress, dict) else {}
+    progress["completed_phases"] = list(sessions.completed_phases(said))
+    progress["current_tasks"] = [each.id for each in board.current]
+    data["type"] = choice.upgraded(str(data.get("type") or ""), len(board.leaves))
+    _step_back(data, board)
+    for phase, following in _passed(board):
+        if data.get("current_phase") in (phase, None, ""):
+            data["current_phase"] = following
+        if phase not in progress["completed_phases"]:
+            progress["completed_phases"].append(phase)
+    return data
+
+
+def _step_back(data: dict[str, Any], board: Board) -> None:
+    """Take back that the work is done where a task was opened again, or another one made."""
+    _, implement, review = sessions.PHASES
+    if data.get("current_phase") == review and board.leaves and not board.finished:
+        data["current_phase"] = implement
+        done = data["progress"]["completed_phases"]
+        data["progress"]["completed_phases"] = [each for each in done if each not in (implement, review)]
+
+
+def _passed(board: Board) -> Iterator[tuple[str, str]]:
+    """Return the phases that are behind a session because of its tasks, each with the one that follows it."""
+    plan, implement, review = sessions.PHASES
+    if any(each.status != "pending" for each in board.leaves):
+        yield plan, implement
+    if board.finished:
+        yield implement, review

@@ -1,0 +1,143 @@
+"""Looking through sessions of the `wfs` format for all that is wrong with them, at once."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
+from holdfast.files import access, document
+from holdfast.formats.wfs import change as changes
+from holdfast.formats.wfs import choice, index, markers, places, rules, store
+from holdfast.formats.wfs import list as lists
+from holdfast.formats.wfs import session as sessions
+from holdfast.formats.wfs import view as views
+from holdfast.formats.wfs.finding import Finding
+from holdfast.workflow import statefile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from holdfast.formats.wfs.session import Session
+    from holdfast.project import Project
+
+MEND = "holdfast wfs repair --dry-run says what can be done"
+ANEW = "holdfast wfs todo writes it anew"
+_CORRECT = "correct it"
+AS_IT_IS = "the session is completed, so it stays as it is"
+
+
+def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
+    """Yield what is wrong with sessions: markers, states, their tasks against the nine rules, their lists."""
+    marked = markers.active(project)
+    if os.path.lexists(places.top(project)) and not places.top(project).is_dir():
+        yield Finding(
+            0, places.TOP, "", None, "it is no folder, so no session can be kept in it", "move it away", wrong=True
+        )
+    if len(active := sessions.active(project)) > 1:
+        yield Finding(0, places.TOP, "markers", active, "several sessions are marked as active", MEND, wrong=True)
+    linked = [each.name for each in places.links(project)]
+    for name in linked:
+        said = "it is a symbolic link, which is not followed, so it is no session"
+        yield Finding(0, f"{places.TOP}/{name}", "", None, said, "put the folder itself there")
+    beside = places.elsewhere(project)
+    for name in marked:
+        if not places.has(project, name) and name not in (*linked, *(each.name for each in beside)):
+            file = f"{places.TOP}/{places.MARKER}{name}"
+            yield Finding(0, file, "session", name, "there is no such session", MEND, wrong=True)
+    for folder in folders:
+        for found in (*_session(project, folder, marked), *tasks(project, folder)):
+            yield found._replace(file=f"{folder.name}/{found.file}")
+
+
+def elsewhere(project: Project) -> Iterator[Finding]:
+    """Yield where sessions lie in which nothing is done, with what is wrong with the tasks of those that go on."""
+    folders = places.elsewhere(project)
+    for folder in folders:
+        file = places.inner(project, folder)
+        others = [each for each in (*folders, *store.folders(project)) if each.name == folder.name and each != folder]
+        if others:
+            said = f"a session of this name lies in {places.inner(project, others[0].parent)}/ too"
+            yield Finding(0, file, "", None, said, "keep one of them", wrong=True)
+        if places.is_archived(folder):
+            yield Finding(0, file, "", None, "the session is archived", AS_IT_IS)
+            continue
+        leaves = index.board(project, folder).leaves
+        done = sum(each.status == "completed" for each in leaves)
+        said = f"a session with {done} of {len(leaves)} tasks completed, which is not looked after here"
+        yield Finding(0, file, "", None, said, store.misplaced(folder))
+        for found in tasks(project, folder):
+            yield found._replace(file=f"{file}/{found.file}")
+
+
+def tasks(project: Project, folder: Path) -> Iterator[Finding]:
+    """Yield what is wrong with a session's task files; files are named relative to its folder."""
+    board = index.board(project, folder)
+    for problem in board.problems:
+        remedy = _remedy(project, problem.path, known=problem.path.stem in board.names)
+        yield Finding(5, f"{places.TASKS}/{problem.path.name}", "", None, problem.reason, remedy)
+    files = {}
+    for task in board.tasks:
+        try:
+            files[task.name] = statefile.read(project, places.task(folder, task.name)).data
+        except StateError:
+            files[task.name] = {}
+    yield from rules.check(board, files, lambda path: (project.root / path).exists())
+
+
+def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[Finding]:
+    try:
+        session = sessions.load(project, folder, marked=folder.name in marked)
+    except NotOurs as error:
+        yield Finding(0, places.SESSION, "", None, error.reason, "it is left alone; move it away if it is not meant so")
+        return
+    except StateError as error:
+        yield Finding(0, places.SESSION, "", None, error.reason, _remedy(project, error.path), unread=True)
+        return
+    board = index.board(project, folder)
+    if session.file.broken:
+        problem = f"{session.file.broken}; its last generation is used"
+        yield Finding(0, places.SESSION, "", None, problem, _remedy(project, session.file.path), unread=True)
+    yield from _fields(session)
+    over = session.standing == "completed"
+    if session.drift:
+        yield Finding(0, places.SESSION, "status", session.said, session.drift, MEND)
+    for said, remedy in views.contradictions(session, board):
+        yield Finding(0, places.SESSION, "status", session.said, said, remedy)
+    if not over and changes.followed(session.file.data, board) != session.file.data:
+        said = "it does not say what follows from its tasks (type, current_phase, progress)"
+        yield Finding(0, places.SESSION, "", None, said, MEND)
+    remedy = AS_IT_IS if over else lists.STAYS if lists.is_own(session) else ANEW
+    for line in lists.drift(session, board):
+        yield Finding(0, places.LIST, "", None, line, remedy)
+
+
+def _remedy(project: Project, path: Path, *, known: bool = True) -> str:
+    """Return what to do about a file that cannot be used; a repair mends one that is missing, or broken and `known`."""
+    try:
+        statefile.guard(project.root, path)
+        document.load(path, statefile.LIMIT)
+    except (MissingError, BrokenError, NotOurs):
+        return MEND if known else "write it anew as JSON"
+    except StateError:
+        above = (path, *(each for each in path.parents if each.is_relative_to(project.root)))
+        link = next((each for each in above if access.is_link(each)), path)
+        return access.unlinking(link) or access.remedy(path) or f"look at {path}"
+    return MEND
+
+
+def _fields(session: Session) -> Iterator[Finding]:
+    """Yield what a session's state says that the schema does not know (R002-08)."""
+    data = session.file.data
+    known = {"type": choice.COMPLEXITIES, "current_phase": sessions.PHASES}
+    if data.get("session_id") != session.name:
+        yield Finding(0, places.SESSION, "session_id", data.get("session_id"), "its folder says another name", _CORRECT)
+    for field, allowed in known.items():
+        if data.get(field) not in allowed:
+            yield Finding(0, places.SESSION, field, data.get(field), f"it is not one of {', '.join(allowed)}", _CORRECT)
+    progress = data.get("progress")
+    for field in ("completed_phases", "current_tasks"):
+        if not isinstance(progress, dict) or not isinstance(progress.get(field), list):
+            value = progress.get(field) if isinstance(progress, dict) else progress
+            yield Finding(0, places.SESSION, f"progress.{field}", value, "it is not a list", _CORRECT)

@@ -1,0 +1,236 @@
+"""What an agent is given for a task of the `wfs` format: the task whole, with all that comes to it from elsewhere."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import StateError
+from holdfast.files import document
+from holdfast.formats.wfs import flow, places, rules, variables
+from holdfast.workflow import extras, statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from holdfast.formats.wfs.board import Board
+    from holdfast.formats.wfs.brief import Brief
+    from holdfast.formats.wfs.session import Session
+    from holdfast.formats.wfs.variables import Resolved
+    from holdfast.project import Project
+
+_MAY_BE_EMPTY = (*rules.CONTEXT, *variables.ALIASES)
+_APPROACH = "implementation_approach"
+_READ = 64 * 1024  # bytes of a summary that are looked at
+
+
+class Given(NamedTuple):
+    """A task as its agent is given it (R002-44).
+
+    Attributes:
+        task: the whole JSON object, with what is inherited and the variables filled in.
+        session: the session's name.
+        phase: the session's phase.
+        held: what the session itself was given to read, to keep in mind and to know.
+        unresolved: what could not be filled in, each with where it stands and why.
+    """
+
+    task: dict[str, Any]
+    session: str
+    phase: str
+    held: Mapping[str, Any]
+    unresolved: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the document's form, with what the session holds and what is unresolved where there is any."""
+        workflow = {"session": self.session, "phase": self.phase, **self.held}
+        said: dict[str, Any] = {"task": self.task, "workflow": workflow}
+        return said | ({"unresolved": list(self.unresolved)} if self.unresolved else {})
+
+
+def given(project: Project, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
+    """Return a task with all that comes to it from elsewhere.
+
+    In this order (R002-31, R002-32): from the session what it holds; from its parent what that inherited itself, its
+    shared context, and by what and how its work is done; of what it depends on the summaries; then what its own file
+    says, with variables filled in from outputs and properties.
+
+    Args:
+        project: where.
+        session: whose task it is.
+        board: the session's tasks.
+        task: the task.
+        outputs: what its steps have put out, by the names of their variables.
+
+    Raises:
+        StateError: its file cannot be read.
+    """
+    data = copy.deepcopy(read(project, session, task.name))
+    context = data.get("context")
+    context = data["context"] = dict(context) if isinstance(context, dict) else {}
+    above = board.get(task.parent) if task.parent else None
+    parent = read(project, session, above.name) if above else {}
+    missing = [] if above or not task.parent else [f"context.parent: {task.parent} has no file"]
+    handed = list(dict.fromkeys([*_handed_down(parent), *_inherited(context), *_of_dependencies(session, board, task)]))
+    before = context.get("inherited")
+    inherited = {**(before if isinstance(before, dict) else {}), "from": task.parent or None, "context": handed}
+    inherited = {**_passed_on(parent), **inherited}
+    context["inherited"] = inherited
+    shared = values.members(values.members(parent.get("context")).get("shared_context")) | values.members(
+        context.get("shared_context")
+    )
+    context["shared_context"] = shared
+    unresolved = [
+        *missing,
+        *_missing_dependencies(session, board, task),
+        *_fill(data, parent, session, board, task, outputs),
+    ]
+    held = extras.held(project, session.file.path, session.name)
+    return Given(data, session.name, session.phase, held, tuple(unresolved))
+
+
+def own(project: Project, session: Session, task: Brief) -> Mapping[str, Any]:
+    """Return the context that a task's own file gives it; nothing where it cannot be read."""
+    with suppress(StateError):
+        return values.members(read(project, session, task.name).get("context"))
+    return {}
+
+
+def known(
+    session: Session, board: Board, task: Brief, context: Mapping[str, Any], outputs: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what each variable of a task's texts stands for (R002-30); a step's output goes before a property."""
+    return variables.properties(context, list(summaries(session, board, task).values())) | dict(outputs)
+
+
+def summaries(session: Session, board: Board, task: Brief) -> dict[str, str]:
+    """Return where the summaries of what a task depends on lie, relative to the project's root, by id."""
+    found: dict[str, str] = {}
+    for each in before(board, task):
+        path = places.summary(session.folder, each.id)
+        if path.is_file():
+            found[each.id] = path.relative_to(session.folder.parent.parent).as_posix()
+    return found
+
+
+def before(board: Board, task: Brief) -> list[Brief]:
+    """Return the leaves a task depends on; a container stands for its subtasks, for it has no summary itself."""
+    wanted = [each for id_ in task.depends_on if (each := board.get(id_))]
+    return list(dict.fromkeys(leaf for each in wanted for leaf in (board.children(each) or (each,))))
+
+
+def summary(session: Session, id_: str) -> str:
+    """Return a task's summary (of a huge one the beginning) on one line, without its heading; empty without one."""
+    with suppress(StateError):
+        raw, _ = document.head(places.summary(session.folder, id_), _READ, within=session.folder.parent.parent)
+        lines = [line for line in raw.decode("utf-8", "replace").splitlines() if not line.startswith("# ")]
+        return " ".join(" ".join(lines).split())
+    return ""
+
+
+def _fill(
+    data: dict[str, Any],
+    parent: Mapping[str, Any],
+    session: Session,
+    board: Board,
+    task: Brief,
+    outputs: Mapping[str, str],
+) -> Iterator[str]:
+    """Fill in the variables of a task's texts; yield those that could not be, with where they stand."""
+    values_of = known(session, board, task, data["context"], outputs)
+    control = data.get("flow_control")
+    if isinstance(control, dict):
+        told = _outputs_of_steps(control)
+        for field, value in list(control.items()):
+            if field == "target_files":
+                continue  # paths: a bracket in one is no variable
+            control[field] = yield from _filled(value, f"flow_control.{field}", values_of, told)
+    inherited, above = data["context"]["inherited"], board.get(task.parent) if parent else None
+    if above and _APPROACH in inherited:
+        own = known(session, board, above, values.members(parent.get("context")), outputs)
+        told = _outputs_of_steps(values.members(parent.get("flow_control")))
+        inherited[_APPROACH] = yield from _filled(inherited[_APPROACH], f"context.inherited.{_APPROACH}", own, told)
+
+
+def _filled(value: Any, field: str, known: Mapping[str, str], told: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        done: Resolved = variables.resolve(value, known, told)
+        for name in done.unknown:
+            why = "nothing here is called so"
+            if name in told:
+                why = f"the output of step {told[name]}, of which none is recorded"
+            elif name in _MAY_BE_EMPTY:
+                why = "there is nothing of that here yet"
+            yield f"{field}: [{name}]: {why}"
+        return done.text
+    if isinstance(value, list):
+        filled = []
+        for number, each in enumerate(value):
+            filled.append((yield from _filled(each, f"{field}[{number}]", known, told)))
+        return filled
+    if isinstance(value, dict):
+        found: dict[str, Any] = {}
+        for name, each in value.items():
+            found[name] = each if name == "output_to" else (yield from _filled(each, f"{field}.{name}", known, told))
+        return found
+    return value
+
+
+def _outputs_of_steps(control: Mapping[str, Any]) -> dict[str, str]:
+    """Return which step puts out which variable."""
+    listed = control.get("pre_analysis")
+    found: dict[str, str] = {}
+    for number, each in enumerate(listed if isinstance(listed, list) else (), 1):
+        if isinstance(each, dict) and isinstance(each.get("output_to"), str):
+            found.setdefault(each["output_to"], values.text(each.get("step")) or str(number))
+    return found
+
+
+def _handed_down(parent: Mapping[str, Any]) -> list[str]:
+    context = values.members(parent.get("context"))
+    return [*_inherited(context), *values.texts(context.get("requirements"), "", [])]
+
+
+def _passed_on(parent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return by what, on what and how a parent's work is done, which its subtasks inherit whole (R002-31)."""
+    context, control = values.members(parent.get("context")), values.members(parent.get("flow_control"))
+    passed = {
+        "acceptance": list(values.texts(context.get("acceptance"), "", [])),
+        "artifacts": artifacts(context),
+        _APPROACH: copy.deepcopy(control.get(_APPROACH)) if any(flow.approach(parent)) else None,
+        "target_files": list(flow.target_files(parent)),
+    }
+    return {name: value for name, value in passed.items() if value}
+
+
+def artifacts(context: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the artifacts of a task's context; what cannot be one is left out (`wfs_rules` names it)."""
+    listed = context.get("artifacts")
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _inherited(context: Mapping[str, Any]) -> list[str]:
+    inherited = context.get("inherited")
+    said = inherited.get("context") if isinstance(inherited, dict) else inherited
+    return list(values.texts(said, "", []))
+
+
+def _of_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:
+    for id_ in summaries(session, board, task):
+        if text := summary(session, id_):
+            yield f"{id_} is completed: {text}"
+
+
+def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterator[str]:
+    for id_ in task.depends_on:
+        if board.get(id_) is None:
+            yield f"context.depends_on: {id_} has no file"
+    for each in before(board, task):
+        if each.status == "completed" and not places.summary(session.folder, each.id).is_file():
+            yield f"context.depends_on: {each.id} is completed without a summary"
+
+
+def read(project: Project, session: Session, name: str) -> dict[str, Any]:
+    """Return what a task's file holds, or its last generation where it is broken. Raises StateError."""
+    return statefile.read(project, places.task(session.folder, name)).data

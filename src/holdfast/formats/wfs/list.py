@@ -1,0 +1,159 @@
+"""A session's list in the `wfs` format on disk: generated from its tasks, compared with them, never read."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast import log
+from holdfast.errors import LedgerError, MissingError, StateError
+from holdfast.files import atomic, document
+from holdfast.files.lock import locked
+from holdfast.formats.wfs import index, places, todo
+from holdfast.formats.wfs import session as sessions
+from holdfast.survival import generations
+from holdfast.workflow import statefile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.formats.wfs.board import Board
+    from holdfast.formats.wfs.session import Session
+    from holdfast.project import Project
+
+
+_BEFORE = "before it was generated anew"
+_LEFT = "left as it is"
+_TOLD = 3  # differences of a list that are named
+STAYS = "it stays as it is; `holdfast wfs todo --anyway` replaces it"
+OWN = f"has lines of somebody's own, so {STAYS}"
+
+
+def write(project: Project, session: Session, board: Board, *, before: bytes | None, anyway: bool = False) -> str:
+    """Write a session's list, if it differs; return why it was not written, or nothing.
+
+    What somebody has written into it is kept as a generation first. A list with lines of somebody's own stays, unless
+    it is to be written `anyway`.
+
+    Args:
+        project: where.
+        session: whose.
+        board: its tasks.
+        before: what the list would have been before they changed; another content is somebody's own.
+        anyway: whether a list of somebody's own gives way.
+    """
+    try:
+        return insist(project, session, board, before=before, anyway=anyway)
+    except StateError as error:  # a view that cannot be written costs no state
+        log.write("warning", f"the list of {session.name} was not written: {error}")
+        return str(error)
+
+
+def insist(
+    project: Project, session: Session, board: Board, *, before: bytes | None = None, anyway: bool = False
+) -> str:
+    """Write a session's list as `write` does. Raises StateError when it cannot be written."""
+    path = session.folder / places.LIST
+    wanted = content(session, board)
+    statefile.guard(project.root, path)
+    present = _present(session)
+    if present == wanted:
+        return ""
+    if present is not None and present not in (before, places.LIST_TEXT.encode()):
+        own = not todo.is_generated(_text(present))
+        if own and not anyway:
+            return f"{places.inner(project, path)} {OWN}"
+        generations.keep(project, path, present, why=_BEFORE)
+        if own:
+            statefile.keep_aside(project, path, present)
+    atomic.write(path, wanted)
+    return ""
+
+
+def renew(project: Project, session: Session, *, anyway: bool = False) -> str:
+    """Generate a session's list anew; return why it was not written, or nothing (`write`). Raises StateError."""
+    with locked(session.folder):
+        now = sessions.load(project, session.folder, marked=session.marked)
+        now.must_be_open("its list stays as it is")
+        return write(project, now, index.board(project, session.folder), before=None, anyway=anyway)
+
+
+def content(session: Session, board: Board) -> bytes:
+    """Return what a session's list is to hold."""
+    return todo.generate(session.topic, board, summaries(session)).encode("utf-8", "replace")
+
+
+def drift(session: Session, board: Board) -> tuple[str, ...]:
+    """Return how a session's list differs from its tasks' files, a line each (I002-30); a missing list differs too."""
+    try:
+        present = _read(session)
+    except MissingError:
+        return ("it is missing",)
+    except StateError as error:
+        return (error.reason,)
+    return _drift(session, board, present, content(session, board))
+
+
+def is_own(session: Session) -> bool:
+    """Tell whether a session's list has lines of somebody's own, so that it is not generated anew unasked."""
+    with suppress(StateError):
+        return not todo.is_generated(_text(_read(session)))
+    return False
+
+
+def news(project: Project, session: Session, board: Board, wanted: bytes) -> str:
+    """Return what is to be said of a list that was to hold `wanted` and does not; empty where that is nothing new.
+
+    That a list stays as it is is said once; what differs in it, once for each of its contents.
+    """
+    try:
+        present = _read(session)
+    except StateError:
+        return ""
+    if present in (wanted, places.LIST_TEXT.encode()):
+        return ""
+    lines = _drift(session, board, present, wanted)
+    told = "; ".join(lines[:_TOLD]) + (f"; +{len(lines) - _TOLD} more" if len(lines) > _TOLD else "")
+    path, own = session.folder / places.LIST, not todo.is_generated(_text(present))
+    said = [f"{places.LIST} {OWN}"] if own and not _was_left(project, path) else []
+    if told and not generations.holds(project, path, present):
+        said.append(f"{places.LIST} was edited by hand ({told}); it is never read back, and the log keeps what it said")
+    generations.keep(project, path, present, why=_LEFT if own else _BEFORE)
+    return "; ".join(said)
+
+
+def _was_left(project: Project, path: Path) -> bool:
+    """Tell whether a list of somebody's own was left as it is before."""
+    with suppress(LedgerError):
+        return any(each["why"] == _LEFT for each in generations.all(project, path))
+    return False
+
+
+def _drift(session: Session, board: Board, present: bytes, wanted: bytes) -> tuple[str, ...]:
+    named = "" if session.marked else session.name
+    return todo.drift(_text(present), _text(wanted), board, named)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def summaries(session: Session) -> frozenset[str]:
+    """Return the ids of the tasks of which there is a summary."""
+    with suppress(OSError):
+        ends = "-summary.md"
+        listed = [each.name for each in (session.folder / places.SUMMARIES).iterdir()]
+        return frozenset(name.removesuffix(ends) for name in listed if name.endswith(ends))
+    return frozenset()
+
+
+def _read(session: Session) -> bytes:
+    """Return what a session's list holds. Raises StateError."""
+    return document.read(session.folder / places.LIST, within=session.folder.parent.parent)[0]
+
+
+def _present(session: Session) -> bytes | None:
+    try:
+        return _read(session)
+    except MissingError:
+        return None

@@ -1,0 +1,87 @@
+"""Which sessions of the `wfs` format are marked as active: files whose names are all they say (R002-03 to -07)."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from holdfast.errors import StateError
+from holdfast.formats.wfs import places
+from holdfast.workflow import statefile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.project import Project
+
+NONE = "No active session"
+
+
+def active(project: Project) -> list[str]:
+    """Return the names that are marked, in alphabetical order; those without a folder too.
+
+    Only direct children of `.workflow/` count (I002-12).
+    """
+    with suppress(OSError), os.scandir(places.top(project)) as entries:
+        return sorted(entry.name.removeprefix(places.MARKER) for entry in entries if _marks(entry.name))
+    return []
+
+
+def newest_first(project: Project, names: Sequence[str]) -> list[str]:
+    """Return marked names with the one that was marked last in front; of one moment the last name (I002-11)."""
+
+    def moment(name: str) -> int:
+        try:
+            return places.marker(project, name).lstat().st_mtime_ns
+        except OSError:
+            return 0
+
+    return sorted(names, key=lambda name: (moment(name), name), reverse=True)
+
+
+def detected(names: Sequence[str]) -> str:
+    """Return what is said of the marked names, in the document's own words (R002-05)."""
+    if not names:
+        return NONE
+    if len(names) == 1:
+        return f"Active session: {names[0]}"
+    listed = "\n".join(f"  - {name}" for name in names)
+    return f"Multiple active sessions found:\n{listed}\nPlease specify which session to work with"
+
+
+def put(project: Project, name: str) -> None:
+    """Mark one session and no other (R002-07).
+
+    The new mark is there before the others go: killed in between, two are marked and the newest is the one.
+    Raises StateError.
+    """
+    mark(project, name)
+    for each in active(project):
+        if each != name:
+            take(project, each)
+
+
+def mark(project: Project, name: str) -> None:
+    """Mark a session, whichever else are marked. Raises StateError."""
+    path = places.marker(project, name)
+    statefile.guard(project.root, path)
+    try:
+        path.touch()
+        os.utime(path)
+    except OSError as error:
+        raise StateError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+def take(project: Project, name: str) -> None:
+    """Mark a session no longer. Raises StateError."""
+    path = places.marker(project, name)
+    statefile.guard(project.root, path.parent)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StateError(path, f"cannot be removed: {error.strerror or error}") from error
+
+
+def _marks(name: str) -> bool:
+    return name.startswith(places.MARKER) and name != places.MARKER

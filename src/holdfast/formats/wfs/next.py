@@ -1,0 +1,85 @@
+"""What is to be done next in a session of the `wfs` format, as the model is told it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.formats.wfs import places
+from holdfast.workflow.model import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.formats.wfs.board import Board
+    from holdfast.workflow.model import Phase, Workflow
+
+_LONGEST = 600  # characters of a summary that stand in a prompt
+
+
+def step(workflow: Workflow) -> Step | None:
+    """Return the task that is active or comes next with the prompt for its agent, or None when all is done."""
+    if workflow.finished:
+        return None
+    task = next((each for each in workflow.phases if each.id in workflow.due[:1]), None)
+    if task is None:
+        left = [each for each in workflow.phases if each.status != "completed"]
+        text = _waiting(workflow, left)
+        return Step(left[0].number if left else 0, workflow.total, text, "", text, text)
+    verb = "go on with" if task.status == "active" else "start"
+    agent = f" with the agent {task.agent}" if task.agent else ""
+    text = f'{verb} task {task.id} "{task.title}"{agent}'
+    return Step(task.number, workflow.total, task.title, task.agent, _prompt(workflow, task.id, task.title), text)
+
+
+def _handed(workflow: Workflow, task: Phase) -> str:
+    """Return what a task hands over; of a long summary the beginning, and where all of it is."""
+    if len(task.handover) <= _LONGEST:
+        return f"Context: {task.handover} ({task.id})"
+    path = f"{workflow.place.rpartition('/')[0]}/{places.SUMMARIES}/{task.id}-summary.md"
+    return f"Context: {task.handover[:_LONGEST].rstrip()}… ({task.id}, whole in {path})"
+
+
+def ready(workflow: Workflow) -> tuple[Phase, ...]:
+    """Return the tasks that can be begun now: those that wait for nothing can be worked on in parallel."""
+    if workflow.finished:
+        return ()
+    due = frozenset(workflow.due)
+    return tuple(each for each in workflow.phases if each.id in due and each.status == "pending")
+
+
+def nothing_due(board: Board) -> str:
+    """Say why no task can be begun."""
+    if not board.tasks:
+        return "it has no tasks; holdfast wfs task add TITLE makes one"
+    if board.finished:
+        return "all its tasks are completed; holdfast wfs complete ends it"
+    blocked = [each.id for each in board.leaves if each.status == "blocked"]
+    waiting = [f"{each.id} for {', '.join(board.waits_for(each))}" for each in board.leaves if each.status == "pending"]
+    said = [f"blocked: {', '.join(blocked)}"] if blocked else []
+    said += [f"unreadable: {', '.join(problem.path.name for problem in board.problems)}"] if board.problems else []
+    said += [f"waiting: {'; '.join(waiting[:5])}{'; …' if len(waiting) > 5 else ''}"] if waiting else []
+    return f"no task can be begun ({'; '.join(said)})"
+
+
+def _waiting(workflow: Workflow, left: Sequence[Phase]) -> str:
+    if not workflow.phases:
+        return "plan its tasks; holdfast wfs task add TITLE makes one"
+    if not left and len(workflow.phases) == workflow.total:
+        return "all its tasks are completed; holdfast wfs complete ends it"
+    if not left:
+        return "a task's file cannot be read; holdfast wfs check names it"
+    return "no task can be begun: those that are left are blocked or wait for one that is; holdfast wfs task list"
+
+
+def _prompt(workflow: Workflow, id_: str, title: str) -> str:
+    """Return what an agent is told of a task; all of it is printed by the command that the text names."""
+    lines = [f"{id_}: {title}"]
+    for name, heading in (("requirements", "Requirements"), ("focus_paths", "Focus on"), ("acceptance", "Acceptance")):
+        listed = workflow.context.get(name)
+        if isinstance(listed, list) and listed:
+            lines += ["", f"{heading}:", *(f"- {each}" for each in listed)]
+    told = [each for each in workflow.phases if each.id in workflow.needs and each.handover]
+    lines += ["", *(_handed(workflow, each) for each in told)] if told else []
+    return "\n".join(
+        [*lines, "", f"Everything on it: holdfast wfs task show {id_} --for-agent --session {workflow.id}"]
+    )

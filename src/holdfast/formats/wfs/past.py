@@ -1,0 +1,91 @@
+"""Contents of a session's files in the `wfs` format: earlier ones, read and put back, and those somebody wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.errors import NotOurs
+from holdfast.files import document
+from holdfast.files.lock import locked
+from holdfast.formats.wfs import change as changes
+from holdfast.formats.wfs import ids, index, markers, places, store
+from holdfast.formats.wfs import list as lists
+from holdfast.formats.wfs import session as sessions
+from holdfast.formats.wfs import view as views
+from holdfast.survival import generations
+from holdfast.workflow import statefile
+from holdfast.workflow.model import PutBack
+from holdfast.workflow.statefile import StateFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+
+def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+    """Return the session that a content of its state file, or of one of its tasks' files, is part of.
+
+    Of a task's file the workflow has that path and content. Raises NotOurs, or StateError where it is broken.
+    """
+    file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
+    folder = path.parent.parent if path.parent.name == places.TASKS else path.parent
+    if folder.parent != places.top(project):
+        raise NotOurs(path, f"does not lie in a session's folder in {places.TOP}/")
+    marked = folder.name in markers.active(project)
+    if path.name == places.SESSION:
+        return views.workflow(project, sessions.view(file, folder, marked=marked), index.board(project, folder))
+    if ids.key(path.stem) is None or "status" not in file.data:
+        raise NotOurs(path, "is no task of a session")
+    now = views.workflow(project, sessions.load(project, folder, marked=marked), index.board(project, folder))
+    return replace(now, path=path, raw=raw)
+
+
+def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+    """Make a state file or a task's file hold an earlier content again; state and list follow.
+
+    Nothing is in its way, so `replace` changes nothing. Raises NotOurs, StateError.
+    """
+    wanted = parsed(project, path, raw)
+    folder = places.top(project) / wanted.id
+
+    def attempt() -> tuple[bool, Path | None]:
+        before = statefile.present(project, path)
+        if before is not None and before.present == raw:
+            return False, None
+        return True, statefile.put_back(project, path, raw, before, why=why)
+
+    with locked(folder):
+        changed, aside = statefile.insist(attempt)
+        session, board = store.get(project, folder.name), index.board(project, folder)
+        if session.standing != "completed":
+            session = changes.follow(project, session, board, why=why)
+            lists.write(project, session, board, before=None)
+        return PutBack(views.shown(project, session), changed, aside)
+
+
+def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+    """Return the session a file is of that somebody wrote, or None; state and list are brought in step with a task's.
+
+    A task's file is kept as a generation. Of a list, which is never read back, the session's warnings say what was
+    edited in it. Raises TransitionError where the session is completed, StateError where the file or the state is
+    broken.
+    """
+    if path == workflow.path:
+        return workflow
+    if path == workflow.path.parent / places.LIST:
+        session, board = store.get(project, workflow.id), index.board(project, path.parent)
+        news = lists.news(project, session, board, lists.content(session, board))
+        return replace(workflow, warnings=(*workflow.warnings, *([news] if news else ())))
+    if path.parent != workflow.path.parent / places.TASKS:
+        return None
+    raw, _ = document.read(path, statefile.LIMIT, within=project.root)
+    document.parse(path, raw, 0.0)
+    generations.keep(project, path, raw, why=why)
+    with changes.changing(project, store.get(project, workflow.id), why=why) as change:
+        pass  # what follows from the tasks is written at the end
+    now = views.workflow(project, change.session, change.board)
+    return replace(now, warnings=(*now.warnings, *change.notes))

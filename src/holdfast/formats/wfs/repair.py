@@ -1,0 +1,315 @@
+"""Setting right what has come apart in `.workflow/`: markers, states, hierarchies, lists (R002-10)."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import BrokenError, ChangedError, MissingError, NotOurs, StateError
+from holdfast.files import document
+from holdfast.files.lock import locked
+from holdfast.formats.wfs import brief as briefs
+from holdfast.formats.wfs import change as changes
+from holdfast.formats.wfs import choice, ids, index, markers, places, store
+from holdfast.formats.wfs import list as lists
+from holdfast.formats.wfs import session as sessions
+from holdfast.formats.wfs import task as tasks
+from holdfast.patterns import regex
+from holdfast.survival import generations
+from holdfast.workflow import statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from holdfast.formats.wfs.board import Board
+    from holdfast.formats.wfs.brief import Brief
+    from holdfast.formats.wfs.session import Session
+    from holdfast.project import Project
+
+_TOPIC = regex(r"(?m)^# (?:Tasks: |Implementation Plan: )(\S.*)$")
+
+
+class Repair(NamedTuple):
+    """Something to be set right.
+
+    Attributes:
+        what: what is wrong and what is done about it, in a sentence.
+        do: does it. Raises HoldfastError.
+        unread: whether it is about a file that cannot be read.
+    """
+
+    what: str
+    do: Callable[[], None]
+    unread: bool = False
+
+
+def found(project: Project) -> Iterator[Repair]:
+    """Yield what is to be set right, in the order in which it is to be done; each is looked for after the one before.
+
+    Who only wants to know does not call `do`, and gets what can be seen so far. What may not be read is left alone:
+    `wfs_check` names it. Raises StateError where a link leads to the folder of all sessions.
+    """
+    statefile.guard(project.root, places.top(project))
+    yield from _orphans(project)
+    yield from _too_many(project)
+    for folder in store.folders(project):
+        yield from _state(project, folder)
+        if sessions.is_over(project, folder):
+            continue  # nothing is written in it any more
+        yield from _broken(project, folder)
+        yield from _hierarchy(project, folder)
+        yield from _behind(project, folder)
+        yield from _list(project, folder)
+    yield from _drifted(project)
+
+
+def _orphans(project: Project) -> Iterator[Repair]:
+    beside = {each.name for each in places.elsewhere(project)}
+    for name in markers.active(project):
+        if not places.has(project, name) and name not in beside and not (places.top(project) / name).is_symlink():
+            what = f"{places.TOP}/{places.MARKER}{name} marks a session that is not there: the marker is removed"
+            yield Repair(what, partial(markers.take, project, name))
+
+
+def _too_many(project: Project) -> Iterator[Repair]:
+    there = [name for name in sessions.active(project) if places.has(project, name)]
+    newest, *others = markers.newest_first(project, there) or [""]
+    for name in others:
+        what = f"{places.TOP}/{places.MARKER}{name}: several sessions are marked; {newest} was marked last and stays"
+        yield Repair(what, partial(markers.take, project, name))
+
+
+def _state(project: Project, folder: Path) -> Iterator[Repair]:
+    path = places.state(folder)
+    try:
+        file = statefile.read(project, path)
+        sessions.view(file, folder, marked=False)
+    except StateError as error:
+        if isinstance(error, NotOurs) and not (folder / places.TASKS).is_dir():
+            return  # another tool's folder
+        if not isinstance(error, MissingError | BrokenError | NotOurs):
+            return  # it may not be read, so nobody knows that it is broken
+        gone = isinstance(error, MissingError)
+        if (data := _earlier(project, path)) is not None:
+            aside = "" if gone else ", and this one kept beside it"
+            what = f"{places.inner(project, path)}: {error.reason}: its last content is put back{aside}"
+            yield Repair(what, partial(_bring_back, project, path, data), unread=True)
+            return
+        what = f"{places.inner(project, path)}: {error.reason}: it is made anew from the template and the tasks"
+        kept = "" if gone else f", and what it held is kept beside it as {path.name}.corrupt-…"
+        yield Repair(f"{what}{kept}", partial(_remake, project, folder, keep=not gone), unread=True)
+        return
+    if file.repairable:
+        what = (
+            f"{places.inner(project, path)}: {file.broken}: its last content is put back, and this one kept beside it"
+        )
+        yield Repair(what, partial(_put_back, project, path), unread=True)
+
+
+def _put_back(project: Project, path: Path) -> None:
+    """Write a broken file's last content; JSON of another kind is set aside first, for it is nowhere overwritten."""
+    with locked(path.parent):
+        file = statefile.read(project, path)
+        if file.repairable:
+            _set_aside(project, path)
+            statefile.write(project, path, dict(file.data), None, why="wfs repair")
+
+
+def _earlier(project: Project, path: Path) -> dict[str, Any] | None:
+    """Return the last content that was kept of a state and is a session's, or None."""
+    for row in generations.all(project, path):
+        raw = generations.content(project, row["id"]) or b""
+        try:
+            data = document.parse(path, raw, 0.0).data
+        except StateError:
+            continue
+        if sessions.telling(data):
+            return data
+    return None
+
+
+def _bring_back(project: Project, path: Path, data: dict[str, Any]) -> None:
+    with locked(path.parent):
+        if os.path.lexists(path):
+            _set_aside(project, path)
+        statefile.write(project, path, data, None, why="wfs repair")
+
+
+def _remake(project: Project, folder: Path, *, keep: bool) -> None:
+    with locked(folder):
+        if keep:
+            _set_aside(project, places.state(folder))
+        board = index.board(project, folder)
+        kind = choice.complexity(len(board.leaves))
+        data = sessions.fresh(folder.name, _topic(folder), kind)
+        marked = folder.name in markers.active(project)
+        data["status"] = "active" if marked else "paused"
+        file = statefile.write(project, places.state(folder), data, None, why="wfs repair")
+        changes.follow(project, sessions.view(file, folder, marked=marked), board, why="wfs repair")
+
+
+def _set_aside(project: Project, path: Path) -> None:
+    """Keep a state that is none of ours beside its place; one that is being saved is left alone. Raises StateError."""
+    try:
+        statefile.set_aside(project, path)
+    except NotOurs:
+        document.set_aside(path)
+    except ChangedError:
+        if sessions.telling(document.load(path, within=project.root).data):
+            raise
+        document.set_aside(path)  # it is whole, and says nothing of a session
+
+
+def _topic(folder: Path) -> str:
+    """Return what a session is about as its documents say, else its name."""
+    for name in (places.LIST, places.PLAN):
+        try:
+            text = document.read(folder / name, within=folder.parent.parent)[0].decode("utf-8", "replace")
+        except StateError:
+            continue
+        if match := _TOPIC.search(text):
+            return match[1].strip()
+    return folder.name
+
+
+def _broken(project: Project, folder: Path) -> Iterator[Repair]:
+    """Put back the last content of a task's file that cannot be read, where one was kept."""
+    for problem in index.board(project, folder).problems:
+        try:
+            file = statefile.read(project, problem.path)
+        except StateError:
+            continue  # nobody knows what it was: `check` names it
+        if file.repairable:
+            what = f"{places.inner(project, problem.path)}: {file.broken}: its last content is put back, and this one"
+            yield Repair(f"{what} kept beside it", partial(_put_back, project, problem.path), unread=True)
+
+
+def _hierarchy(project: Project, folder: Path) -> Iterator[Repair]:
+    board = index.board(project, folder)
+    unreadable = {ids.key(problem.path.stem) for problem in board.problems}
+    missing = dict.fromkeys(
+        own
+        for each in board.tasks
+        if (own := ids.parent(each.id)) and board.get(own) is None and each.id == each.name
+        if ids.key(own) not in unreadable
+    )
+    for id_ in missing:
+        of = ", ".join(each.id for each in board.tasks if ids.parent(each.id) == id_)
+        what = f"{folder.name}: {of} {'have' if ',' in of else 'has'} no parent: {id_} is made as a container"
+        yield Repair(what, partial(_make_parent, project, folder, id_))
+    for task in board.tasks:
+        wanted = _wanted(folder, task, board)
+        if wanted:
+            what = f"{folder.name}/{places.TASKS}/{task.name}.json: {', '.join(wanted)}"
+            yield Repair(what, partial(_mend, project, folder, task))
+
+
+def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
+    """Return what is to be written into a task's file, by what is said of it."""
+    wanted: dict[str, Any] = {}
+    if board.children(task) and not task.is_container:
+        wanted[f"it has subtasks: its status {task.said or 'nothing'} becomes container"] = "container"
+    elif task.said and task.said not in briefs.STATUSES:
+        wanted[f"its status {task.said} becomes {task.status}"] = task.status
+    own = ids.parent(task.id) if ids.key(task.id) == ids.key(task.name) else ""  # else nobody knows which is right
+    if own and ids.key(task.parent) != ids.key(own):
+        wanted[f"its parent {task.parent} becomes {own}"] = own
+    elif own and not _says_parent(folder, task):
+        wanted[f"its parent becomes {own}"] = own
+    return wanted
+
+
+def _says_parent(folder: Path, task: Brief) -> bool:
+    """Tell whether a task's file names its parent, and not only its id does (I002-22)."""
+    try:
+        context = document.load(places.task(folder, task.name), within=folder.parent.parent).data.get("context")
+    except StateError:
+        return True  # named elsewhere
+    if context is not None and not isinstance(context, dict):
+        return True  # as is this
+    return bool(values.text(values.members(context).get("parent")).strip())
+
+
+def _make_parent(project: Project, folder: Path, id_: str) -> None:
+    with locked(folder):
+        statefile.write(
+            project, places.task(folder, id_), tasks.container(id_, f"Tasks of {id_}"), None, why="wfs repair"
+        )
+
+
+def _mend(project: Project, folder: Path, task: Brief) -> None:
+    def apply(file: statefile.StateFile) -> dict[str, Any]:
+        data = dict(file.data)
+        board = index.board(project, folder)
+        now = briefs.of(task.name, data)
+        if board.children(now):
+            data["status"] = "container"
+        elif now.said and now.said not in briefs.STATUSES:
+            data["status"] = now.status
+        own = ids.parent(now.id)
+        context = data.get("context")
+        if (
+            own
+            and isinstance(context, dict | None)
+            and ids.key(values.text((context or {}).get("parent"))) != ids.key(own)
+        ):
+            data["context"] = (context or {}) | {"parent": own}
+        return data
+
+    with locked(folder):
+        statefile.rewrite(project, places.task(folder, task.name), apply, why="wfs repair")
+
+
+def _behind(project: Project, folder: Path) -> Iterator[Repair]:
+    """Bring a state in step that does not say what follows from its tasks: somebody was killed in between."""
+    try:
+        session = sessions.load(project, folder, marked=folder.name in markers.active(project))
+    except StateError:
+        return
+    board = index.board(project, folder)
+    if changes.followed(session.file.data, board) != session.file.data:
+        what = f"{folder.name}/{places.SESSION}: it does not say what follows from its tasks: it is brought in step"
+        yield Repair(what, partial(_follow, project, session))
+
+
+def _follow(project: Project, session: Session) -> None:
+    with changes.changing(project, session, why="wfs repair"):
+        pass  # what follows from the tasks is written at the end
+
+
+def _list(project: Project, folder: Path) -> Iterator[Repair]:
+    try:
+        session = sessions.load(project, folder, marked=folder.name in markers.active(project))
+    except StateError:
+        return
+    board = index.board(project, folder)
+    lines = lists.drift(session, board)
+    if lines and session.standing != "completed" and not lists.is_own(session):
+        what = f"{folder.name}/{places.LIST}: {lines[0]}{f' (+{len(lines) - 1} more)' if len(lines) > 1 else ''}"
+        yield Repair(
+            f"{what}: it is generated anew, and what it says is kept as a generation",
+            partial(_relisted, project, session),
+        )
+
+
+def _relisted(project: Project, session: Session) -> None:
+    refused = lists.renew(project, session)
+    if refused:
+        raise StateError(session.folder / places.LIST, refused)
+
+
+def _drifted(project: Project) -> Iterator[Repair]:
+    marked = markers.active(project)
+    for folder in store.folders(project):
+        try:
+            session = sessions.load(project, folder, marked=folder.name in marked)
+        except StateError:
+            continue
+        if session.drift and session.standing == "completed":
+            what = f"{session.name}: {session.drift}: the marker is removed"
+            yield Repair(what, partial(markers.take, project, session.name))
+        elif session.drift:
+            what = f"{session.name}: {session.drift}: its status becomes {session.standing}"
+            yield Repair(what, partial(store.say_standing, project, session.name))

@@ -1,0 +1,161 @@
+"""The state file of a session in the `wfs` format: `workflow-session.json` (R002-08)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast.errors import NotOurs, StateError, TransitionError
+from holdfast.formats.wfs import markers, places
+from holdfast.workflow import statefile, values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.workflow.statefile import StateFile
+
+Standing = Literal["active", "paused", "completed"]
+STANDINGS: tuple[Standing, ...] = ("active", "paused", "completed")
+PHASES = ("PLAN", "IMPLEMENT", "REVIEW")
+"""The phases a session goes through, in their order (R002-46)."""
+
+_TELLING = ("session_id", "current_phase", "progress")  # a file with none of them is no session of this format
+_OVER = frozenset(("completed", "complete", "done", "finished", "archived"))
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as its file says.
+
+    Attributes:
+        name: its folder's name.
+        folder: where it lies.
+        file: its state file.
+        topic: what it is about.
+        kind: its type: simple, medium, complex, or what somebody wrote.
+        phase: PLAN, IMPLEMENT or REVIEW, or what somebody wrote.
+        said: its status as it is written.
+        marked: whether a marker names it as active.
+    """
+
+    name: str
+    folder: Path
+    file: StateFile
+    topic: str
+    kind: str
+    phase: str
+    said: str
+    marked: bool
+
+    @property
+    def standing(self) -> Standing:
+        """Whether it is worked on: completed is what its file calls so, else the marker decides (R002-04, I002-14)."""
+        if self.said.casefold() in _OVER:
+            return "completed"
+        return "active" if self.marked else "paused"
+
+    @property
+    def drift(self) -> str:
+        """How marker and status differ, in a sentence; empty where they do not."""
+        if self.standing == "completed":
+            return f"its status is {self.said}, but it is marked as active" if self.marked else ""
+        if self.marked and self.said != "active":
+            return f"it is marked as active, but its status is {self.said or 'missing'}; the marker counts"
+        if not self.marked and self.said != "paused":
+            return f"its status is {self.said or 'missing'}, but no marker names it, so it is paused"
+        return ""
+
+    def must_be_open(self, remedy: str) -> None:
+        """Refuse what nobody may do any more once it is completed (D002-7). Raises TransitionError naming a remedy."""
+        if self.standing == "completed":
+            raise TransitionError(f"{self.name} is completed: {remedy}")
+
+
+def fresh(name: str, topic: str, kind: str) -> dict[str, Any]:
+    """Return the state of a new session, with exactly the schema's keys (R002-08, R002-09).
+
+    Args:
+        name: the session's name.
+        topic: what it is about, as somebody said it.
+        kind: simple, medium or complex.
+    """
+    return {
+        "session_id": name,
+        "project": topic,
+        "type": kind,
+        "current_phase": PHASES[0],
+        "status": "active",
+        "progress": {"completed_phases": [], "current_tasks": []},
+    }
+
+
+def load(project: Project, folder: Path, *, marked: bool) -> Session:
+    """Read the session in a folder.
+
+    Args:
+        project: where.
+        folder: the session's.
+        marked: whether a marker names it.
+
+    Raises:
+        MissingError: it has no state file.
+        NotOurs: the file is another tool's.
+        StateError: it is broken, and no generation of it is known.
+    """
+    return view(statefile.read(project, places.state(folder)), folder, marked=marked)
+
+
+def active(project: Project) -> list[str]:
+    """Return the names that are marked as active, in alphabetical order, those without a folder too.
+
+    A completed session is never active, whatever marks it.
+    """
+    top = places.top(project)
+    return [
+        each for each in markers.active(project) if not (places.has(project, each) and is_over(project, top / each))
+    ]
+
+
+def is_over(project: Project, folder: Path) -> bool:
+    """Tell whether the session in a folder is completed; one that cannot be read is not."""
+    try:
+        return load(project, folder, marked=False).standing == "completed"
+    except StateError:
+        return False
+
+
+def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
+    """Return what a state file says. Raises NotOurs."""
+    data = file.data
+    if not telling(data):
+        raise NotOurs(file.path, f"has none of {', '.join(_TELLING)}, so it is no session of a workflow")
+    name = folder.name
+    return Session(
+        name=name,
+        folder=folder,
+        file=file,
+        topic=_topic(data) or name,
+        kind=values.text(data.get("type")).strip(),
+        phase=values.text(data.get("current_phase")).strip(),
+        said=values.text(data.get("status")).strip(),
+        marked=marked,
+    )
+
+
+def telling(data: Mapping[str, Any]) -> bool:
+    """Tell whether an object says anything of a session."""
+    return any(name in data for name in _TELLING)
+
+
+def completed_phases(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the phases that a session has behind it."""
+    progress = data.get("progress")
+    return values.texts(progress.get("completed_phases") if isinstance(progress, dict) else None, "", [])
+
+
+def _topic(data: Mapping[str, Any]) -> str:
+    """Return what a session is about; sessions in the wild call it by other names."""
+    named = (values.text(data.get(name)) for name in ("project", "topic", "title", "description"))
+    return next((text for text in named if text.strip()), "")

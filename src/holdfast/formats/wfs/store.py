@@ -1,0 +1,233 @@
+"""Sessions of the `wfs` format on disk: found, made, and which of them is active, paused or completed."""
+
+from __future__ import annotations
+
+import copy
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import HoldfastError, StateError, TransitionError
+from holdfast.files import atomic
+from holdfast.files.lock import locked
+from holdfast.formats.wfs import choice, index, markers, names, places
+from holdfast.formats.wfs import session as sessions
+from holdfast.workflow import statefile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from holdfast.formats.wfs.session import Session
+    from holdfast.project import Project
+    from holdfast.workflow.statefile import StateFile
+
+
+def folders(project: Project) -> list[Path]:
+    """Return the folders of all sessions, by name."""
+    return [each for each in places.inside(places.top(project)) if places.is_name(each.name)]
+
+
+def get(project: Project, name: str) -> Session:
+    """Return the session with a name; `WFS-` in front may be left out.
+
+    Raises:
+        HoldfastError: there is none of that name.
+        StateError: its state file cannot be read.
+    """
+    wanted = name if name.startswith(names.PREFIX) else f"{names.PREFIX}{name}"
+    folder = places.top(project) / wanted
+    if not places.has(project, wanted):
+        if there := [each for each in places.elsewhere(project) if each.name == wanted]:
+            raise HoldfastError(f"{places.inner(project, there[0])}: {misplaced(there[0])}")
+        known = ", ".join(each.name for each in folders(project)) or "none"
+        raise HoldfastError(f"there is no session {name!r} in {places.TOP}/; there are: {known}")
+    return sessions.load(project, folder, marked=wanted in markers.active(project))
+
+
+def misplaced(folder: Path) -> str:
+    """Say why nothing is done in a session that lies elsewhere than in `.workflow/` itself, and what to do about it."""
+    if places.is_archived(folder):
+        return "the session is archived, so it is over"
+    return (
+        f"Holdfast works on sessions directly in {places.TOP}/ only; to go on with this one here, move its folder to "
+        f"{places.TOP}/{folder.name} and run `holdfast wfs switch {folder.name}`"
+    )
+
+
+def current(project: Project, name: str | None = None) -> Session:
+    """Return the session that is meant: the named one, else the one that is marked as active.
+
+    Raises:
+        HoldfastError: none is marked, or several are (R002-05).
+        StateError: its state file cannot be read.
+    """
+    if name:
+        return get(project, name)
+    marked = sessions.active(project)
+    if len(marked) == 1:
+        return get(project, marked[0])
+    how = (
+        "holdfast wfs start TOPIC begins one, holdfast wfs switch NAME marks one"
+        if not marked
+        else "give --session NAME"
+    )
+    raise HoldfastError(f"{markers.detected(marked)}; {how}")
+
+
+def create(
+    project: Project, topic: str, kind: str = "", *, fill: Callable[[Session], object] = lambda session: None
+) -> Session:
+    """Make a session with the least that it needs, and mark it as the active one (R002-09, R002-07).
+
+    Where anything of that fails, nothing of it stays, and the session that was active is so still.
+
+    Args:
+        project: where.
+        topic: what it is about.
+        kind: simple, medium or complex; simple by default, for it has no tasks yet.
+        fill: puts what it begins with into the session, before it is marked.
+
+    Raises:
+        HoldfastError: the topic says nothing.
+        StateError: it cannot be written.
+    """
+    if not topic.strip():
+        raise HoldfastError("a session needs a topic")
+    top = places.top(project)
+    statefile.guard(project.root, top / "x")
+    if os.path.lexists(top) and not top.is_dir():
+        raise StateError(top, "is no folder, so no session can be kept in it; move it away")
+    with locked(top):
+        there = {each.name.casefold() for each in (*top.iterdir(), *places.elsewhere(project))}
+        name = names.session(topic, lambda each: each.casefold() in there)
+        folder = top / name
+        with _whole(project, folder):
+            (folder / places.TASKS).mkdir(parents=True)
+            atomic.write(folder / places.PLAN, places.PLAN_TEXT.encode())
+            atomic.write(folder / places.LIST, places.LIST_TEXT.encode())
+            data = sessions.fresh(name, topic, kind or choice.COMPLEXITIES[0])
+            file = statefile.write(project, places.state(folder), data, None, why="wfs start")
+            fill(sessions.view(file, folder, marked=False))
+            return _activate(project, sessions.load(project, folder, marked=False), "")
+
+
+@contextmanager
+def _whole(project: Project, folder: Path) -> Iterator[None]:
+    """Remove the folder that is made for a session, and its mark, where making it fails. Raises StateError for that."""
+    try:
+        yield
+    except BaseException as error:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(StateError):
+            markers.take(project, folder.name)
+        if isinstance(error, OSError):
+            raise StateError(folder, f"cannot be made: {error.strerror or error}") from error
+        raise
+
+
+def switch(project: Project, name: str) -> Session:
+    """Make a session the active one, and say so in both files (R002-07, I002-14). Raises HoldfastError, StateError."""
+    with _standing(project, name) as session:
+        session.must_be_open("holdfast wfs resume opens it again")
+        return _activate(project, session, "resumed_at" if session.said == "paused" else "")
+
+
+def pause(project: Project, name: str) -> Session:
+    """Mark a session no longer, and say that it is paused (I002-13). Raises HoldfastError, StateError."""
+    with _standing(project, name) as session:
+        session.must_be_open("there is nothing to pause")
+        changed = _say(project, session, "paused", "paused_at")
+        markers.take(project, session.name)
+        return sessions.view(changed, session.folder, marked=False)
+
+
+def resume(project: Project, name: str) -> Session:
+    """Go on with a session that is paused or completed; another one that is marked is paused (I002-13).
+
+    Raises HoldfastError, StateError.
+    """
+    with _standing(project, name) as session:
+        return _activate(project, session, "resumed_at")
+
+
+def complete(project: Project, name: str, *, anyway: bool = False) -> Session:
+    """End a session: its marker goes, its status is completed, nothing in it is written any more (I002-13, D002-7).
+
+    Raises:
+        TransitionError: tasks are left, and it is not to be ended `anyway`.
+        StateError: it cannot be written.
+    """
+    with _standing(project, name) as session:
+        if session.standing == "completed" and not session.marked:
+            return session
+        board = index.board(project, session.folder)
+        left = [each.id for each in board.leaves if each.status != "completed"]
+        left += [f"{problem.path.name}, which cannot be read" for problem in board.problems]
+        if left and not anyway:
+            named = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
+            raise TransitionError(
+                f"{session.name} has {len(left)} {'task' if len(left) == 1 else 'tasks'} that "
+                f"{'is' if len(left) == 1 else 'are'} not completed ({named}); --anyway ends it as it is"
+            )
+        phases = sessions.PHASES if board.finished else None
+        changed = _say(project, session, "completed", "completed_at", phases=phases)
+        markers.take(project, session.name)
+        return sessions.view(changed, session.folder, marked=False)
+
+
+def say_standing(project: Project, name: str) -> None:
+    """Write into a session's file what its marker says of it (I002-14). Raises StateError."""
+    with _standing(project, name) as session:
+        _say(project, session, session.standing)
+
+
+@contextmanager
+def _standing(project: Project, name: str) -> Iterator[Session]:
+    """Give a session as it is, while nobody else changes its tasks or which session is marked."""
+    folder = get(project, name).folder
+    with locked(places.top(project)), locked(folder):
+        yield get(project, folder.name)
+
+
+def _activate(project: Project, session: Session, moment: str) -> Session:
+    changed = _say(project, session, "active", moment)
+    markers.mark(project, session.name)  # what a full disk can refuse comes before the others are paused
+    for name in markers.active(project):
+        if name != session.name:
+            _pause(project, name)
+    markers.put(project, session.name)
+    return sessions.view(changed, session.folder, marked=True)
+
+
+def _pause(project: Project, name: str) -> None:
+    """Say of a session that loses its marker that it is paused; one that cannot be read only loses it."""
+    with suppress(HoldfastError), _standing(project, name) as session:
+        if session.standing == "active":
+            _say(project, session, "paused", "paused_at")
+
+
+def _say(
+    project: Project, session: Session, status: str, moment: str = "", phases: tuple[str, ...] | None = None
+) -> StateFile:
+    """Write a session's status and when it changed, under its lock. Raises StateError."""
+
+    def apply(file: StateFile) -> dict[str, Any]:
+        data = copy.deepcopy(file.data)
+        if data.get("status") == status and phases is None:
+            return data
+        data["status"] = status
+        if status != "completed":
+            data.pop("completed_at", None)
+        if moment:
+            data[moment] = clock.stamp()
+        if phases is not None and isinstance(data.get("progress"), dict):
+            done = sessions.completed_phases(data)
+            data["progress"]["completed_phases"] = [*done, *(each for each in phases if each not in done)]
+            data["progress"]["current_tasks"] = []
+        return data
+
+    return statefile.rewrite(project, places.state(session.folder), apply, why=f"wfs {status}")[0]

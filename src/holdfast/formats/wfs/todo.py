@@ -1,0 +1,118 @@
+"""`TODO_LIST.md` of a session in the `wfs` format: generated from the tasks' files and never read back (R002-40)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.formats.wfs import ids, places
+from holdfast.patterns import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from holdfast.formats.wfs.board import Board
+    from holdfast.formats.wfs.brief import Brief
+
+HEADING = "# Tasks"
+_SECTION = "## Task Progress"
+_LEGEND = (
+    "## Status Legend",
+    "- `▸` = Container task (has subtasks)",
+    "- `- [ ]` = Pending leaf task",
+    "- `- [x]` = Completed leaf task",
+    "- Maximum 2 levels: Main tasks and subtasks only",
+)
+_ROW = regex(r"\s*(?:[-*]\s*\[(?P<mark>.)\]|▸)\s*\**(?P<id>IMPL-[0-9]{1,9}(?:\.[0-9]{1,9})?)\**(?![\w.])")
+_GENERATED_ROW = regex(r"(?:▸|(?:  )?- \[.\]) \*\*[^*]+\*\*: .* → \[📋\]\(\./\S+\)(?: \| \[✅\]\(\./\S+\))?")
+_TITLE = regex(rf"{HEADING}(?:: .*)?")
+
+
+def is_generated(text: str) -> bool:
+    """Tell whether each line of a list is of a kind that `generate` writes; any other line is somebody's own.
+
+    Ticks and titles may be others. To generate such a list anew loses nothing that the tasks' files do not say.
+    """
+    first, *rest = text.splitlines() or [""]
+    fixed = ("", _SECTION, *_LEGEND)
+    return bool(_TITLE.fullmatch(first)) and all(each in fixed or _GENERATED_ROW.fullmatch(each) for each in rest)
+
+
+def generate(topic: str, board: Board, summaries: Container[str]) -> str:
+    """Return the list of a session.
+
+    Args:
+        topic: what the session is about.
+        board: its tasks.
+        summaries: the ids, as the files have them, of the tasks whose summary exists; others get no link (I002-29).
+    """
+    groups = list[list[str]]()
+    alone = list[str]()
+    for task in board.tasks:
+        if task.key and task.key.parent and board.get(ids.parent(task.id)):
+            continue  # stands below its container
+        if not board.is_container(task):
+            alone.append(_leaf(task, summaries))
+            continue
+        groups += [alone] if alone else []
+        alone = []
+        rows = [f"  {_leaf(each, summaries)}" for each in board.children(task)]
+        groups.append([f"▸ **{task.id}**: {_title(task)} → {_link('📋', f'{places.TASKS}/{task.name}.json')}", *rows])
+    groups += [alone] if alone else []
+    body = "\n\n".join("\n".join(rows) for rows in groups)
+    head = f"{HEADING}: {' '.join(topic.split())}\n\n{_SECTION}\n"
+    return head + (f"{body}\n\n" if body else "\n") + "\n".join(_LEGEND) + "\n"
+
+
+def drift(text: str, wanted: str, board: Board, session: str = "") -> tuple[str, ...]:
+    """Return how a list differs from what it would be now, a line each; its ticks count for nothing (I002-30).
+
+    Args:
+        text: the list.
+        wanted: what it would be now.
+        board: the session's tasks.
+        session: the session's name, where a command on its tasks has to name it.
+    """
+    if text == wanted or (not board.tasks and text.strip() == HEADING):  # as a new session has it
+        return ()
+    seen: dict[ids.Key | None, bool] = {}
+    said = list[str]()
+    for match in filter(None, map(_ROW.match, text.splitlines())):
+        task, ticked = board.get(match["id"]), match["mark"] in ("x", "X")
+        seen[ids.key(match["id"])] = ticked
+        if task is None:
+            said.append(f"{match['id']} is listed, and has no file in {places.TASKS}/")
+        elif match["mark"] and ticked != (board.status(task) == "completed"):
+            seen_as = "ticked" if ticked else "not ticked"
+            said.append(
+                f"{task.id} is {seen_as}, and its file says {task.said or 'nothing'}{_verb(task, board, session)}"
+            )
+    if not is_generated(text):
+        return tuple(said)
+    said += [f"{each.id} is missing from it" for each in board.tasks if each.key not in seen]
+    return tuple(said) or ("its text is another than the one that its tasks give",)
+
+
+def _verb(task: Brief, board: Board, session: str) -> str:
+    """Say how a task that is ticked is completed; of a container its subtasks are."""
+    if task.status == "completed" or board.is_container(task):
+        return ""
+    option = f" --session {session}" if session else ""
+    return f": `holdfast wfs task complete {task.id}{option}` completes it"
+
+
+def _leaf(task: Brief, summaries: Container[str]) -> str:
+    done = task.status == "completed"
+    row = (
+        f"- [{'x' if done else ' '}] **{task.id}**: {_title(task)} → {_link('📋', f'{places.TASKS}/{task.name}.json')}"
+    )
+    if done and task.id in summaries:
+        row += f" | {_link('✅', f'{places.SUMMARIES}/{task.id}-summary.md')}"
+    return row
+
+
+def _title(task: Brief) -> str:
+    return " ".join(task.title.split())
+
+
+def _link(sign: str, path: str) -> str:
+    return f"[{sign}](./{path})"

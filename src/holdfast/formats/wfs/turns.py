@@ -1,0 +1,45 @@
+"""Whose turn it is in `.workflow/`: one session is active there at a time, though several clients may be at work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import StateError, TransitionError
+from holdfast.formats.wfs import places, store
+from holdfast.formats.wfs import session as wfs_session
+from holdfast.formats.wfs import view as views
+from holdfast.survival import owners, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.project import Project
+
+
+def leave(project: Project, names: Iterable[str], session: str | None, remedy: str) -> None:
+    """Refuse a client's session what takes other clients' live sessions their turn; a person may.
+
+    Args:
+        project: where.
+        names: the sessions in `.workflow/` that would be paused, completed or taken.
+        session: the client's session that asks; None is a person.
+        remedy: how it is done all the same.
+
+    Raises:
+        TransitionError: one of them belongs to another client's session that is live.
+    """
+    if session is None:
+        return
+    live = sessions.live_others(project, session)
+    for name in names if live else ():
+        try:
+            owner = owners.owner(project, views.shown(project, store.get(project, name)))
+        except StateError:
+            continue
+        if owner in live:
+            raise TransitionError(f"{name} is worked on in session {owner}, which is live; {remedy}")
+
+
+def active(project: Project, *, but: str = "") -> list[str]:
+    """Return the names of the sessions that are active and there, all but one."""
+    return [each for each in wfs_session.active(project) if each != but and places.has(project, each)]

@@ -1,0 +1,361 @@
+"""The compaction format's verbs: start, begin, done, update, step and find."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import formats
+from holdfast.errors import MissingError, TransitionError
+from holdfast.formats.compaction import adapter
+from holdfast.survival import generations, history
+from holdfast.workflow.model import Changes, Start, Workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from tests.workflow.conftest import Put, Seed
+
+FOLDER = "untracked/workflow-state"
+NAMED = (("Design", ""), ("Build", "coder"), ("Test", ""))
+
+
+def started(project: Project, **changes: Any) -> Workflow:
+    return adapter.start(project, Start(**({"title": "QA Loop", "kind": "qa-loop", "phases": NAMED} | changes)))
+
+
+def data_of(workflow: Workflow) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(workflow.path.read_text(encoding="utf-8"))
+    return data
+
+
+def test_start_writes_the_documents_file(project: Project, seed: Seed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R001-11: name, type, phase 1 of the total, reading, context and reminders, as in Example 1."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52Z")
+    example = json.loads(seed("compaction-feature-start.json"))
+    workflow = adapter.start(
+        project,
+        Start(
+            title=example["workflow"],
+            kind="implementation",
+            phases=(("Design", ""),),
+            total=5,
+            reading=tuple(example["required_reading"]),
+            reminders=tuple(example["key_reminders"]),
+            context=example["context"],
+        ),
+    )
+    data = data_of(workflow)
+    assert data["context"].pop("phases") == ["Design"]
+    assert data == example | {"created_at": "2025-12-09T14:30:52.000000Z"}
+    assert workflow.path.name == "state-feature-implementation-user-auth-20251209_143052.json"
+    assert workflow.ref == f"compaction:{workflow.path.relative_to(project.root)}"
+
+
+def test_a_second_start_of_an_unfinished_workflow_is_refused(project: Project) -> None:
+    """R001-12: no second file of the same workflow; the message says where it is and the way out."""
+    started(project)
+    with pytest.raises(TransitionError, match=r"phase 1/3 in untracked/.*holdfast done --all"):
+        started(project, title="qa loop")
+    assert len(adapter.find(project).workflows) == 1
+
+
+def test_a_start_without_a_name_is_refused(project: Project) -> None:
+    """A name is never empty."""
+    with pytest.raises(TransitionError, match="needs a name"):
+        started(project, title="  ")
+
+
+def test_done_advances_in_the_same_file(project: Project) -> None:
+    """R001-12: number, name and status move on, the note is kept, created_at stays."""
+    first = started(project)
+    second = adapter.done(project, first, note="use the old patterns")
+    assert (second.position, second.phase, second.phase_status) == ("2/3", "Build", "active")
+    assert second.path == first.path
+    assert second.created_at == first.created_at
+    assert second.phases[0].handover == "use the old patterns"
+    step = adapter.step(second)
+    assert step is not None
+    assert (step.number, step.agent) == (2, "coder")
+    assert step.prompt == "Build\n\nContext: use the old patterns"
+
+
+def test_completing_a_phase_twice_advances_once(project: Project) -> None:
+    """Two who saw the same phase complete it once."""
+    first = started(project)
+    adapter.done(project, first)
+    assert adapter.done(project, first).position == "2/3"
+
+
+def test_the_last_phase_completes_and_removes_the_workflow(project: Project, put: Put) -> None:
+    """R001-19, R001-20, I001-3: only this workflow's files go; the last content stays as a generation."""
+    other = started(project, title="Other")
+    workflow = started(project)
+    note = put(f"{FOLDER}/qa-loop/notes.txt", "mine")
+    stranger = put(f"{FOLDER}/qa-loop/state-else-20250101_000000.json", {"workflow": "Else", "phase": 1})
+    older = put(f"{FOLDER}/qa-loop/state-qa-loop-20200101_000000.json", {"workflow": "QA Loop", "phase": 1})
+    for _ in range(3):
+        workflow = adapter.done(project, workflow)
+    assert workflow.finished
+    assert (workflow.current, workflow.total) == (3, 3)
+    assert not workflow.path.exists()
+    assert not older.exists()
+    assert note.exists()
+    assert stranger.exists()
+    assert other.path.exists()
+    kept = generations.latest(project, workflow.path)
+    assert kept is not None
+    assert json.loads(kept)["phase"]["status"] == "completed"
+
+
+def test_an_empty_folder_goes_with_its_workflow(project: Project) -> None:
+    """R001-19: the workflow's directory is deleted, the folder of all workflows is not."""
+    workflow = adapter.done(project, started(project), everything=True)
+    assert workflow.finished
+    assert not workflow.path.parent.exists()
+    assert (project.root / FOLDER).is_dir()
+
+
+def test_a_workflow_that_is_gone_cannot_be_moved(project: Project) -> None:
+    """Its file was removed meanwhile: an error that says so, and no folder is made for the lock."""
+    workflow = adapter.done(project, started(project), everything=True)
+    shutil.rmtree(project.root / FOLDER)
+    with pytest.raises(MissingError, match="gone"):
+        adapter.update(project, workflow, Changes(status="blocked"))
+    assert not (project.root / FOLDER).exists()
+
+
+def test_begin_starts_what_was_not_started(project: Project, put: Put) -> None:
+    """A first phase that waits becomes active, a running one stays as it is."""
+    phase = {"current": 1, "total": 2, "name": "A", "status": "not_started"}
+    put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
+    (workflow,) = adapter.find(project).workflows
+    begun = adapter.begin(project, workflow)
+    before = begun.path.stat().st_mtime_ns
+    assert begun.phase_status == "active"
+    assert adapter.begin(project, begun).path.stat().st_mtime_ns == before
+
+
+def test_update_adds_and_keeps(project: Project) -> None:
+    """R001-12: context and reminders are added, nothing goes."""
+    workflow = started(project, reading=("@a.md",), reminders=("one",), context={"k": 1})
+    changes = Changes(reading=("b.md", "@a.md"), reminders=("two",), context={"l": [2]}, handover="note")
+    after = adapter.update(project, workflow, changes)
+    assert after.reading == ("@a.md", "@b.md")
+    assert after.reminders == ("one", "two")
+    assert after.context == {"k": 1, "l": [2]}
+    assert after.phases[0].handover == "note"
+    moved = adapter.update(project, after, Changes(current=3, status="blocked"))
+    assert (moved.position, moved.phase, moved.status) == ("3/3", "Test", "blocked")
+    renamed = adapter.update(project, moved, Changes(phase="Verify", total=4))
+    assert (renamed.position, renamed.phase, renamed.phase_status) == ("3/4", "Verify", "blocked")
+
+
+def test_a_note_never_replaces_what_somebody_kept_under_that_key(project: Project) -> None:
+    """The context is free: another use of our key stays beside the note."""
+    workflow = started(project, context={"phase_notes": ["mine"]})
+    after = adapter.update(project, workflow, Changes(handover="note"))
+    assert data_of(after)["context"]["phase_notes"] == {"phase_notes": ["mine"], "1": "note"}
+    assert after.context["phase_notes"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (Changes(current=4), "phase 4 is not one of the 3"),
+        (Changes(current=0), "is not one of the 3"),
+        (Changes(status="failed"), "cannot be failed"),
+        (Changes(deliverables=("x",)), "no deliverables"),
+    ],
+)
+def test_updates_the_format_cannot_hold_are_refused(project: Project, changes: Changes, reason: str) -> None:
+    """I001-17, R001-07: nothing out of bounds is ever written."""
+    workflow = started(project)
+    before = workflow.path.read_bytes()
+    with pytest.raises(TransitionError, match=reason):
+        adapter.update(project, workflow, changes)
+    assert workflow.path.read_bytes() == before
+
+
+def test_a_hand_kept_file_keeps_its_style_and_unknown_keys(project: Project, put: Put) -> None:
+    """Only what changed changes: indentation, line ends, unknown keys and key order stay."""
+    lines = [
+        "{",
+        '\t"zeta": [1, 2],',
+        '\t"workflow": "X",',
+        '\t"phase": {"current": 1, "total": 3, "name": "A", "extra": 0}',
+        "}",
+    ]
+    text = "\r\n".join(lines)
+    put(f"{FOLDER}/x/state-x-20250101_000000.json", text)
+    (workflow,) = adapter.find(project).workflows
+    after = adapter.done(project, workflow)
+    written = after.path.read_bytes().decode()
+    assert written.startswith('{\r\n\t"zeta"')
+    assert "\n" not in written.replace("\r\n", "")
+    assert data_of(after)["phase"] == {"current": 2, "total": 3, "name": "Phase 2", "extra": 0, "status": "in_progress"}
+    assert list(data_of(after)) == ["zeta", "workflow", "phase", "context"]
+    assert data_of(after)["context"] == {"phases": ["A"]}  # the title of a phase that is behind
+
+
+def test_find_gives_one_workflow_a_name_from_its_newest_file(project: Project, put: Put) -> None:
+    """R001-04, I001-7: several workflows are normal, several files of one are warned of."""
+    put(f"{FOLDER}/x/state-x-1.json", {"workflow": "X", "phase": {"current": 1, "total": 3}}, age=20)
+    put(f"{FOLDER}/x/state-x-2.json", {"workflow": "x", "phase": {"current": 2, "total": 3}}, age=10)
+    put(f"{FOLDER}/y/state-y-1.json", {"workflow": "Y", "phase": {"current": 1, "total": 1}}, age=0)
+    found = adapter.find(project)
+    assert [(each.title, each.current) for each in found.workflows] == [("Y", 1), ("x", 2)]
+    assert any("state-x-1.json is an older file" in warning for warning in found.workflows[1].warnings)
+
+
+def test_files_of_one_moment_are_ordered_by_name(project: Project, put: Put) -> None:
+    """I001-10: ties are broken by name, so that a checkout does not decide."""
+    for name in ("b", "a"):
+        put(f"{FOLDER}/{name}/state-{name}.json", {"workflow": name, "phase": 1})
+    assert [each.title for each in adapter.find(project).workflows] == ["a", "b"]
+
+
+def test_of_files_of_one_moment_the_one_named_later_is_the_newest(project: Project, put: Put) -> None:
+    """I001-7, R001-01: after a checkout all files have one time; the name still says which is newer."""
+    for stamp, phase in (("20250102_000000", 2), ("20250103_000000", 3), ("20250101_000000", 1)):
+        path = put(f"{FOLDER}/x/state-x-{stamp}.json", {"workflow": "X", "phase": phase})
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    (workflow,) = adapter.find(project).workflows
+    assert (workflow.current, len(workflow.warnings) > 0) == (3, True)
+
+
+def test_the_title_of_a_phase_outlives_it(project: Project) -> None:
+    """R001-12: what a phase was called, by its start, by an update or by hand, is known after the next one began."""
+    workflow = adapter.start(project, Start(title="X", total=4, phases=(("Design", ""), ("Build", "coder"))))
+    workflow = adapter.update(project, workflow, Changes(phase="Sketch"))
+    for name in ("Build", "Review", "Ship"):
+        workflow = adapter.done(project, workflow)
+        workflow = adapter.update(project, workflow, Changes(phase=name))
+    assert [phase.title for phase in workflow.phases] == ["Sketch", "Build", "Review", "Ship"]
+    assert workflow.phases[1].agent == "coder"
+    assert "phases" not in workflow.context
+
+
+def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Project, put: Put) -> None:
+    """R001-05: the context is free; a title finds no place where somebody keeps something else."""
+    theirs = {"phases": [1, 2], "note": "x"}
+    state = {"workflow": "X", "phase": {"current": 1, "total": 3, "name": "A"}, "context": theirs}
+    put(f"{FOLDER}/x/state-x-20250101_000000.json", state)
+    (workflow,) = adapter.find(project).workflows
+    assert data_of(adapter.done(project, workflow))["context"] == theirs
+
+
+def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Project, put: Put) -> None:
+    """I001-9: from then on the plan's own state has no say."""
+    state = {"workflow": "X", "phase": {"current": 1, "total": 3, "name": "A"}, "required_reading": []}
+    for number, changes in enumerate((Changes(reminders=("r",)), Changes(reading=("a",)), Changes(context={"k": 1}))):
+        derived = state | {"workflow": f"X{number}", "context": {"derived_from": "CLAUDE/Plan/X/PLAN.md"}}
+        put(f"{FOLDER}/x{number}/state-x-20250101_000000.json", derived)
+        (workflow,) = [each for each in adapter.find(project).workflows if each.title == f"X{number}"]
+        assert workflow.origin == "plan"
+        assert adapter.update(project, workflow, changes).origin == "agent"
+
+
+def test_an_error_needs_a_phase_that_is_blocked(project: Project) -> None:
+    """What is given is kept or refused, never dropped."""
+    workflow = started(project)
+    with pytest.raises(TransitionError, match="--status blocked"):
+        adapter.update(project, workflow, Changes(error="no disk"))
+    blocked = adapter.update(project, workflow, Changes(status="blocked", error="no disk"))
+    adapter.update(project, blocked, Changes(error="no tape either"))
+    assert [each.error for each in history.of(project, blocked).phases.values()] == ["no tape either"]
+
+
+def test_without_a_ledger_the_completed_file_stays_under_another_name(project: Project) -> None:
+    """Nothing is lost: what the ledger cannot keep is kept beside it, and said."""
+    workflow = started(project)
+    project.ledger.problem = "the disk is full"
+    after = adapter.done(project, workflow, everything=True)
+    (kept,) = workflow.path.parent.iterdir()
+    assert kept.name.startswith(f"{workflow.path.name}.kept-")
+    assert json.loads(kept.read_bytes())["phase"]["status"] == "completed"
+    assert any(kept.name in warning for warning in after.warnings)
+    assert adapter.find(project).workflows == ()
+
+
+def test_a_broken_newest_file_gives_the_next_one_and_a_problem(project: Project, put: Put) -> None:
+    """I001-11: skip to the next good one and mention the bad one."""
+    put(f"{FOLDER}/x/state-x-1.json", {"workflow": "X", "phase": 1}, age=20)
+    broken = put(f"{FOLDER}/x/state-x-2.json", "{", age=10)
+    found = adapter.find(project)
+    assert [each.path.name for each in found.workflows] == ["state-x-1.json"]
+    assert [(problem.path, "not JSON" in problem.reason) for problem in found.problems] == [(broken, True)]
+
+
+def test_a_broken_file_seen_before_gives_its_last_generation(project: Project, put: Put) -> None:
+    """The last good content of the newest file beats an older file, and says that it was recovered."""
+    put(f"{FOLDER}/x/state-x-1.json", {"workflow": "X", "phase": {"current": 1, "total": 5}}, age=20)
+    path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}}, age=10)
+    raw = path.read_bytes()
+    generations.keep(project, path, raw, why="seen")
+    put(f"{FOLDER}/x/state-x-2.json", "{ torn", age=10)
+    found = adapter.find(project)
+    assert [(each.current, each.recovered, each.raw) for each in found.workflows] == [(4, True, raw)]
+    assert "its last generation is used" in found.problems[0].reason
+    assert path.read_text() == "{ torn"
+
+
+def test_moving_a_recovered_workflow_sets_the_broken_file_aside(project: Project, put: Put) -> None:
+    """Only our own write renames the broken file, and it goes on from the last good content."""
+    path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
+    generations.keep(project, path, path.read_bytes(), why="seen")
+    path.write_text("{ torn")
+    (workflow,) = adapter.find(project).workflows
+    assert adapter.done(project, workflow).current == 5
+    assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
+
+
+def test_a_linked_state_file_is_a_problem(project: Project, tmp_path: Path) -> None:
+    """Links out of the project are not followed."""
+    outside = tmp_path / "outside.json"
+    outside.write_text('{"workflow": "X", "phase": 1}')
+    link = project.root / FOLDER / "x" / "state-x-1.json"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside)
+    found = adapter.find(project)
+    assert found.workflows == ()
+    assert "symbolic link" in found.problems[0].reason
+    assert outside.read_text() == '{"workflow": "X", "phase": 1}'
+
+
+def test_many_processes_at_once_lose_nothing(project: Project) -> None:
+    """Each adds a reminder to one workflow; all of them arrive, and no reader ever sees half a file."""
+    workflow = started(project)
+    script = (
+        "import sys; from pathlib import Path; from holdfast.project import Project\n"
+        "from holdfast.formats.compaction import adapter as compaction; from holdfast.workflow.model import Changes\n"
+        "project = Project.open(Path(sys.argv[1])); (flow,) = compaction.find(project).workflows\n"
+        "for number in range(5): compaction.update(project, flow, Changes(reminders=(f'{sys.argv[2]}.{number}',)))"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", script, project.root, str(number)]) for number in range(8)]
+    while any(writer.poll() is None for writer in writers):
+        assert data_of(workflow)["workflow"] == "QA Loop"
+    assert [writer.returncode for writer in writers] == [0] * 8
+    wanted = {f"{writer}.{number}" for writer in range(8) for number in range(5)}
+    assert set(data_of(workflow)["key_reminders"]) == wanted
+    assert data_of(workflow)["created_at"] == workflow.created_at
+
+
+def test_all_formats_are_found_together(project: Project) -> None:
+    """The newest change comes first, whatever the format."""
+    from holdfast.formats.hybrid import adapter as hybrid
+
+    first = started(project)
+    second = hybrid.start(project, Start(title="Task", phases=(("A", "x"),)))
+    found = formats.all_found(project).workflows
+    assert [each.ref for each in found] == [
+        each.ref for each in sorted((first, second), key=lambda each: each.updated_at, reverse=True)
+    ]
+    assert {each.format for each in found} == {"compaction", "hybrid"}

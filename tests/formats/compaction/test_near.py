@@ -1,0 +1,247 @@
+"""An event looks at few state files, however many a project has; a person's commands look at all."""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import formats, paths
+from holdfast.clock import stamp
+from holdfast.files import cache, document, unchanged
+from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import near as compaction_near
+from holdfast.project import Project
+from holdfast.survival import owners
+from holdfast.workflow import statefile
+from holdfast.workflow.extract import Extract
+from holdfast.workflow.model import Changes
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+MANY = compaction_near.MOST + 10
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with many workflows, each changed later than the one before, all of them long ago."""
+    project = Project.open(tmp_path)
+    for number in range(MANY):
+        write(project, number)
+    return project
+
+
+def write(project: Project, number: int, **changes: object) -> Path:
+    """Write the state file of the workflow with a number."""
+    path = project.root / f"untracked/workflow-state/w{number}/state-w{number}-20250101_000000.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    phase = {"current": 1, "total": 3, "name": "Build", "status": "in_progress"}
+    told = {"workflow": f"W{number}", "workflow_type": "custom", "phase": phase, "required_reading": []}
+    path.write_text(json.dumps(told | {"context": {}, "key_reminders": [], "created_at": stamp()} | changes))
+    os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    return path
+
+
+def near(project: Project, session: str = ME) -> list[str]:
+    """Return the titles of the workflows an event of a session looks at."""
+    return [each.title for each in formats.near(project, session).workflows]
+
+
+def old(project: Project, number: int) -> Workflow:
+    """Return one of all workflows."""
+    return next(each for each in adapter.find(project).workflows if each.title == f"W{number}")
+
+
+def test_the_last_changed_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In their order, and no other file is even read; how many there are is known."""
+    read: list[str] = []
+    real = statefile.read
+
+    def reading(there: Project, path: Path) -> statefile.StateFile:
+        read.append(path.name)
+        return real(there, path)
+
+    monkeypatch.setattr(statefile, "read", reading)
+
+    assert near(project) == [f"W{number}" for number in range(MANY - 1, 9, -1)]
+    assert sum(name.startswith("state-") for name in read) == compaction_near.MOST
+    assert formats.near(project, ME).left == 10
+    assert len(formats.all_found(project).workflows) == MANY
+    assert formats.all_found(project).left == 0
+
+
+def test_of_few_all_are_looked_at(tmp_path: Path) -> None:
+    """Then an event sees what a person sees."""
+    project = Project.open(tmp_path)
+    for number in range(compaction_near.MOST):
+        write(project, number)
+    assert formats.near(project, ME) == formats.all_found(project)
+
+
+def test_an_edit_brings_a_workflow_near(project: Project) -> None:
+    """Whoever changes a file makes it the last changed."""
+    os.utime(write(project, 0))
+    assert near(project)[0] == "W0"
+
+
+def test_what_a_session_owns_is_near(project: Project) -> None:
+    """However long ago it was changed; so is what another came to own lately, and what was set free."""
+    owners.own(project, old(project, 1), ME)
+    project.ledger.run("UPDATE owners SET since = '2020-01-01T00:00:00Z'")
+    assert near(project)[-1] == "W1"
+    assert "W1" not in near(project, OTHER)
+
+    owners.own(project, old(project, 2), OTHER)
+    owners.release(project, old(project, 3), by_hand=True)
+    assert near(project)[-3:] == ["W3", "W2", "W1"]
+    assert near(project, OTHER)[-2:] == ["W3", "W2"]
+
+
+def test_a_broken_file_is_a_problem_only_while_it_is_near(project: Project) -> None:
+    """What nobody touched for long is not complained of at every compaction."""
+    near_by, far = write(project, MANY), write(project, 0)
+    for path, changed in ((near_by, 1_700_000_999), (far, 1_700_000_000)):
+        path.write_text("{")
+        os.utime(path, (changed, changed))
+    assert [problem.path for problem in formats.near(project, ME).problems] == [near_by]
+    assert {problem.path for problem in formats.all_found(project).problems} == {near_by, far}
+
+
+@pytest.mark.parametrize("folder", ["w0", "elsewhere"])
+def test_a_save_finds_the_file_of_its_workflow_among_many(project: Project, folder: str) -> None:
+    """In the folder of its name, or in another one that somebody chose: no second file is made."""
+    path = project.root / "untracked/workflow-state/w0"
+    path.rename(path.with_name(folder))
+    said = Extract("W0", current=2, total=3, source=project.root / "CLAUDE.local.md")
+
+    saved = adapter.save(project, said)
+
+    assert saved.path is not None
+    assert (saved.action, saved.path.parent.name) == ("unchanged", folder)
+    assert len(list((project.root / "untracked/workflow-state").glob("*/state-*.json"))) == MANY
+
+
+@pytest.fixture
+def crowded(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project with more folders than are hot, of which the hot ones are known; every stamp counts as old enough."""
+    monkeypatch.setattr(unchanged, "SETTLED", -(10**18))
+    monkeypatch.setattr(compaction_near, "MOST", 5)
+    monkeypatch.setattr(compaction_near, "HOT", 8)
+    paths.ensure_private(paths.state_dir())
+    assert near(project) == [f"W{number}" for number in range(MANY - 1, MANY - 6, -1)]
+    return project
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the folders that are looked into from now on."""
+    names: list[str] = []
+    real = compaction_near._inside
+
+    def looking(folder: str) -> list[os.DirEntry[str]]:
+        names.append(folder.rpartition("/")[2])
+        return real(folder)
+
+    monkeypatch.setattr(compaction_near, "_inside", looking)
+    return names
+
+
+def test_of_very_many_folders_only_the_hot_ones_are_looked_into(crowded: Project, looked: list[str]) -> None:
+    """They are those of the last changed files; the number of all is still known."""
+    found = formats.near(crowded, ME)
+    assert sorted(looked) == sorted(f"w{number}" for number in range(MANY - 8, MANY))
+    assert (len(found.workflows), found.left) == (5, MANY - 5)
+
+
+def test_an_edit_in_a_hot_folder_is_seen_at_once_and_in_another_a_while_later(
+    crowded: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand, without any tool of the client's."""
+    os.utime(write(crowded, MANY - 7))
+    os.utime(write(crowded, 0))
+    assert near(crowded)[0] == f"W{MANY - 7}"
+    assert "W0" not in near(crowded)
+    monkeypatch.setattr(compaction_near, "PATIENCE", 0)
+    assert set(near(crowded)[:2]) == {f"W{MANY - 7}", "W0"}
+
+
+@pytest.mark.parametrize("how", ["made", "removed", "written by us", "written by the model", "owned"])
+def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> None:
+    """A workflow that comes or goes, that Holdfast or the model writes, or that belongs to it."""
+    if how == "made":
+        os.utime(write(crowded, MANY))
+        assert near(crowded)[0] == f"W{MANY}"
+    elif how == "removed":
+        path = write(crowded, MANY - 1)
+        path.unlink()
+        path.parent.rmdir()
+        assert near(crowded)[0] == f"W{MANY - 2}"
+        assert formats.near(crowded, ME).left == MANY - 6
+    elif how == "written by us":
+        adapter.update(crowded, old(crowded, 0), Changes(current=2))
+        assert near(crowded)[0] == "W0"
+    elif how == "written by the model":
+        path = write(crowded, 0)
+        assert "W0" in {each.title for each in formats.near(crowded, ME, path).workflows}
+    else:
+        owners.own(crowded, old(crowded, 0), ME)
+        assert near(crowded)[-1] == "W0"
+
+
+@pytest.mark.parametrize("content", [b"", b"x", marshal.dumps((1, "elsewhere", (0, 0, 0, 0), 0.0, ("w0",), 1))])
+def test_what_is_kept_of_another_folder_or_broken_counts_for_nothing(crowded: Project, content: bytes) -> None:
+    """Then all folders are looked into."""
+    cache.write(compaction_near._file(crowded.root / "untracked/workflow-state"), content)
+    assert near(crowded)[0] == f"W{MANY - 1}"
+
+
+def heavy(project: Project, number: int, size: int) -> Path:
+    """Make the state file of the workflow with a number so many bytes long."""
+    path = write(project, number)
+    return write(project, number, pad="x" * (size - path.stat().st_size - len(', "pad": ""')))
+
+
+def test_the_sessions_own_file_comes_first_in_what_an_event_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many others are large and changed later: what all of them take is bounded, and the rest is counted."""
+    project, read = Project.open(tmp_path), list[int]()
+    heavy(project, 0, statefile.LIMIT)
+    for number in range(1, 13):
+        heavy(project, number, statefile.LIMIT - 1000)
+    owners.own(project, old(project, 0), ME)
+    real = document.read
+
+    def reading(path: Path, *given: Any, **more: Any) -> tuple[bytes, float]:
+        raw, changed = real(path, *given, **more)
+        read.append(len(raw))
+        return raw, changed
+
+    monkeypatch.setattr(document, "read", reading)
+    found = formats.near(project, ME)
+
+    assert sorted(each.title for each in found.workflows) == ["W0", "W12"]
+    assert found.left == 11
+    assert sum(read) <= statefile.BUDGET
+    assert len(formats.all_found(project).workflows) == 13
+
+
+def test_what_is_too_large_takes_nobodys_room(tmp_path: Path) -> None:
+    """It is not read: it is a problem, the others are found."""
+    project = Project.open(tmp_path)
+    large = [heavy(project, number, statefile.LIMIT + 1) for number in range(3, 8)]
+    for number in range(3):
+        write(project, number)
+
+    found = formats.near(project, ME)
+
+    assert sorted(each.title for each in found.workflows) == ["W0", "W1", "W2"]
+    assert [(each.path, each.reason) for each in found.problems] == [(path, statefile.TOO_LARGE) for path in large]
+    assert found.left == 0

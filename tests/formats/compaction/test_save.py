@@ -1,0 +1,421 @@
+"""PreCompact's merge: never poorer, never back in time, never a completed workflow again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.errors import StateError
+from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction.save import Saved
+from holdfast.project import Project
+from holdfast.survival import generations
+from holdfast.workflow.detect import detect
+from holdfast.workflow.extract import Extract
+from holdfast.workflow.model import Changes, Start
+
+if TYPE_CHECKING:
+    from tests.workflow.conftest import Put, Seed
+
+FOLDER = "untracked/workflow-state"
+RICH: dict[str, Any] = {
+    "workflow": "QA Loop",
+    "workflow_type": "qa-loop",
+    "phase": {"current": 2, "total": 3, "name": "Fixing Errors", "status": "in_progress", "gate": "green"},
+    "required_reading": ["@CLAUDE/PlanWorkflow.md"],
+    "context": {"iteration": 3},
+    "key_reminders": ["Run tests between iterations"],
+    "created_at": "2025-12-09T15:00:00Z",
+    "ours": {"kept": True},
+}
+MEMORY = "# Workflow State\n\nWorkflow: QA Loop\nPhase: 2/3 - Fixing Errors\n"
+
+
+def save(project: Project) -> Saved:
+    return adapter.save(project, detect(project).extract)
+
+
+def only_file(project: Project) -> Path:
+    (path,) = (project.root / FOLDER).glob("*/*")
+    return path
+
+
+def data_of(path: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return data
+
+
+def test_the_documents_memory_file_creates_the_documents_state_file(
+    project: Project, put: Put, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R001-13, R001-01: found nowhere, the workflow gets a new file with the present time in its name."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52.123456Z")
+    put("CLAUDE.local.md", seed("memory.md"))
+    saved = save(project)
+    slug = "page-orchestration-case-studies"
+    assert saved.action == "created"
+    assert saved.path == project.root / FOLDER / slug / f"state-{slug}-20251209_143052.json"
+    assert data_of(only_file(project)) == {
+        "workflow": "Page Orchestration - Case Studies",
+        "workflow_type": "custom",
+        "phase": {"current": 4, "total": 10, "name": "SEO Generation", "status": "in_progress"},
+        "required_reading": ["@CLAUDE/PageOrchestration.md", "@CLAUDE/Sitemap/case-studies.md"],
+        "context": {},
+        "key_reminders": [],
+        "created_at": "2025-12-09T14:30:52.123456Z",
+    }
+
+
+def test_without_a_workflow_nothing_is_created(project: Project) -> None:
+    """R001-14: no workflow, no file and no folder."""
+    assert save(project).action == "none"
+    assert list(project.root.iterdir()) == []
+
+
+def test_many_cycles_without_news_write_once(project: Project, put: Put, seed: Seed) -> None:
+    """R001-15: any number of compactions, one file, the bytes and the time of its last change untouched."""
+    put("CLAUDE.local.md", seed("memory.md"))
+    save(project)
+    before = only_file(project).stat()
+    for _ in range(10):
+        assert save(project).action == "unchanged"
+    assert only_file(project).stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_new_phase_in_the_memory_file_is_taken_over_and_nothing_else_changes(project: Project, put: Put) -> None:
+    """R001-12, I001-6: created_at, type, readings, context, reminders and unknown keys stay, in the same file."""
+    put("CLAUDE.local.md", MEMORY, age=50)
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    save(project)
+    put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "3/3 - Verify"), age=30)
+    saved = save(project)
+    assert (saved.action, saved.path) == ("updated", path)
+    assert only_file(project) == path
+    assert data_of(path) == RICH | {
+        "phase": {"current": 3, "total": 3, "name": "Verify", "status": "in_progress", "gate": "green"}
+    }
+
+
+def test_an_old_memory_file_never_rolls_the_phase_back(project: Project, put: Put) -> None:
+    """I001-6: the agent moved its state file on and forgot the memory file."""
+    put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3"), age=50)
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    assert save(project).action == "unchanged"
+    assert data_of(path) == RICH
+
+
+def test_a_touched_memory_file_never_rolls_the_phase_back(project: Project, put: Put) -> None:
+    """A checkout gives an old memory file a new time; its content did not change since it was last seen."""
+    put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3"), age=50)
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    save(project)
+    put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3"), age=0)
+    assert save(project).action == "unchanged"
+    assert data_of(path) == RICH
+
+
+def test_a_memory_file_changed_before_the_state_moved_does_not_roll_it_back(project: Project, put: Put) -> None:
+    """The state's own phase moved after the memory file was written, so the state knows better."""
+    put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3"), age=50)
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    save(project)
+    put("CLAUDE.local.md", MEMORY, age=30)
+    put(f"{FOLDER}/qa-loop/{path.name}", RICH | {"phase": {**RICH["phase"], "current": 3, "name": "Verify"}}, age=20)
+    assert save(project).action == "unchanged"
+    assert data_of(path)["phase"]["current"] == 3
+
+
+def test_a_file_never_seen_before_takes_over_a_newer_memory_file(project: Project, put: Put) -> None:
+    """I001-6: without a last extract, the newer of the two files speaks."""
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "3/3 - Verify") + "@docs/new.md\n", age=10)
+    assert save(project).action == "updated"
+    data = data_of(path)
+    assert (data["phase"]["current"], data["phase"]["name"]) == (3, "Verify")
+    assert data["required_reading"] == ["@CLAUDE/PlanWorkflow.md", "@docs/new.md"]
+    assert data["created_at"] == RICH["created_at"]
+
+
+def test_a_new_number_without_a_name_does_not_keep_the_old_name(project: Project, put: Put) -> None:
+    """ "Phase 3, Fixing Errors" would be false; the listed name of phase 3 is taken, or none."""
+    named = RICH | {"context": {"phases": ["Run QA", "Fixing Errors", "Verify"]}}
+    for data, name in ((RICH, "Phase 3"), (named, "Verify")):
+        put("CLAUDE.local.md", MEMORY, age=50)
+        path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", data, age=40)
+        save(project)
+        put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "3/3"), age=30)
+        save(project)
+        assert data_of(path)["phase"]["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("line", "current", "total"),
+    [("12/10 - Late", 10, 10), ("0/3 - Zero", 1, 3), ("7 - Seven", 7, 7)],
+)
+def test_a_phase_beyond_the_total_is_brought_within(
+    project: Project, put: Put, line: str, current: int, total: int
+) -> None:
+    """I001-17: the file always says 1 <= current <= total."""
+    put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", line))
+    save(project)
+    phase = data_of(only_file(project))["phase"]
+    assert (phase["current"], phase["total"]) == (current, total)
+
+
+def test_an_agents_short_folder_is_found_by_the_workflow_field(project: Project, put: Put, seed: Seed) -> None:
+    """I001-4: "Feature Implementation (User Auth)" lies in `feature-implementation`, as in the document."""
+    place = f"{FOLDER}/feature-implementation/state-feature-implementation-20251209_143052.json"
+    path = put(place, seed("compaction-feature-start.json"), age=40)
+    put("CLAUDE.local.md", "Workflow: Feature Implementation (User Auth)\nPhase: 3/5 - Testing\n", age=10)
+    assert save(project).path == path
+    assert data_of(path)["phase"]["name"] == "Testing"
+
+
+def test_a_folder_is_found_by_the_name_the_memory_file_gives(project: Project, put: Put, seed: Seed) -> None:
+    """I001-4: where no file names the workflow so, the folder of that name is its own."""
+    place = f"{FOLDER}/feature-implementation/state-feature-implementation-20251209_143052.json"
+    path = put(place, seed("compaction-feature-start.json"), age=40)
+    put("CLAUDE.local.md", "Workflow: Feature Implementation\nPhase: 3/5 - Testing\n", age=10)
+    assert save(project).path == path
+
+
+def test_names_that_share_their_first_letters_stay_two_workflows(project: Project, put: Put) -> None:
+    """Two long names whose folders are the same after cutting do not become one."""
+    for ending in ("one", "two"):
+        put("CLAUDE.local.md", f"Workflow: {'long ' * 15}{ending}\nPhase: 1/2 - A\n")
+        assert save(project).action == "created"
+    assert len(adapter.find(project).workflows) == 2
+
+
+def test_a_completed_workflow_is_not_revived_by_an_unchanged_memory_file(project: Project, put: Put) -> None:
+    """I001-6: the tombstone holds however often the memory file is seen again, touched or not."""
+    put("CLAUDE.local.md", MEMORY)
+    workflow = save(project).workflow
+    assert workflow is not None
+    adapter.done(project, workflow, everything=True)
+    for age in (0, -100):
+        put("CLAUDE.local.md", MEMORY, age=age)
+        assert save(project) == Saved(None, "buried", None)
+    assert adapter.find(project).workflows == ()
+
+
+def test_a_workflow_no_compaction_ever_saved_is_buried_too(project: Project, put: Put) -> None:
+    """Started and completed with the CLI: the memory file that names it was never taken over, and still is buried."""
+    workflow = adapter.start(project, Start(title="QA Loop"))
+    put("CLAUDE.local.md", MEMORY)
+    adapter.done(project, workflow, everything=True)
+    assert save(project).action == "buried"
+
+
+def test_a_workflow_the_ledger_forgot_is_buried_by_its_tombstone_alone(project: Project, put: Put) -> None:
+    """The tombstone needs no memory of where the state file was."""
+    put("CLAUDE.local.md", MEMORY)
+    workflow = save(project).workflow
+    assert workflow is not None
+    adapter.done(project, workflow, everything=True)
+    project.ledger.run("DELETE FROM extracts")
+    assert save(project).action == "buried"
+
+
+def test_a_state_file_removed_by_hand_counts_as_completed(project: Project, put: Put) -> None:
+    """Document 001 tells agents to `rm -rf` the folder at the end and says nothing about CLAUDE.local.md."""
+    put("CLAUDE.local.md", MEMORY)
+    save(project)
+    shutil.rmtree(project.root / FOLDER / "qa-loop")
+    assert save(project).action == "buried"
+    shutil.rmtree(project.root / "untracked")
+    assert save(project).action == "buried"
+    assert not (project.root / "untracked").exists()
+
+
+def test_a_new_run_of_a_workflow_is_saved_again(project: Project, put: Put) -> None:
+    """D001-10: workflows are repeatable; a memory file that says something new starts a new file."""
+    put("CLAUDE.local.md", MEMORY)
+    save(project)
+    shutil.rmtree(project.root / FOLDER / "qa-loop")
+    put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "1/3 - Run QA"))
+    assert save(project).action == "created"
+
+
+def test_a_plan_that_changes_does_not_revive_what_the_memory_file_names(project: Project, put: Put) -> None:
+    """The plan adds to the extract, but only the memory file's own change makes it a new one."""
+    put("CLAUDE.local.md", MEMORY)
+    workflow = save(project).workflow
+    assert workflow is not None
+    adapter.done(project, workflow, everything=True)
+    put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: Other\nStatus: In Progress\nphase\n")
+    assert save(project).action == "buried"
+
+
+def test_a_memory_file_that_says_completed_creates_nothing(project: Project, put: Put) -> None:
+    """A finished workflow needs no state file."""
+    put("CLAUDE.local.md", MEMORY.replace("2/3", "3/3") + "Status: completed\n")
+    assert save(project).action == "none"
+
+
+def test_a_completed_state_file_is_not_reopened_by_a_newer_memory_file(project: Project, put: Put) -> None:
+    """Without a last extract to compare with, a finished workflow stays finished."""
+    finished = RICH | {"phase": {"current": 3, "total": 3, "name": "Verify", "status": "completed"}}
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", finished, age=40)
+    put("CLAUDE.local.md", MEMORY, age=10)
+    assert save(project).action == "unchanged"
+    assert data_of(path) == finished
+
+
+@pytest.mark.usefixtures("soon_after")
+def test_a_plan_of_its_own_is_marked_as_derived_until_somebody_moves_it(project: Project, put: Put) -> None:
+    """I001-9: agent-made state outranks plan-derived state."""
+    put(
+        "CLAUDE/Plan/001-x/PLAN.md",
+        "# Plan 1: Auth\nStatus: In Progress\n## Phase 1: A\n- [x] a\n## Phase 2: B\n- [ ] b\n",
+    )
+    workflow = save(project).workflow
+    assert workflow is not None
+    assert (workflow.title, workflow.origin, workflow.position) == ("Auth", "plan", "2/2")
+    assert adapter.update(project, workflow, Changes(status="blocked")).origin == "agent"
+
+
+def test_the_newest_readable_file_of_several_is_the_workflows(project: Project, put: Put) -> None:
+    """I001-7, I001-11: the newest is broken and was never seen, so the next good one counts."""
+    put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=60)
+    good = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_160000.json", RICH, age=40)
+    broken = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_170000.json", '{"workflow": "QA Loop", "pha', age=20)
+    put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "3/3 - Verify"), age=10)
+    assert save(project).path == good
+    assert broken.read_text() == '{"workflow": "QA Loop", "pha'
+
+
+def test_a_broken_file_is_saved_from_its_last_generation(project: Project, put: Put) -> None:
+    """The content nobody can read is set aside by our own write and nothing of the last good one is lost."""
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    put("CLAUDE.local.md", MEMORY, age=50)
+    save(project)
+    generations.keep(project, path, path.read_bytes(), why="seen")
+    path.write_text("{ torn")
+    put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "3/3 - Verify"), age=-10)
+    assert save(project).action == "updated"
+    data = data_of(path)
+    assert data["phase"]["current"] == 3
+    assert data["ours"] == RICH["ours"]
+    assert len(list(path.parent.glob("*.corrupt-*"))) == 1
+
+
+def test_a_foreign_file_in_our_folder_is_never_written(project: Project, put: Put) -> None:
+    """Lesson 2: another tool's state file stays byte for byte, and the workflow gets a file of its own."""
+    foreign = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", {"name": "eslint", "phase": 3})
+    before = foreign.read_bytes()
+    put("CLAUDE.local.md", MEMORY)
+    saved = save(project)
+    assert saved.action == "created"
+    assert saved.path != foreign
+    assert foreign.read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["untracked", FOLDER, f"{FOLDER}/qa-loop"])
+def test_a_linked_folder_is_refused(project: Project, put: Put, tmp_path: Path, place: str) -> None:
+    """Nothing is written through a link out of the project."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    link = project.root / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside)
+    put("CLAUDE.local.md", MEMORY)
+    with pytest.raises(StateError, match="symbolic link"):
+        save(project)
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../../escape", "/etc/passwd", "🚀", "تطوير", "x" * 10_000, "CON", "a\x00b", "-rf *"])
+def test_odd_names_stay_inside_their_folder(project: Project, put: Put, name: str) -> None:
+    """R001-03: whatever the name, one file in one folder below the state folder, and the name itself kept."""
+    put("CLAUDE.local.md", f"Workflow: {name}\nPhase: 1/2 - A\n")
+    assert save(project).action == "created"
+    path = only_file(project)
+    assert path.parent.parent == project.root / FOLDER
+    assert data_of(path)["workflow"] == name
+    assert save(project).action == "unchanged"
+
+
+def test_saving_works_without_a_usable_ledger(project: Project, put: Put) -> None:
+    """Without a ledger everything still works from the files."""
+    put("CLAUDE.local.md", MEMORY, age=50)
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    project.ledger.close()
+    assert save(project).action == "unchanged"
+    put("CLAUDE.local.md", MEMORY.replace("2/3", "3/3"), age=10)
+    assert save(project).action == "updated"
+    assert data_of(path)["phase"]["current"] == 3
+
+
+texts = st.lists(st.text(alphabet="abc@/. é🚀", min_size=1, max_size=6), max_size=4)
+contexts = st.dictionaries(
+    st.text(alphabet="kmn", min_size=1, max_size=3), st.integers() | st.text(max_size=4), max_size=3
+)
+extracted = st.builds(
+    Extract,
+    name=st.just("QA Loop"),
+    current=st.none() | st.integers(0, 12),
+    total=st.none() | st.integers(0, 10),
+    phase=st.none() | st.text(alphabet="abc é", min_size=1, max_size=5),
+    status=st.sampled_from([None, "in_progress", "blocked", "completed", "not_started"]),
+    kind=st.sampled_from([None, "qa-loop", "release"]),
+    reading=texts.map(lambda found: tuple(f"@{each}" for each in found)),
+    reminders=texts.map(tuple),
+    context=contexts,
+    mtime=st.floats(0, 4e9),
+)
+states = st.fixed_dictionaries(
+    {
+        "workflow": st.just("QA Loop"),
+        "phase": st.fixed_dictionaries({"current": st.integers(-1, 9), "total": st.integers(0, 9)}),
+    },
+    optional={
+        "workflow_type": st.text(max_size=5),
+        "required_reading": texts | st.text(max_size=5),
+        "key_reminders": texts | st.none(),
+        "context": contexts | texts,
+        "created_at": st.text(max_size=10),
+        "unknown": st.integers() | contexts,
+    },
+)
+
+
+def keys(value: Any) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+@settings(max_examples=60, deadline=None)
+@given(states, st.lists(extracted, min_size=1, max_size=4))
+def test_no_sequence_of_saves_makes_a_state_poorer(state: dict[str, Any], found: list[Extract]) -> None:
+    """I001-6: readings, reminders, context keys and unknown keys only grow, created_at and the type's presence stay."""
+    with tempfile.TemporaryDirectory() as folder:
+        project = Project.open(Path(folder))
+        path = project.root / FOLDER / "qa-loop" / "state-qa-loop-20251209_150000.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(state))
+        os.utime(path, (1e9, 1e9))
+        for extract in found:
+            before = data_of(path)
+            adapter.save(project, extract)
+            after = data_of(path)
+            assert list(path.parent.iterdir()) == [path]
+            assert before.keys() <= after.keys()
+            assert before.get("created_at") == after.get("created_at")
+            assert before.get("unknown") == after.get("unknown")
+            for key in ("required_reading", "key_reminders"):
+                assert listed(after.get(key))[: len(listed(before.get(key)))] == listed(before.get(key))
+            assert keys(before.get("context")) <= keys(after.get("context"))
+            assert bool(before.get("workflow_type")) <= bool(after.get("workflow_type"))
+        project.close()

@@ -1,0 +1,363 @@
+"""The hybrid format's verbs, and what hooks may and may not move."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import log
+from holdfast.errors import HoldfastError, TransitionError
+from holdfast.formats.hybrid import adapter
+from holdfast.survival import generations
+from holdfast.workflow.model import Changes, Start, Status, Workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from tests.workflow.conftest import Put
+
+STATE = ".claude/state/workflow.json"
+VIEW = ".claude/workflow_state_system.md"
+PHASES = (("Plan it", "planner"), ("Build it", "coder"), ("Test it", "tester"))
+
+
+@pytest.fixture
+def workflow(project: Project) -> Workflow:
+    """A workflow of three phases, none started."""
+    return adapter.start(project, Start(title="Ship", phases=PHASES))
+
+
+def state_of(project: Project) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((project.root / STATE).read_text(encoding="utf-8"))
+    return data
+
+
+def statuses(workflow: Workflow) -> list[str]:
+    return [phase.status for phase in workflow.phases]
+
+
+def moved(project: Project, phase: str, status: Any, **more: Any) -> Workflow:
+    return adapter.move(project, phase, status, **more)[0]
+
+
+def test_a_hook_starts_finishes_and_advances(project: Project, workflow: Workflow) -> None:
+    """R000-14, R000-28, R000-35: active at the launch, completed at the result, the next one active."""
+    started, changed = adapter.move(project, "phase_0", "active")
+    assert (changed, started.position, started.status) == (True, "1/3", "active")
+    done, changed = adapter.move(project, "phase_0", "completed", deliverables=("plan.md",), handover="use A")
+    assert (changed, done.position) == (True, "2/3")
+    assert statuses(done) == ["completed", "active", "pending"]
+    assert (done.phases[0].deliverables, done.phases[0].handover) == (("plan.md",), "use A")
+    step = adapter.step(done)
+    assert step is not None
+    assert (step.title, step.agent, step.prompt) == ("Build it", "coder", "Build it\n\nContext: use A")
+
+
+def test_moves_are_idempotent(project: Project, workflow: Workflow) -> None:
+    """I000-7: the same move again changes nothing and writes nothing."""
+    adapter.move(project, "phase_0", "active")
+    before = (project.root / STATE).stat().st_mtime_ns
+    assert adapter.move(project, "phase_0", "active")[1] is False
+    assert (project.root / STATE).stat().st_mtime_ns == before
+
+
+def test_a_hook_catches_up_with_a_forgotten_start(project: Project, workflow: Workflow) -> None:
+    """I000-6: a result for a pending phase starts and completes it."""
+    assert statuses(moved(project, "phase_0", "completed")) == ["completed", "active", "pending"]
+
+
+def test_a_hook_never_revives_what_is_completed(project: Project, workflow: Workflow) -> None:
+    """D000-2: neither a completed phase nor a completed workflow is opened again."""
+    for phase in ("phase_0", "phase_1", "phase_2"):
+        adapter.move(project, phase, "completed")
+    refused: tuple[Status, ...] = ("active", "failed", "pending")
+    for phase in ("phase_0", "phase_2"):
+        for status in refused:
+            after, changed = adapter.move(project, phase, status)
+            assert not changed
+            assert after.finished
+
+
+def test_a_hand_completed_workflow_is_not_moved_by_a_hook(project: Project, workflow: Workflow) -> None:
+    """A person set the status to completed with phases left: that is what holds."""
+    path = project.root / STATE
+    path.write_text(json.dumps(state_of(project) | {"status": "completed"}))
+    assert adapter.move(project, "phase_0", "active")[1] is False
+    with pytest.raises(TransitionError, match="reopen"):
+        adapter.move(project, "phase_0", "active", by="person")
+
+
+def test_only_one_phase_is_active(project: Project, workflow: Workflow) -> None:
+    """R000-15: a second launch leaves its phase pending, a person is told why."""
+    adapter.move(project, "phase_0", "active")
+    assert adapter.move(project, "phase_1", "active")[1] is False
+    with pytest.raises(TransitionError, match="phase_0 is active, and only one can be"):
+        adapter.move(project, "phase_1", "active", by="person")
+
+
+def test_a_later_phase_may_finish_first(project: Project, workflow: Workflow) -> None:
+    """A result out of order is recorded; the current phase stays, and the one left out comes next."""
+    adapter.move(project, "phase_0", "active")
+    after = moved(project, "phase_1", "completed", deliverables=("x",))
+    assert (statuses(after), after.position) == (["active", "completed", "pending"], "1/3")
+    after = moved(project, "phase_0", "completed")
+    assert (statuses(after), after.position) == (["completed", "completed", "active"], "3/3")
+    assert moved(project, "phase_2", "completed").finished
+
+
+def test_a_phase_that_was_left_out_comes_after_the_last(project: Project, workflow: Workflow) -> None:
+    """The last phase is done and earlier ones are not: the workflow goes on with the first of those."""
+    after = moved(project, "phase_2", "completed")
+    assert (statuses(after), after.position) == (["active", "pending", "completed"], "1/3")
+
+
+def test_a_failed_phase_fails_the_workflow_at_once(project: Project, workflow: Workflow) -> None:
+    """I000-9: later phases stay pending, and the failed one stays current."""
+    adapter.move(project, "phase_0", "active")
+    after = moved(project, "phase_0", "failed")
+    assert (after.status, statuses(after), after.position) == ("failed", ["failed", "pending", "pending"], "1/3")
+    assert not after.finished
+    step = adapter.step(after)
+    assert step is not None
+    assert step.text.startswith("retry phase 1/3")
+
+
+def test_a_failed_phase_is_never_turned_into_a_completed_one(project: Project, workflow: Workflow) -> None:
+    """D000-2: the next result after a failure must not do it; a retry comes first."""
+    adapter.move(project, "phase_0", "failed")
+    assert adapter.move(project, "phase_0", "completed")[1] is False
+    assert adapter.move(project, "phase_1", "active")[1] is False
+    with pytest.raises(TransitionError, match="retry it first"):
+        adapter.move(project, "phase_0", "completed", by="person")
+    with pytest.raises(TransitionError, match="phase_0 failed"):
+        adapter.move(project, "phase_1", "active", by="person")
+
+
+def test_a_retry_reopens_phase_and_workflow(project: Project, workflow: Workflow) -> None:
+    """I000-9: failed -> active, then on as usual."""
+    adapter.move(project, "phase_0", "failed")
+    after = moved(project, "phase_0", "active")
+    assert (after.status, after.position) == ("active", "1/3")
+    assert moved(project, "phase_0", "completed").position == "2/3"
+
+
+def test_a_hook_fills_only_what_is_empty(project: Project, workflow: Workflow) -> None:
+    """I000-8: what the agent wrote before its phase was completed stays."""
+    adapter.move(project, "phase_0", "active")
+    adapter.move(project, "phase_0", None, deliverables=("by agent",), by="person")
+    after = moved(project, "phase_0", "completed", deliverables=("by hook",), handover="from hook")
+    assert (after.phases[0].deliverables, after.phases[0].handover) == (("by agent",), "from hook")
+
+
+def test_people_can_reopen_a_wrong_completion(project: Project, workflow: Workflow) -> None:
+    """I000-15: the reopened phase is active again and the one after it waits again; what was delivered stays."""
+    adapter.move(project, "phase_0", "completed", deliverables=("x",))
+    after = adapter.reopen(project, "phase_0")
+    assert (statuses(after), after.position, after.status) == (["active", "pending", "pending"], "1/3", "active")
+    assert after.phases[0].deliverables == ("x",)
+    with pytest.raises(TransitionError, match="only a finished phase"):
+        adapter.reopen(project, "phase_1")
+
+
+def test_people_can_reopen_a_completed_workflow(project: Project, workflow: Workflow) -> None:
+    """A completed workflow is terminal for hooks and not for people."""
+    assert adapter.done(project, workflow, everything=True).finished
+    after = adapter.reopen(project, "phase_2")
+    assert (after.status, after.position) == ("active", "3/3")
+
+
+def test_begin_starts_the_first_pending_phase_once(project: Project, workflow: Workflow) -> None:
+    """I000-6: an explicit start; asking again changes nothing, nor does it retry a failure by itself."""
+    assert adapter.begin(project, workflow).position == "1/3"
+    assert adapter.begin(project, workflow).position == "1/3"
+    adapter.move(project, "phase_0", "failed")
+    assert statuses(adapter.begin(project, workflow)) == ["failed", "pending", "pending"]
+
+
+def test_done_moves_through_all_phases(project: Project, workflow: Workflow) -> None:
+    """R000-35: each done leaves its note for the next phase; after the last there is no next step."""
+    for number in range(3):
+        workflow = adapter.done(project, workflow, note=f"note {number}")
+    assert workflow.finished
+    assert [phase.handover for phase in workflow.phases] == ["note 0", "note 1", "note 2"]
+    assert adapter.step(workflow) is None
+    assert "Status: completed | Current Phase: none" in (project.root / VIEW).read_text()
+
+
+def test_completing_a_phase_twice_advances_once(project: Project, workflow: Workflow) -> None:
+    """Two who saw the same phase complete it once."""
+    begun = adapter.begin(project, workflow)
+    adapter.done(project, begun)
+    assert adapter.done(project, begun).position == "2/3"
+
+
+def test_done_after_a_failure_asks_for_a_retry(project: Project, workflow: Workflow) -> None:
+    """A failed phase is not completed by moving on."""
+    failed = moved(project, "phase_0", "failed")
+    with pytest.raises(TransitionError, match="retry it first"):
+        adapter.done(project, failed)
+
+
+def test_a_type_is_kept_where_it_is_given(project: Project) -> None:
+    """R000-02: without one the file has exactly the schema's keys; with one nothing that was asked for is lost."""
+    made = adapter.start(project, Start(title="T", kind="implementation", phases=(("A", "a"),)))
+    assert (made.kind, adapter.find(project).workflows[0].kind) == ("implementation", "implementation")
+
+
+def test_update_keeps_extras_only_where_they_are_given(project: Project, workflow: Workflow) -> None:
+    """R000-02, R000-38: reading, reminders and context are extra keys and appear only when somebody gives them."""
+    assert set(state_of(project)) == {"id", "task", "status", "current_phase", "phases"}
+    changes = Changes(current=1, reading=("docs/a.md",), reminders=("keep",), context={"k": 1}, deliverables=("d",))
+    after = adapter.update(project, workflow, changes)
+    assert (after.position, after.reading, after.reminders, dict(after.context)) == (
+        "1/3",
+        ("@docs/a.md",),
+        ("keep",),
+        {"k": 1},
+    )
+    assert after.phases[0].deliverables == ("d",)
+    after = adapter.update(project, after, Changes(phase="Plan all", status="completed", handover="h"))
+    assert (after.phases[0].title, after.phases[0].handover) == ("Plan all", "h")
+
+
+@pytest.mark.parametrize(
+    "changes", [Changes(total=9), Changes(current=4), Changes(current=0), Changes(status="blocked")]
+)
+def test_updates_the_format_cannot_hold_are_refused(project: Project, workflow: Workflow, changes: Changes) -> None:
+    """R000-10: four statuses, and the phases the file lists."""
+    before = (project.root / STATE).read_bytes()
+    with pytest.raises(TransitionError):
+        adapter.update(project, workflow, changes)
+    assert (project.root / STATE).read_bytes() == before
+
+
+def test_another_workflow_meanwhile_is_not_moved(project: Project, workflow: Workflow) -> None:
+    """The file holds a newer workflow than the caller saw."""
+    adapter.done(project, workflow, everything=True)
+    adapter.start(project, Start(title="Next", phases=PHASES))
+    with pytest.raises(HoldfastError, match=f"not {workflow.id}"):
+        adapter.done(project, workflow)
+
+
+def test_hand_kept_oddities_are_read_with_warnings(project: Project, put: Put) -> None:
+    """What can be read is, and what the file says stays until it is moved."""
+    put(
+        STATE,
+        {
+            "id": 7,
+            "task": "T",
+            "status": "In Progress",
+            "current_phase": 1,
+            "phases": [
+                "just text",
+                {"title": "B", "status": "running", "deliverables": "x", "extra": 1},
+                {"id": None, "status": 3},
+                4,
+            ],
+            "note": {"mine": True},
+        },
+    )
+    (workflow,) = adapter.find(project).workflows
+    assert (workflow.id, workflow.status, workflow.position, workflow.phase) == ("7", "active", "2/4", "B")
+    assert [phase.title for phase in workflow.phases] == ["just text", "B", "Phase 2", "4"]
+    assert workflow.phases[1].deliverables == ("x",)
+    assert len(workflow.warnings) >= 4
+    adapter.move(project, "phase_1", "completed")
+    state = state_of(project)
+    assert state["note"] == {"mine": True}
+    assert state["phases"][1]["extra"] == 1
+    assert state["phases"][1]["deliverables"] == "x"
+    assert state["phases"][1]["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"current_phase": "phase_9", "status": "odd"}, "pending"),
+        ({"status": None, "current_phase": ""}, "pending"),
+        ({"phases": []}, "pending"),
+    ],
+)
+def test_odd_top_level_values_never_crash(
+    project: Project, workflow: Workflow, changes: dict[str, Any], status: str
+) -> None:
+    """A phase that does not exist is no current phase."""
+    (project.root / STATE).write_text(json.dumps(state_of(project) | changes))
+    (found,) = adapter.find(project).workflows
+    assert (found.current, found.status) == (None, status)
+
+
+def test_all_phases_completed_means_completed(project: Project, workflow: Workflow) -> None:
+    """Lesson 1: the status was forgotten; nothing is left, so nothing is restored."""
+    state = state_of(project)
+    for phase in state["phases"]:
+        phase["status"] = "completed"
+    (project.root / STATE).write_text(json.dumps(state | {"status": "active"}))
+    (found,) = adapter.find(project).workflows
+    assert found.finished
+    assert any("all phases are completed" in warning for warning in found.warnings)
+
+
+def test_a_failed_phase_is_retried_before_another_is_started(project: Project, put: Put) -> None:
+    """I000-9: also where nothing says which phase is current, and one before it was left out."""
+    phases = [{"title": "Plan it", "status": "pending"}, {"title": "Build it", "status": "failed"}]
+    put(STATE, {"id": "wf", "task": "Ship", "status": "failed", "current_phase": None, "phases": phases})
+    step = adapter.step(adapter.find(project).workflows[0])
+    assert step is not None
+    assert step.text.startswith('retry phase 2/2 "Build it"')
+
+
+def test_a_foreign_or_broken_file_is_a_problem(project: Project, put: Put) -> None:
+    """Nothing is found, and why is said."""
+    put(STATE, {"jobs": {}})
+    assert "left alone" in adapter.find(project).problems[0].reason
+    put(STATE, "{")
+    assert "not JSON" in adapter.find(project).problems[0].reason
+
+
+def test_a_broken_file_reads_as_its_last_generation(project: Project, workflow: Workflow) -> None:
+    """Found as recovered with a problem; moving it writes the file anew from there."""
+    path = project.root / STATE
+    path.write_text("{ torn")
+    found = adapter.find(project)
+    assert (found.workflows[0].recovered, found.workflows[0].id) == (True, workflow.id)
+    assert "its last generation is used" in found.problems[0].reason
+    assert path.read_text() == "{ torn"
+    assert moved(project, "phase_0", "active").position == "1/3"
+    assert len(list(path.parent.glob("*.corrupt-*"))) == 1
+
+
+def test_a_removed_file_is_gone(project: Project, workflow: Workflow) -> None:
+    """R000-27: no file, no workflow, whatever the generations hold."""
+    (project.root / STATE).unlink()
+    assert adapter.find(project).workflows == ()
+    assert generations.latest(project, project.root / STATE)
+
+
+def test_a_foreign_view_is_not_overwritten(project: Project, put: Put) -> None:
+    """A file at the view's path that is no view stays, the state is written, and the log says so."""
+    view = put(VIEW, "# My own notes\n")
+    adapter.start(project, Start(title="Ship", phases=PHASES))
+    assert view.read_text() == "# My own notes\n"
+    assert (project.root / STATE).exists()
+    assert "is not a view of ours" in log.tail(1)[0]
+
+
+def test_a_view_that_cannot_be_written_costs_no_state(project: Project) -> None:
+    """A folder in the view's place is logged, the move stands."""
+    (project.root / VIEW).mkdir(parents=True)
+    adapter.start(project, Start(title="Ship", phases=PHASES))
+    assert moved(project, "phase_0", "active").position == "1/3"
+    assert "view of the workflow was not written" in log.tail(1)[0]
+
+
+def test_a_linked_claude_folder_is_refused(project: Project, tmp_path: Path) -> None:
+    """Nothing is read or written through a link out of the project."""
+    (tmp_path / "outside").mkdir()
+    (project.root / ".claude").symlink_to(tmp_path / "outside")
+    with pytest.raises(HoldfastError, match="symbolic link"):
+        adapter.start(project, Start(title="Ship", phases=PHASES))
+    assert list((tmp_path / "outside").iterdir()) == []

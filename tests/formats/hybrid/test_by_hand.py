@@ -1,0 +1,71 @@
+"""A state file that somebody changes by hand takes its Markdown view along at the next event."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import log
+from holdfast.formats.hybrid import adapter
+from holdfast.workflow.model import Start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+VIEW = ".claude/workflow_state_system.md"
+
+
+def edited(project: Project) -> Path:
+    """Start a workflow, rename its second phase by hand, and return the view."""
+    workflow = adapter.start(project, Start(title="Tool", phases=(("Build", "a"), ("Test", "b"))))
+    workflow.path.write_bytes(workflow.raw.replace(b'"Test"', b'"Verify"'))
+    view = project.root / VIEW
+    past = workflow.path.stat().st_mtime - 10
+    os.utime(view, (past, past))
+    return view
+
+
+@pytest.mark.parametrize("by", ["event", "write"])
+def test_the_view_follows_a_hand_edit(project: Project, by: str) -> None:
+    """R000-24: at the next event that reads the changed file, be it that of the very edit."""
+    view = edited(project)
+    assert "Test" in view.read_text()
+
+    if by == "event":
+        assert adapter.near(project, ()).workflows
+    else:
+        (workflow,) = adapter.find(project).workflows
+        assert adapter.written(project, workflow, workflow.path, why="Edit") == workflow
+    assert "- [ ] Phase 1: Verify" in view.read_text()
+    assert "Test" not in view.read_text()
+
+
+def test_a_view_that_says_it_all_is_not_rewritten(project: Project) -> None:
+    """Unchanged content is not rewritten, though the state's file is newer."""
+    view = edited(project)
+    adapter.near(project, ())
+    past = view.stat().st_mtime - 100
+    os.utime(view, (past, past))
+    before = (view.stat().st_ino, view.stat().st_mtime_ns)
+
+    adapter.near(project, ())
+
+    assert (view.stat().st_ino, view.stat().st_mtime_ns) == before
+
+
+def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Project) -> None:
+    """Somebody else's file stays as it is; one that was removed stays away until the workflow moves."""
+    view = edited(project)
+    view.write_text("# My own notes\n")
+    os.utime(view, (1, 1))
+    adapter.near(project, ())
+    assert view.read_text() == "# My own notes\n"
+
+    view.unlink()
+    adapter.near(project, ())
+    assert not view.exists()
+    assert not log.tail(1), "nobody has to hear of it at every event"

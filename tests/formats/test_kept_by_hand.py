@@ -1,0 +1,994 @@
+"""State files as people, models and other tools really leave them: read, told of, updated, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import formats
+from holdfast.project import Project
+from holdfast.survival import generations
+from holdfast.workflow import guidance
+from holdfast.workflow.explain import explain
+from tests.commandline import holdfast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from holdfast.testing import HoldfastProject
+    from holdfast.workflow.model import Workflow
+
+COMPACTION = "untracked/workflow-state/kept/state-kept-20251209_143052.json"
+HYBRID = ".claude/state/workflow.json"
+VIEW = ".claude/workflow_state_system.md"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A state file kept by hand and what can be read in it.
+
+    `warned` are the names that its warnings must say, all of them and no others; `said` is what must be shown.
+    """
+
+    name: str
+    text: str
+    title: str
+    position: str
+    phase: str
+    warned: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+def state(**changes: Any) -> str:
+    """Return a whole compaction state with some keys changed; what is changed to `...` is left out."""
+    data = {
+        "workflow": "Kept",
+        "workflow_type": "custom",
+        "phase": {"current": 2, "total": 5, "name": "Build", "status": "in_progress"},
+        "required_reading": ["@docs/rules.md"],
+        "context": {"plan_number": 1},
+        "key_reminders": ["Run the tests"],
+        "created_at": "2025-12-09T14:30:52Z",
+    }
+    return json.dumps({key: each for key, each in (data | changes).items() if each is not ...}, indent=2)
+
+
+def phase(**changes: Any) -> dict[str, Any]:
+    """Return a compaction phase with some values changed, or left out."""
+    data = {"current": 2, "total": 5, "name": "Build", "status": "in_progress"} | changes
+    return {key: each for key, each in data.items() if each is not ...}
+
+
+BY_PERSON = """{
+    "created_at" : "2025-12-09T14:30:52.123456Z",
+    "owner": {"name": "Zoë", "since": 2019, "": [1, [2, {"deep": {"deeper": null}}]]},
+    "workflow": "Feature Implementation (User Auth)",   "workflow_type": "implementation",
+    "cost": 1.50, "exact": 0.12345678901234567890, "large": 123456789012345678901234567890, "half": 5e-1,
+    "phase": {"at": "noon", "current": 2, "total": 5, "name": "Build", "status": "in_progress", "tries": [1,2]},
+
+    "required_reading": [
+        "@CLAUDE/PlanWorkflow.md",
+            "@CLAUDE/Plan/001-user-auth/PLAN.md"
+    ],
+    "context": { "plan_number": 1, "feature_name": "user-auth", "nested": {"a": [true, false, null]} },
+    "key_reminders": ["Use existing auth patterns",  "Run tests"],
+    "🙂": "✅ \\u00e9 \\/ \\" \\ud83d\\ude00"
+}
+"""
+
+COMPACTIONS = [
+    Kept(
+        "by a person", BY_PERSON, "Feature Implementation (User Auth)", "2/5", "Build", (), ("user-auth", "Run tests")
+    ),
+    Kept("bytes of windows", "\ufeff" + state().replace("\n", "\r\n").replace("  ", "\t"), "Kept", "2/5", "Build"),
+    Kept("one line", json.dumps(json.loads(state())), "Kept", "2/5", "Build"),
+    Kept("packed", json.dumps(json.loads(state()), separators=(",", ":")), "Kept", "2/5", "Build"),
+    Kept(
+        "barely filled",
+        '{"workflow": "Kept", "phase": {"current": 2, "total": 5}}',
+        "Kept",
+        "2/5",
+        "",
+        ("workflow_type", "phase.name", "phase.status", "required_reading", "created_at"),
+    ),
+    Kept("name missing", state(workflow=...), "kept", "2/5", "Build", ("workflow",)),
+    Kept("name null", state(workflow=None), "kept", "2/5", "Build", ("workflow",)),
+    Kept("name empty", state(workflow="  "), "kept", "2/5", "Build", ("workflow",)),
+    Kept("name a number", state(workflow=42), "42", "2/5", "Build", ("workflow",)),
+    Kept("name of several lines", state(workflow="Kept\nby\thand"), "Kept\nby\thand", "2/5", "Build"),
+    Kept(
+        "numbers as texts",
+        state(phase=phase(current="2", total=" 5 ")),
+        "Kept",
+        "2/5",
+        "Build",
+        ("phase.current", "phase.total"),
+    ),
+    Kept("numbers with a point", state(phase=phase(current=2.0)), "Kept", "2/5", "Build", ("phase.current",)),
+    Kept("number between two", state(phase=phase(current=2.5)), "Kept", "2/5", "Build", ("phase.current",)),
+    Kept(
+        "number as in the memory file",
+        state(phase=phase(current="2/5", total=...)),
+        "Kept",
+        "2/5",
+        "Build",
+        ("phase.current",),
+    ),
+    Kept(
+        "number and name in one",
+        state(phase={"current": "2/5 - Build", "status": "blocked"}),
+        "Kept",
+        "2/5",
+        "Build",
+        ("phase.current",),
+        ("blocked",),
+    ),
+    Kept("phase a text", state(phase="2/5 - Build"), "Kept", "2/5", "Build", ("phase", "phase.status")),
+    Kept("phase a number", state(phase=2), "Kept", "2/2", "", ("phase", "phase.name", "phase.status")),
+    Kept(
+        "phase a list",
+        state(phase=["Design", "Build"]),
+        "Kept",
+        "1/1",
+        '["Design", "Build"]',
+        ("phase", "phase.status"),
+    ),
+    Kept("phase null", state(phase=None), "Kept", "1/1", "", ("phase", "phase.name", "phase.status")),
+    Kept("phase missing", state(phase=...), "Kept", "1/1", "", ("phase", "phase.name", "phase.status")),
+    Kept("phase beyond the total", state(phase=phase(current=12, total=10)), "Kept", "10/10", "Build", ("phase",)),
+    Kept("phase zero", state(phase=phase(current=0)), "Kept", "1/5", "Build", ("phase",)),
+    Kept("phase negative", state(phase=phase(current=-3)), "Kept", "1/5", "Build", ("phase",)),
+    Kept("total missing", state(phase=phase(total=...)), "Kept", "2/2", "Build", ("phase.total",)),
+    Kept("total a list", state(phase=phase(total=["a", "b"])), "Kept", "2/2", "Build", ("phase.total",)),
+    Kept("total zero", state(phase=phase(total=0)), "Kept", "1/1", "Build", ("phase",)),
+    Kept("number a truth value", state(phase=phase(current=True)), "Kept", "1/5", "Build", ("phase.current",)),
+    Kept("number a name", state(phase=phase(current="Build", name=...)), "Kept", "1/5", "Build", ("phase.current",)),
+    Kept(
+        "type unknown",
+        state(workflow_type="eslint-skill"),
+        "Kept",
+        "2/5",
+        "Build",
+        ("workflow_type",),
+        ("eslint-skill",),
+    ),
+    Kept("type of another count", state(workflow_type="planning"), "Kept", "2/5", "Build", ("planning",)),
+    Kept("type a list", state(workflow_type=["custom"]), "Kept", "2/5", "Build", ("workflow_type",)),
+    Kept("status in words", state(phase=phase(status="In Progress")), "Kept", "2/5", "Build"),
+    Kept("status with a sign", state(phase=phase(status="🔄 In Progress")), "Kept", "2/5", "Build"),
+    Kept(
+        "status of one's own",
+        state(phase=phase(status="awaiting review")),
+        "Kept",
+        "2/5",
+        "Build",
+        ("phase.status",),
+        ("awaiting review",),
+    ),
+    Kept("status an object", state(phase=phase(status={"now": "blocked"})), "Kept", "2/5", "Build", ("phase.status",)),
+    Kept(
+        "reading without at", state(required_reading=["docs/rules.md"]), "Kept", "2/5", "Build", (), ("@docs/rules.md",)
+    ),
+    Kept(
+        "reading a text",
+        state(required_reading="docs/rules.md\n@docs/more.md"),
+        "Kept",
+        "2/5",
+        "Build",
+        ("required_reading",),
+        ("@docs/rules.md", "@docs/more.md"),
+    ),
+    Kept(
+        "reading of objects",
+        state(required_reading=[{"path": "docs/rules.md", "why": "style"}, 7]),
+        "Kept",
+        "2/5",
+        "Build",
+        ("required_reading",),
+        ("@docs/rules.md",),
+    ),
+    Kept(
+        "reading an object",
+        state(required_reading={"docs/rules.md": "style"}),
+        "Kept",
+        "2/5",
+        "Build",
+        ("required_reading",),
+        ("@docs/rules.md",),
+    ),
+    Kept("reading missing", state(required_reading=...), "Kept", "2/5", "Build", ("required_reading",)),
+    Kept("reading null", state(required_reading=None), "Kept", "2/5", "Build", ("required_reading",)),
+    Kept(
+        "reminders a text",
+        state(key_reminders="Run the tests"),
+        "Kept",
+        "2/5",
+        "Build",
+        ("key_reminders",),
+        ("Run the tests",),
+    ),
+    Kept(
+        "reminders of all kinds",
+        state(key_reminders=["Run", 3, ["x"], None, {"k": "v"}]),
+        "Kept",
+        "2/5",
+        "Build",
+        ("key_reminders",),
+        ("Run", '["x"]', '{"k": "v"}'),
+    ),
+    Kept(
+        "reminders an object",
+        state(key_reminders={"tests": "before each commit"}),
+        "Kept",
+        "2/5",
+        "Build",
+        ("key_reminders",),
+        ("tests: before each commit",),
+    ),
+    Kept("context a list", state(context=["page=7"]), "Kept", "2/5", "Build", ("context",), ("page=7",)),
+    Kept("context a text", state(context="page 7"), "Kept", "2/5", "Build", ("context",), ("page 7",)),
+    Kept("context null", state(context=None), "Kept", "2/5", "Build"),
+    Kept(
+        "our own context keys for something else",
+        state(context={"phases": {"a": 1}, "phase_notes": ["n"]}),
+        "Kept",
+        "2/5",
+        "Build",
+        (),
+        ('"a": 1', '"n"'),
+    ),
+    Kept("created a local time", state(created_at="2025-12-09 14:30"), "Kept", "2/5", "Build"),
+    Kept("created a number", state(created_at=1765290652), "Kept", "2/5", "Build", ("created_at",)),
+    Kept("created in words", state(created_at="yesterday"), "Kept", "2/5", "Build", ("created_at",)),
+    Kept("created missing", state(created_at=...), "Kept", "2/5", "Build", ("created_at",)),
+]
+
+
+def work(**changes: Any) -> str:
+    """Return a whole hybrid state with some keys changed; what is changed to `...` is left out."""
+    data: dict[str, Any] = {
+        "id": "wf_20251209_143052",
+        "task": "Kept",
+        "status": "active",
+        "current_phase": "phase_1",
+        "phases": [step(0, status="completed", deliverables=["made.md"], context_for_next="told"), step(1), step(2)],
+    }
+    return json.dumps({key: each for key, each in (data | changes).items() if each is not ...}, indent=2)
+
+
+def step(number: int, **changes: Any) -> dict[str, Any]:
+    """Return a hybrid phase with some values changed, or left out."""
+    data: dict[str, Any] = {
+        "id": f"phase_{number}",
+        "title": ("Design", "Build", "Test")[number],
+        "agent": "general-purpose",
+        "status": ("completed", "active", "pending")[number],
+        "deliverables": [],
+        "context_for_next": "",
+    }
+    return {key: each for key, each in (data | changes).items() if each is not ...}
+
+
+def steps(**changes: Any) -> list[dict[str, Any]]:
+    """Return three hybrid phases, the second of which is changed."""
+    return [step(0), step(1, **changes), step(2)]
+
+
+BY_MODEL = """{
+  "$schema": "https://example.org/none.json",
+  "id": "wf_20251209_143052", "task": "Create \\"calculator.py\\" — with tests",
+  "started_at": "2025-12-09T14:30:52Z",   "cost": 1.50, "exact": 0.12345678901234567890,
+  "status": "active",
+  "current_phase": "phase_1",
+  "phases": [
+    {"id": "phase_0", "title": "Design", "agent": "architect", "status": "completed",
+     "deliverables": ["design.md"], "context_for_next": "Use a stack", "duration_ms": 1200.0, "log": [{"at": 1}, null]},
+    {"id": "phase_1", "title": "Build", "agent": "coder", "status": "active",
+     "deliverables": [], "context_for_next": "", "retries": {"count": 2}},
+    { "id": "phase_2", "title": "Test", "agent": "tester", "status": "pending", "deliverables": [] }
+  ],
+  "required_reading": ["docs/rules.md"], "key_reminders": ["Run the tests"],
+  "context": {"page": 7},
+  "notes": {"": [], "🙂": {"deep": [[[1]]]}}
+}
+"""
+
+HYBRIDS = [
+    Kept(
+        "by a model",
+        BY_MODEL,
+        'Create "calculator.py" — with tests',
+        "2/3",
+        "Build",
+        (),
+        ("@docs/rules.md", "Run the tests", "Use a stack", "design.md"),
+    ),
+    Kept("bytes of windows", "\ufeff" + work().replace("\n", "\r\n").replace("  ", "\t"), "Kept", "2/3", "Build"),
+    Kept("one line", json.dumps(json.loads(work())), "Kept", "2/3", "Build"),
+    Kept(
+        "mere titles",
+        work(phases=["Design", "Build", "Test"], current_phase=None, status="pending"),
+        "Kept",
+        "0/3",
+        "",
+        ("phases[0]", "phases[1]", "phases[2]"),
+    ),
+    Kept(
+        "titles and phases mixed",
+        work(phases=["Design", step(1), "Test"]),
+        "Kept",
+        "2/3",
+        "Build",
+        ("phases[0]", "phases[2]"),
+    ),
+    Kept(
+        "only what is known",
+        work(phases=[{"title": "Design", "status": "done"}, {"title": "Build", "status": "active"}, {"title": "Test"}]),
+        "Kept",
+        "2/3",
+        "Build",
+    ),
+    Kept("ids missing", work(phases=[step(0, id=...), step(1, id=...), step(2, id=...)]), "Kept", "2/3", "Build"),
+    Kept("ids null", work(phases=[step(0, id=None), step(1, id=None), step(2, id="")]), "Kept", "2/3", "Build"),
+    Kept(
+        "ids from one",
+        work(phases=[step(0, id=1), step(1, id=2), step(2, id=3)], current_phase=2),
+        "Kept",
+        "2/3",
+        "Build",
+        ("phases[0].id", "phases[1].id", "phases[2].id"),
+    ),
+    Kept(
+        "ids of one's own",
+        work(phases=[step(0, id="design"), step(1, id="build"), step(2, id="test")], current_phase="build"),
+        "Kept",
+        "2/3",
+        "Build",
+    ),
+    Kept(
+        "an id twice", work(phases=[step(0, id="phase_1"), step(1), step(2)]), "Kept", "2/3", "Build", ("phases[1].id",)
+    ),
+    Kept("current a number", work(current_phase=1), "Kept", "2/3", "Build"),
+    Kept("current beyond", work(current_phase="phase_9"), "Kept", "2/3", "Build", ("current_phase",)),
+    Kept("current missing", work(current_phase=...), "Kept", "2/3", "Build"),
+    Kept("current a list", work(current_phase=["phase_1"]), "Kept", "2/3", "Build", ("current_phase",)),
+    Kept("status missing", work(status=...), "Kept", "2/3", "Build", ("status",), ("active",)),
+    Kept("status of one's own", work(status="planning"), "Kept", "2/3", "Build", ("status",), ("active",)),
+    Kept("status in words", work(status="In Progress", phases=steps(status="🔄 in-progress")), "Kept", "2/3", "Build"),
+    Kept(
+        "phase status of one's own",
+        work(phases=[step(0), step(1), step(2, status="skipped")]),
+        "Kept",
+        "2/3",
+        "Build",
+        ("phases[2].status",),
+        ("skipped",),
+    ),
+    Kept(
+        "phase status null",
+        work(phases=[step(0), step(1), step(2, status=None)]),
+        "Kept",
+        "2/3",
+        "Build",
+        ("phases[2].status",),
+    ),
+    Kept(
+        "deliverables a text",
+        work(phases=steps(deliverables="half.md")),
+        "Kept",
+        "2/3",
+        "Build",
+        ("phases[1].deliverables",),
+        ("half.md",),
+    ),
+    Kept(
+        "deliverables an object",
+        work(phases=steps(deliverables={"half.md": True, "size": 3})),
+        "Kept",
+        "2/3",
+        "Build",
+        ("phases[1].deliverables",),
+        ("half.md", "size: 3"),
+    ),
+    Kept("deliverables null", work(phases=steps(deliverables=None)), "Kept", "2/3", "Build"),
+    Kept(
+        "deliverables of objects",
+        work(phases=steps(deliverables=[{"file": "half.md"}])),
+        "Kept",
+        "2/3",
+        "Build",
+        ("phases[1].deliverables",),
+        ("half.md",),
+    ),
+    Kept(
+        "hand-over an object",
+        work(phases=[step(0, context_for_next={"use": "a stack"}), step(1), step(2)]),
+        "Kept",
+        "2/3",
+        "Build",
+        ("phases[0].context_for_next",),
+        ("a stack",),
+    ),
+    Kept("hand-over null", work(phases=steps(context_for_next=None)), "Kept", "2/3", "Build"),
+    Kept("title a number", work(phases=steps(title=7)), "Kept", "2/3", "7", ("phases[1].title",)),
+    Kept("title missing", work(phases=steps(title=...)), "Kept", "2/3", "Phase 1"),
+    Kept("agent a list", work(phases=steps(agent=["coder", "tester"])), "Kept", "2/3", "Build", ("phases[1].agent",)),
+    Kept("agent null", work(phases=steps(agent=None)), "Kept", "2/3", "Build"),
+    Kept("task of several lines", work(task="Kept\nby\thand"), "Kept\nby\thand", "2/3", "Build"),
+    Kept("task a number", work(task=7), "7", "2/3", "Build"),
+    Kept(
+        "reading and more by hand",
+        work(
+            required_reading="docs/rules.md", key_reminders={"tests": "first"}, context=["x"], workflow_type="release"
+        ),
+        "Kept",
+        "2/3",
+        "Build",
+        ("required_reading", "key_reminders", "context"),
+        ("@docs/rules.md", "tests: first"),
+    ),
+]
+
+CASES = [pytest.param(COMPACTION, kept, id=f"compaction, {kept.name}") for kept in COMPACTIONS]
+CASES += [pytest.param(HYBRID, kept, id=f"hybrid, {kept.name}") for kept in HYBRIDS]
+
+
+class Desk:
+    """A project in which somebody keeps a state file by hand."""
+
+    def __init__(self, project: HoldfastProject) -> None:
+        """Use a project without a workflow."""
+        self.project = project
+        self.root = project.root
+
+    def put(self, place: str, content: str | bytes, *, age: float = 60.0) -> Path:
+        """Write a file, `age` seconds ago."""
+        path = self.root / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        moment = path.stat().st_mtime - age
+        os.utime(path, (moment, moment))
+        return path
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """Run a command as a person does and return what it said, whether it went well or not."""
+        said = holdfast(*arguments, root=self.root, code=code)
+        return said.err if code else said.out
+
+    def found(self) -> Workflow:
+        """Return the one workflow that is there."""
+        (workflow,) = self.all()
+        return workflow
+
+    def all(self) -> tuple[Workflow, ...]:
+        """Return all workflows that are there, the newest first."""
+        opened = Project.open(self.root)
+        found = formats.all_found(opened).workflows
+        opened.close()
+        return found
+
+    def compaction(self) -> str:
+        """Let a compaction happen and return what the model gets back."""
+        self.project.fire("PreCompact")
+        fired = self.project.fire("SessionStart", "SessionStart-compact")
+        assert fired.faults == []
+        return fired.context
+
+    def agent(self, description: str, report: str) -> None:
+        """Let an agent be launched for something, work and return."""
+        call = {"description": description, "prompt": "Do it.", "subagent_type": "general-purpose"}
+        response = {"status": "completed", "agentId": "a1", "agentType": "general-purpose"}
+        response |= {"content": [{"type": "text", "text": report}]}  # type: ignore[dict-item]
+        fired = [
+            self.project.fire("PreToolUse", "PreToolUse-Agent", tool_input=call, tool_use_id="t1"),
+            self.project.fire("SubagentStart", agent_id="a1", agent_type="general-purpose"),
+            self.project.fire("SubagentStop", "SubagentStop", agent_id="a1", last_assistant_message=report),
+            self.project.fire(
+                "PostToolUse", "PostToolUse-Agent", tool_input=call, tool_use_id="t1", tool_response=response
+            ),
+        ]
+        assert [each.faults for each in fired] == [[]] * 4
+
+
+@pytest.fixture
+def desk(holdfast_project: Callable[..., HoldfastProject]) -> Desk:
+    """A project without a workflow."""
+    return Desk(holdfast_project({"docs/rules.md": "Be kind.\n"}))
+
+
+def loads(path: Path) -> Any:
+    """Return what a JSON file says, with or without a byte order mark."""
+    return json.loads(path.read_text("utf-8-sig"))
+
+
+def lost(before: Any, after: Any, name: str = "") -> Iterator[str]:
+    """Yield the names of values that are not there any more; one that is empty has nothing to lose."""
+    if before in (None, "", [], {}):
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key, value in before.items():
+            if key not in after:
+                yield f"{name}.{key}"
+            else:
+                yield from lost(value, after[key], f"{name}.{key}")
+    elif isinstance(before, list) and isinstance(after, list):
+        for number, value in enumerate(before):
+            yield from lost(value, after[number] if number < len(after) else ..., f"{name}[{number}]")
+    elif json.dumps(before) != json.dumps(after, default=str) and json.dumps(before) not in json.dumps(after):
+        yield name
+
+
+def unnamed(kept: Kept, warnings: list[str]) -> list[str]:
+    """Return the warnings that no name accounts for, and the names that no warning says."""
+    named = [name for name in kept.warned if not any(name in warning for warning in warnings)]
+    return [*named, *(each for each in warnings if not any(name in each for name in kept.warned))]
+
+
+@pytest.mark.parametrize(("place", "kept"), CASES)
+def test_what_can_be_read_is_read_and_what_cannot_is_said(desk: Desk, place: str, kept: Kept) -> None:
+    """By every way of looking; and looking never changes a byte (I000-20, I001-8, I001-17, lesson 1)."""
+    path = desk.put(place, kept.text)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    shown = json.loads(desk.run("show", "--json"))
+    opened = Project.open(desk.root)
+    explained = explain(opened)
+    opened.close()
+    advice = desk.compaction()
+
+    assert (shown["title"], shown["phase"]) == (kept.title, kept.phase)
+    assert desk.found().position == kept.position
+    assert unnamed(kept, shown["warnings"]) == []
+    (listed,) = explained["state_files"]
+    assert listed["warnings"] == shown["warnings"]
+    assert explained["problems"] == []
+    page = desk.run("show") + json.dumps(shown, ensure_ascii=False) + json.dumps(shown["context"])
+    assert [said for said in kept.said if said not in page and json.dumps(said)[1:-1] not in page] == []
+    assert " ".join(kept.title.split()) in desk.run("list").replace("\\n", " ").replace("\\t", " ") + advice
+    assert kept.position in advice or kept.position.startswith("0/")
+    assert guidance.line(desk.found())
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert not list(desk.root.rglob("*.corrupt-*"))
+
+
+@pytest.mark.parametrize(("place", "kept"), CASES)
+def test_an_update_keeps_every_key_and_value_and_the_way_they_are_written(desk: Desk, place: str, kept: Kept) -> None:
+    """Lesson 2: all that was not asked to change is there afterwards, to the letter, whatever its type is."""
+    path = desk.put(place, kept.text)
+    before, bytes_before = loads(path), path.read_bytes()
+
+    said = desk.run("update", "--read", "docs/rules.md", "--remind", "Mind the gap", "--set", "probe=[1]")
+
+    assert said.startswith("Updated.")
+    now = desk.found()
+    assert "@docs/rules.md" in now.reading
+    assert "Mind the gap" in now.reminders
+    assert now.context["probe"] == [1]
+    assert list(lost(before, loads(path))) == []
+    if place == HYBRID:
+        assert path.read_bytes() == bytes_before, "what it is given lies in a file of its own"
+    else:
+        kept_lines = lines(path.read_text("utf-8-sig"))
+        assert [line for line in lines(kept.text) if line not in kept_lines] == []
+    assert (path.read_bytes()[:3] == b"\xef\xbb\xbf") == kept.text.startswith("\ufeff")
+    assert (b"\r\n" in path.read_bytes()) == ("\r\n" in kept.text)
+    assert desk.run("update", "--read", "docs/rules.md", "--remind", "Mind the gap", "--set", "probe=[1]").startswith(
+        "Nothing was changed"
+    )
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a state file before the first key to which something is added; none of a single line."""
+    every = text.removeprefix("\ufeff").splitlines()
+    added = [n for n, line in enumerate(every) if any(f'"{key}"' in line for key in ADDED)]
+    return (
+        [line.rstrip(",") for line in every[: min(added, default=0)] if line.strip() != "}"] if len(every) > 1 else []
+    )
+
+
+ADDED = ("required_reading", "context", "key_reminders")
+MOVED = {"status", "current_phase", "current", "name", "phase"}
+
+
+@pytest.mark.parametrize(("place", "kept"), CASES)
+def test_a_step_forward_keeps_every_key_and_value(desk: Desk, place: str, kept: Kept) -> None:
+    """`next`, a note, `update --phase` and `done` change the phase and nothing else, in files of any kind."""
+    path = desk.put(place, kept.text)
+    before = loads(path)
+    desk.run(*(("next",) if place == HYBRID else ("update", "--total", "20")))
+    first = desk.found().current or 0
+    desk.run("done", "--note", "told on")
+
+    after = loads(path)
+    gone = [name for name in lost(before, after) if name.rpartition(".")[2] not in MOVED]
+    assert [name for name in gone if name != ".phase.total"] == []
+    assert "told on" in json.dumps(after)
+    now = desk.found()
+    assert (now.current, now.phase_status) == (first + 1, "active")
+    assert not list(path.parent.glob("*.corrupt-*"))
+
+
+@pytest.mark.parametrize(("place", "kept"), CASES)
+def test_the_hooks_of_a_session_keep_every_key_and_value(desk: Desk, place: str, kept: Kept) -> None:
+    """A compaction with a newer memory file, and an agent that returns, change only what they must."""
+    path = desk.put(place, kept.text)
+    before = loads(path)
+    title = desk.found().title
+    if place == HYBRID:
+        running = next(each for each in desk.found().phases if each.status != "completed")
+        desk.agent(running.title, "DELIVERABLES: fresh.md\nCONTEXT_FOR_NEXT: told on")
+    else:
+        (desk.root / "CLAUDE.local.md").write_text(
+            f"# Workflow State\n\nWorkflow: {' '.join(title.split())}\nPhase: 3/5 - Verify\n\n@docs/new.md\n"
+        )
+    advice = desk.compaction()
+
+    after = loads(path)
+    gone = [name for name in lost(before, after) if name.rpartition(".")[2] not in MOVED]
+    assert [name for name in gone if name != ".phase.total"] == []
+    if place == HYBRID:
+        assert ("fresh.md" in json.dumps(after)) == (not running.deliverables), "a hook fills only what is empty"
+        assert "told on" in json.dumps(after)
+        assert (desk.root / VIEW).is_file()
+    else:
+        assert (desk.found().current, desk.found().phase) == (3, "Verify")
+        assert "@docs/new.md" in after["required_reading"]
+    assert " ".join(title.split())[:20] in advice.replace("\\n", " ").replace("\\t", " ")
+    assert not list(desk.root.rglob("*.corrupt-*"))
+
+
+def test_a_person_finds_their_file_as_they_wrote_it(desk: Desk) -> None:
+    """Layout, order, spelling of numbers and escapes: nothing but what was asked for differs, to the letter."""
+    path = desk.put(COMPACTION, BY_PERSON)
+
+    desk.run("update", "--status", "blocked", "--remind", "Mind the gap", "--read", "b.md", "--set", "page=7")
+
+    assert path.read_text() == (
+        BY_PERSON.replace('"in_progress"', '"blocked"')
+        .replace('"Run tests"]', '"Run tests",  "Mind the gap"]')
+        .replace('PLAN.md"\n', 'PLAN.md",\n            "@b.md"\n')
+        .replace("null]} },", 'null]}, "page": 7 },')
+    )
+
+
+def test_a_model_finds_its_file_as_it_wrote_it(desk: Desk) -> None:
+    """The same for the hybrid format, over two phases."""
+    path = desk.put(HYBRID, BY_MODEL)
+
+    desk.run("hybrid", "phase", "1", "--deliverable", "a.py", "--status", "completed", "--context", "Mind the gap")
+
+    assert path.read_text() == (
+        BY_MODEL.replace(
+            '"status": "active",\n     "deliverables": [], "context_for_next": ""',
+            '"status": "completed",\n     "deliverables": [\n       "a.py"\n     ], "context_for_next": "Mind the gap"',
+        )
+        .replace('"current_phase": "phase_1"', '"current_phase": "phase_2"')
+        .replace(
+            '"status": "pending", "deliverables": [] }',
+            '"status": "active", "deliverables": [], "context_for_next": "" }',
+        )
+    )
+
+
+def test_a_total_that_is_not_known_is_never_taken_for_the_last_phase(desk: Desk) -> None:
+    """Completing removes the file, so it is not done on a guess: the user is asked, and the phase can go on growing."""
+    for odd in (phase(total=...), phase(total="many"), phase(current=12, total=10), "2 - Build"):
+        path = desk.put(COMPACTION, state(phase=odd))
+        for _ in range(2):
+            assert "--total N" in desk.run("done", "--note", "x", code=1)
+        assert loads(path) == json.loads(state(phase=odd))
+        assert not desk.found().finished
+    path = desk.put(COMPACTION, state(phase=phase(total=..., status="completed")))
+    assert not desk.found().finished, "the second phase is completed, the workflow perhaps not"
+    assert "Phase" in desk.compaction()
+
+    desk.run("update", "--phase", "7")
+    assert loads(path)["phase"]["current"] == 7
+    assert "total" not in loads(path)["phase"], "a guess is not written"
+    desk.run("update", "--total", "7")
+    desk.run("done")
+    assert not path.exists()
+
+
+UNREADABLE = {
+    "empty": b"",
+    "half": b'{"workflow": "Kept", "phase": {',
+    "merge conflict": b'<<<<<<< HEAD\n{"workflow": "Kept"}\n=======\n{}\n>>>>>>> other\n',
+    "comment": b'{\n  // mine\n  "workflow": "Kept", "phase": {}\n}',
+    "comma": b'{"workflow": "Kept", "phase": {"current": 1,}}',
+    "single quotes": b"{'workflow': 'Kept', 'phase': {}}",
+    "a key twice": b'{"workflow": "Kept", "phase": {"current": 1}, "phase": {"current": 2}}',
+    "no number": b'{"workflow": "Kept", "phase": {"current": NaN}}',
+    "utf-16": '{"workflow": "Kept", "phase": {}}'.encode("utf-16"),
+    "latin-1": '{"workflow": "Käpt", "phase": {}}'.encode("latin-1"),
+    "zeros": bytes(64),
+    "markdown": b"```json\n{}\n```\n",
+    "too deep": b'{"workflow": "Kept", "phase": ' + b"[" * 100_000,
+    "an array": b'[{"workflow": "Kept", "phase": {}}]',
+    "a text": b'"Kept"',
+    "null": b"null",
+}
+
+
+@pytest.mark.parametrize("place", [COMPACTION, HYBRID])
+@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_left_and_named(desk: Desk, place: str, content: bytes) -> None:
+    """By every way of looking, hooks included; and a workflow beside it goes on (I001-11)."""
+    path = desk.put(place, content)
+    other = desk.put("untracked/workflow-state/other/state-other-1.json", state(workflow="Other"), age=600)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+
+    explained = json.loads(desk.run("explain", "--json"))
+    assert [Path(each["path"]).name for each in explained["problems"]] == [path.name]
+    assert Path(place).name in desk.run("explain")
+    assert "Other" in desk.run("show")
+    advice = desk.compaction()
+    assert "Other" in advice
+    assert f"{Path(place).name} could not be read: " in advice
+    desk.run("done", "Other")
+    desk.agent("Build", "It is done.")
+
+    assert loads(other)["phase"]["current"] == 3
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert [each for each in path.parent.iterdir() if "corrupt" in each.name] == []
+
+
+@pytest.mark.parametrize(("place", "text"), [(COMPACTION, state()), (HYBRID, work())], ids=["compaction", "hybrid"])
+def test_an_update_of_a_broken_file_says_what_became_of_it(desk: Desk, place: str, text: str) -> None:
+    """A file seen before and broken since is written anew from its last good content, also where that says it already.
+
+    Never is "Updated." said of a file that is as broken as before.
+    """
+    path = desk.put(place, text)
+    changes = ("--phase", "Build") if place == COMPACTION else ("--status", "active")
+    assert desk.run("update", *changes).startswith("Nothing was changed: it says that already.")
+    desk.run("update", "--remind", "kept so that the ledger has seen it")
+    desk.run("update", *(("--context", "seen") if place == COMPACTION else ("--deliverable", "seen")))
+    seen = loads(path)
+    desk.put(place, path.read_text()[:-5])
+    assert "is not JSON" in desk.run("explain")
+    assert "its last generation is used" in desk.run("explain")
+
+    said = desk.run("update", *changes)
+
+    assert said.startswith("Updated. ")
+    assert "was broken" in said
+    assert "corrupt" in said
+    assert loads(path) == seen
+    (aside,) = path.parent.glob("*.corrupt-*")
+    assert aside.read_text() == json.dumps(seen, indent=2)[:-5] or seen != json.loads(text)
+    assert json.loads(desk.run("explain", "--json"))["problems"] == []
+    assert desk.run("update", *changes).startswith("Nothing was changed")
+
+
+def test_a_hook_with_nothing_to_change_leaves_a_broken_file_alone(desk: Desk) -> None:
+    """Somebody may be in the middle of mending it."""
+    path = desk.put(HYBRID, work())
+    desk.run("hybrid", "phase", "1", "--deliverable", "seen by the ledger")
+    desk.put(HYBRID, path.read_text()[:-5])
+    before = path.read_bytes()
+
+    desk.agent("Build", "It is done.")
+    desk.compaction()
+
+    assert path.read_bytes() == before
+    assert list(path.parent.glob("*.corrupt-*")) == []
+
+
+def test_a_state_that_contradicts_itself_is_warned_of(desk: Desk) -> None:
+    """R000-13, R000-15: what the file says is read, and what cannot be is said."""
+    for status, statuses, said in (
+        ("completed", ("active", "pending"), '"status" is "completed", but phase_0, phase_1 are not'),
+        ("completed", ("completed", "pending"), '"status" is "completed", but phase_1 is not'),
+        ("active", ("active", "active"), "phase_0, phase_1 are active at once"),
+        ("active", ("completed", "completed"), "but all phases are completed"),
+    ):
+        phases = [{"id": f"phase_{n}", "title": f"T{n}", "status": each} for n, each in enumerate(statuses)]
+        state = {"id": "wf_1", "task": "T", "status": status, "current_phase": "phase_0", "phases": phases}
+        desk.put(HYBRID, json.dumps(state))
+        (warning,) = [line for line in desk.run("explain").splitlines() if said in line]
+        assert "warning: " in warning
+
+
+FOREIGN: dict[str, Any] = {
+    "a list of steps": [{"step": 1}],
+    "a workflow inside": {"workflow": {"id": "x", "task": "y", "phases": [{"title": "A"}]}},
+    "steps": {"id": "x", "task": "y", "steps": [{"title": "A"}]},
+    "a sprint plan": {
+        "sprint": "feat/theme",
+        "designedBy": "Lead Planner",
+        "requirement": "Add a theme",
+        "decisions": {"a": {"decision": "tokens"}},
+        "phases": [{"name": "P1", "tasks": ["T1", "T2"]}],
+    },
+    "feature chains": {"project": "Sheet", "featureChains": [{"feature": "data", "chain": ["ui"]}], "revisions": []},
+    "a task graph": {
+        "current_phase": "execute",
+        "phase_artifacts": {"specify": ".claude/specs/spec.md"},
+        "tasks": [{"id": "T1", "description": "Rename", "agent": "coder", "wave": 1, "depends_on": []}],
+    },
+    "waves": {
+        "id": "wf_20251209_143052",
+        "task": "Build",
+        "status": "active",
+        "phases": [{"phase_id": "p0", "wave": 0, "agent": "coder", "status": "active"}],
+        "waves": [{"id": 0, "phases": ["p0"]}],
+    },
+    "phases with tasks": {
+        "id": "x",
+        "task": "y",
+        "phases": [{"id": "phase_0", "name": "Specify", "status": "done", "tasks": [{"id": 1}]}],
+    },
+    "phases by name": {"id": "x", "task": "y", "phases": {"specify": {"status": "done"}, "build": {}}},
+    "phases of numbers": {"id": "x", "task": "y", "phases": [1, 2, 3]},
+    "phases of lists": {"id": "x", "task": "y", "phases": [["A", "B"]]},
+    "a task that is an object": {"id": "x", "task": {"title": "y"}, "phases": [{"title": "A"}]},
+    "without an id": {"task": "y", "phases": [{"title": "A"}]},
+    "build server": {"name": "CI", "on": "push", "jobs": {"test": {"steps": []}}},
+    "nodes": {"id": "x", "nodes": [{"id": "1", "type": "trigger"}], "edges": []},
+    "empty": {},
+}
+
+
+@pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
+def test_a_foreign_file_at_our_path_is_never_touched(desk: Desk, content: Any) -> None:
+    """Lesson 2, I000-20: other tools use this very path; no command, no hook and no start writes there."""
+    path = desk.put(HYBRID, json.dumps(content, indent=3))
+    before = path.read_bytes(), path.stat().st_mtime_ns
+
+    refused = desk.run("start", "Mine", "--format", "hybrid", "--phase", "A", code=1)
+    assert f"{HYBRID}: " in refused
+    assert "left alone" in refused or "array" in refused
+    assert "no hybrid workflow" in desk.run("hybrid", "phase", "phase_0", "--status", "completed", code=1)
+    for command in ("show", "next", "done", "update --remind x"):
+        assert desk.run(*command.split(), code=1)
+    explained = json.loads(desk.run("explain", "--json"))
+    assert [each["path"] for each in explained["problems"]] == [str(path)]
+    for description in ("A", "Specify", "phase_0", "p0"):
+        desk.agent(description, "DELIVERABLES: a.md")
+    assert "Mine" not in desk.compaction()
+    desk.run("start", "Mine", "--format", "compaction", "--phase", "A")
+    assert "Mine" in desk.compaction()
+
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert not (desk.root / VIEW).exists()
+
+
+FOREIGN_COMPACTIONS: dict[str, Any] = {
+    "a list": [{"workflow": "Kept"}],
+    "a workflow that is an object": {"workflow": {"name": "Kept", "steps": []}, "phase": {"current": 1}},
+    "a workflow that is a list": {"workflow": ["a"], "phase": {"current": 1}},
+    "nothing but a name": {"workflow": "Kept", "steps": ["a"]},
+    "a machine's state": {"state": "RUNNING", "transitions": []},
+    "a mere phase": {"phase": {"current": 1}},
+    "a phase of a moon": {"phase": "full", "created_at": "2025-12-09T14:30:52Z"},
+    "empty": {},
+}
+
+
+@pytest.mark.parametrize("content", FOREIGN_COMPACTIONS.values(), ids=FOREIGN_COMPACTIONS)
+def test_a_foreign_file_in_our_folder_is_never_touched(desk: Desk, content: Any) -> None:
+    """Not by a compaction that saves, not by a start of the same name, and not by the end of a workflow beside it."""
+    path = desk.put(COMPACTION, json.dumps(content, indent=3), age=0)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    (desk.root / "CLAUDE.local.md").write_text("# Workflow State\n\nWorkflow: Kept\nPhase: 1/2 - Draft\n")
+
+    assert "Kept" in desk.compaction()
+    assert path.name in desk.compaction()
+    assert loads(desk.found().path)["phase"]["name"] == "Draft"
+    assert desk.found().path.parent == path.parent, "in the same folder, for that is its name"
+    desk.run("done", "--all")
+    desk.run("start", "Kept", "--format", "compaction", "--phase", "A")
+    desk.run("done", "--all")
+
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+NEIGHBOURS = {
+    ".claude/state/active_task_graph.json": '{\n  "current_phase": "execute",\n  "tasks": [{"id": "T1", "wave": 1}]\n}',
+    ".claude/state/delegated_sessions.txt": "11111111-1111-4111-8111-111111111111\n22222222",
+    ".claude/state/approved_execution_plan.json": "{broken",
+    ".claude/state/workflow.json.bak": "{}",
+    ".claude/agent-state.json": "[]",
+    "untracked/workflow-state/README.md": "mine",
+    "untracked/workflow-state/notes/notes.json": "{}",
+}
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_what_lies_beside_our_files_stays_as_it_is_through_a_whole_workflow(desk: Desk, name: str) -> None:
+    """R000-37: task graph and sessions are others', byte for byte, and nothing of theirs is copied into ours."""
+    before = {place: desk.put(place, text).stat() for place, text in NEIGHBOURS.items()}
+    phases = [item for title in ("Design", "Build", "Test") for item in ("--phase", title)]
+
+    desk.run("start", "Mine", "--format", name, *phases, "--remind", "x")
+    desk.run("next")
+    desk.agent("Design", "DELIVERABLES: a.md\nCONTEXT_FOR_NEXT: b")
+    desk.compaction()
+    content = desk.found().path.read_text()
+    desk.run("update", "--remind", "y", "--set", "k=1")
+    for number in range(3 if name == "compaction" else 2):
+        desk.run("done", "--note", f"note {number}")
+
+    after = {place: (desk.root / place).stat() for place in NEIGHBOURS}
+    assert {place: (desk.root / place).read_text() for place in NEIGHBOURS} == NEIGHBOURS
+    assert [(each.st_ino, each.st_mtime_ns) for each in after.values()] == [
+        (each.st_ino, each.st_mtime_ns) for each in before.values()
+    ]
+    assert not any(word in content for word in ("execute", "wave", "22222222"))
+
+
+SHORT = "untracked/workflow-state/feature-implementation"
+NAME = "Feature Implementation (User Auth)"
+
+
+def several(desk: Desk) -> dict[str, Path]:
+    """Write what agents leave behind: short folder names, several files of a workflow, a newest one that is broken."""
+    wrong = state(workflow=NAME, phase=phase(current=4))[:-20]
+    return {
+        "newest": desk.put(f"{SHORT}/state-feature-implementation-20251209_170000.json", wrong, age=10),
+        "newer": desk.put(f"{SHORT}/state-feature-implementation-20251209_160000.json", state(workflow=NAME), age=20),
+        "older": desk.put(
+            "untracked/workflow-state/feature-implementation-user-auth/state-x.json",
+            state(workflow="feature implementation: user auth", phase=phase(current=1), own="kept"),
+            age=30,
+        ),
+        "beside": desk.put(f"{SHORT}/state-qa.json", state(workflow="QA Loop"), age=40),
+    }
+
+
+def test_several_files_of_one_workflow_are_one_workflow(desk: Desk) -> None:
+    """I001-4, I001-7, I001-11: its newest readable file counts; the others are named, and none of them is touched."""
+    files = several(desk)
+    before = {name: path.read_bytes() for name, path in files.items()}
+
+    listed = json.loads(desk.run("list", "--json"))
+    explained = json.loads(desk.run("explain", "--json"))
+    shown = json.loads(desk.run("show", NAME, "--json"))
+    advice = desk.compaction()
+
+    assert [each["title"] for each in listed] == [NAME, "QA Loop"]
+    assert [each["path"].rpartition("/")[2] for each in explained["accumulating"]] == ["state-x.json"]
+    assert [each["path"] for each in explained["problems"]] == [str(files["newest"])]
+    assert [warning for warning in shown["warnings"] if "older file of the same workflow" in warning]
+    assert f"{files['newest'].name} could not be read" in advice
+    assert NAME in advice
+    assert {name: path.read_bytes() for name, path in files.items()} == before
+
+
+@pytest.mark.parametrize("name", [NAME, "feature-implementation", "Feature Implementation"])
+@pytest.mark.parametrize("age", [40.0, 0.0])
+def test_a_save_finds_the_file_in_the_folder_that_an_agent_chose(desk: Desk, name: str, age: float) -> None:
+    """I001-4: by the name in the file first, by the folder's name second; no second file is made.
+
+    Of two workflows in that folder the one that is called alike is meant, whichever is newer.
+    """
+    files = several(desk)
+    desk.put(str(files["beside"].relative_to(desk.root)), state(workflow="QA Loop"), age=age)
+    (desk.root / "CLAUDE.local.md").write_text(f"# Workflow State\n\nWorkflow: {name}\nPhase: 5/5 - Ship\n")
+    before = {key: path.read_bytes() for key, path in files.items() if key != "newer"}
+
+    desk.compaction()
+
+    assert loads(files["newer"])["phase"] | {"name": "Ship", "current": 5} == loads(files["newer"])["phase"]
+    assert {key: files[key].read_bytes() for key in before} == before
+    assert sorted(desk.root.glob("untracked/workflow-state/*/*")) == sorted(files.values())
+
+
+def test_the_end_of_a_workflow_removes_its_files_and_no_others(desk: Desk) -> None:
+    """I001-3, R001-20: also from a folder it shares; a broken file stays, for nobody knows whose it is."""
+    files = several(desk)
+
+    desk.run("done", NAME, "--all")
+
+    assert [name for name, path in files.items() if path.exists()] == ["newest", "beside"]
+    assert [each.title for each in desk.all()] == ["QA Loop"]
+    opened = Project.open(desk.root)
+    assert b'"own": "kept"' in (generations.latest(opened, files["older"]) or b"")
+    opened.close()

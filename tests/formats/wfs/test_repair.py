@@ -1,0 +1,121 @@
+"""What a repair of `.workflow/` leaves alone, and what it sets right beside it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.formats.wfs import change, index, moves, places, repair, store, task
+from holdfast.formats.wfs import list as wfs_list
+from holdfast.formats.wfs.task import New
+from holdfast.survival import generations
+from holdfast.workflow import statefile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.formats.wfs.session import Session
+    from holdfast.project import Project
+
+
+def repaired(project: Project) -> list[str]:
+    """Do what is to be done, and return what was said of it."""
+    said = []
+    for each in repair.found(project):
+        said.append(each.what)
+        each.do()
+    return said
+
+
+def test_a_state_that_may_not_be_read_is_not_taken_for_broken(
+    project: Project, session: Session, tmp_path: Path
+) -> None:
+    """Nobody knows what it holds: `check` says what is in the way."""
+    elsewhere = tmp_path / "elsewhere.json"
+    places.state(session.folder).rename(elsewhere)
+    places.state(session.folder).symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+
+    assert repaired(project) == []
+    assert places.state(session.folder).is_symlink()
+    assert elsewhere.read_bytes() == before
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_state_that_is_made_anew_says_what_the_marker_says(project: Project, session: Session, marked: bool) -> None:
+    """In one go: there is no status left to be set right after it."""
+    unknown = session.folder.with_name("WFS-by-hand")
+    session.folder.rename(unknown)
+    places.state(unknown).write_text("{")
+    places.marker(project, session.name).unlink()
+    if marked:
+        places.marker(project, unknown.name).touch()
+
+    (said,) = repaired(project)
+
+    assert "it is made anew" in said
+    assert store.get(project, unknown.name).said == ("active" if marked else "paused")
+
+
+def test_a_state_that_is_lost_comes_back_as_a_sessions(project: Project, session: Session) -> None:
+    """Another tool's file that stood in its place for a while is kept too, and is no state of a session."""
+    state = places.state(session.folder)
+    generations.keep(project, state, b'{"steps": []}', why="test")
+    state.unlink()
+
+    (said,) = repaired(project)
+
+    assert "its last content is put back" in said
+    assert store.get(project, session.name).topic == "User Auth"
+
+
+def test_without_a_list_the_plan_says_what_a_session_is_about(project: Project, session: Session) -> None:
+    """Its folder's name is what is left where no document says it."""
+    unknown = session.folder.with_name("WFS-by-hand")
+    session.folder.rename(unknown)
+    places.state(unknown).write_text("{")
+    (unknown / places.LIST).unlink()
+    (unknown / places.PLAN).write_text("# Implementation Plan: Ship it\n")
+
+    repaired(project)
+
+    assert store.get(project, unknown.name).topic == "Ship it"
+
+
+def test_a_parent_that_cannot_be_read_is_there_all_the_same(project: Project, session: Session) -> None:
+    """No container is made over it: whoever wrote it can still mend it."""
+    child = task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-7"})
+    places.task(session.folder, "IMPL-7.1").write_text(json.dumps(child))
+    broken = places.task(session.folder, "IMPL-7")
+    broken.write_text('{"id": "IMPL-7", "title": ')
+    change.follow(project, session, index.board(project, session.folder), why="test")
+    wfs_list.renew(project, session)
+
+    assert repaired(project) == []
+    assert broken.read_text() == '{"id": "IMPL-7", "title": '
+
+
+def test_what_no_repair_does_is_not_said_to_be_done(project: Project, session: Session) -> None:
+    """A list with lines of somebody's own stays; a task that is too large is not known to be broken; one without a
+    status says nothing that could be meant.
+    """
+    moves.add(project, session, New("Write the notes"))
+    listed = session.folder / places.LIST
+    listed.write_text(listed.read_text().replace("- [ ]", "- [x]") + "\n## Timeline\n- 12:30 the build is green\n")
+    places.task(session.folder, "IMPL-1").write_bytes(b" " * (statefile.LIMIT + 1))
+    path = places.task(session.folder, "IMPL-2")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": ""}))
+    repaired(project)
+
+    assert repaired(project) == []
+
+
+def test_a_copy_under_another_name_needs_no_parent(project: Project, session: Session) -> None:
+    """Whoever saved it may mean another task: nobody knows which of the two is right."""
+    copy = task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-7"})
+    places.task(session.folder, "IMPL-1-old").write_text(json.dumps(copy))
+    repaired(project)
+
+    assert not places.task(session.folder, "IMPL-7").exists()

@@ -1,0 +1,255 @@
+"""What a session of the `wfs` format is decides itself under its lock, whoever else is at it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import paths
+from holdfast.errors import StateError, TransitionError
+from holdfast.files import document
+from holdfast.files.lock import locked
+from holdfast.formats.wfs import adapter, index, markers, moves, places, store
+from holdfast.formats.wfs import change as wfs_change
+from holdfast.formats.wfs.board import Board
+from holdfast.formats.wfs.task import New
+from holdfast.project import Project
+from holdfast.workflow import statefile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """A project with a session of two tasks, one of them completed."""
+    (tmp_path / "project").mkdir()
+    opened = Project.open(tmp_path / "project")
+    session = store.create(opened, "User Auth")
+    for title in ("Implement one", "Implement two"):
+        moves.add(opened, session, New(title))
+    yield opened
+    opened.close()
+
+
+NAME = "WFS-user-auth"
+
+
+def test_a_session_is_not_completed_in_the_middle_of_a_change(project: Project) -> None:
+    """What counts is how its tasks are when the change is over."""
+    session = store.get(project, NAME)
+    moves.complete(project, session, "IMPL-1")
+    said: list[str] = []
+
+    def end() -> None:
+        other = Project.open(project.root)
+        try:
+            said.append(store.complete(other, NAME).said)
+        except TransitionError as error:
+            said.append(str(error))
+        finally:
+            other.close()
+
+    with wfs_change.changing(project, session, why="test") as change:
+        ending = threading.Thread(target=end)
+        ending.start()
+        ending.join(0.1)
+        assert said == []
+        change.edit("IMPL-2", lambda data: data.update(status="completed"))
+    ending.join(20)
+    assert said == ["completed"]
+    assert markers.active(project) == []
+
+
+@pytest.mark.parametrize("move", [store.switch, store.pause])
+def test_what_was_completed_meanwhile_stays_so(
+    project: Project, monkeypatch: pytest.MonkeyPatch, move: Callable[[Project, str], object]
+) -> None:
+    """Somebody completes the session between the look at its name and the lock."""
+    ended: list[Path] = []
+
+    def late(folder: Path) -> object:
+        if not ended:
+            ended.append(folder)
+            store.complete(project, NAME, anyway=True)
+        return locked(folder)
+
+    monkeypatch.setattr(store, "locked", late)
+    with pytest.raises(TransitionError, match="is completed"):
+        move(project, NAME)
+    assert ended
+    assert store.get(project, NAME).said == "completed"
+    assert markers.active(project) == []
+
+
+def test_who_loses_the_marker_is_paused_unless_it_ended_meanwhile(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A completed one does not become paused by another that starts."""
+
+    def late(folder: Path) -> object:
+        if folder.name == NAME and store.get(project, NAME).said == "active":
+            monkeypatch.setattr(store, "locked", locked)
+            store.complete(project, NAME, anyway=True)
+        return locked(folder)
+
+    monkeypatch.setattr(store, "locked", late)
+    store.create(project, "Another")
+    assert store.get(project, NAME).said == "completed"
+    assert markers.active(project) == ["WFS-another"]
+
+
+def test_after_half_of_a_change_state_and_list_follow_what_was_written(project: Project) -> None:
+    """What broke off cannot be taken back, so nothing that is generated may say otherwise."""
+    session = store.get(project, NAME)
+    with pytest.raises(ZeroDivisionError), wfs_change.changing(project, session, why="test") as change:
+        change.edit("IMPL-1", lambda data: data.update(status="active"))
+        raise ZeroDivisionError
+    now = store.get(project, NAME)
+    assert (now.phase, now.file.data["progress"]["current_tasks"]) == ("IMPLEMENT", ["IMPL-1"])
+
+
+def test_a_session_in_review_stays_there_without_tasks() -> None:
+    """Only a task that is not completed takes it back."""
+    assert wfs_change.followed({"current_phase": "REVIEW"}, Board())["current_phase"] == "REVIEW"
+
+
+def test_before_anything_was_written_a_change_that_breaks_off_writes_nothing(project: Project) -> None:
+    """Not the list either, which somebody may have edited."""
+    session = store.get(project, NAME)
+    (session.folder / places.LIST).write_text("# Tasks: mine\n")
+    with pytest.raises(ZeroDivisionError), wfs_change.changing(project, session, why="test"):
+        raise ZeroDivisionError
+    assert (session.folder / places.LIST).read_text() == "# Tasks: mine\n"
+
+
+def test_a_session_that_is_opened_again_says_nothing_of_its_end(project: Project) -> None:
+    """Only the moment at which it was resumed; at its next end the next moment."""
+    ended = store.complete(project, NAME, anyway=True)
+    assert "completed_at" in ended.file.data
+    resumed = store.resume(project, NAME).file.data
+    assert "completed_at" not in resumed
+    assert "resumed_at" in resumed
+
+
+def test_nothing_is_changed_in_a_session_that_has_gone(project: Project) -> None:
+    """Its folder is not made again by whoever comes late."""
+    session = store.get(project, NAME)
+    session.folder.rename(project.root / "elsewhere")
+    with pytest.raises(StateError, match="moved or removed"):
+        moves.complete(project, session, "IMPL-1")
+    assert not session.folder.exists()
+
+
+def test_a_link_is_no_session(project: Project) -> None:
+    """It neither can be worked on nor wins over a real one where both are marked."""
+    places.top(project).joinpath("WFS-link").symlink_to(places.top(project) / NAME)
+    assert [each.name for each in store.folders(project)] == [NAME]
+    with pytest.raises(Exception, match="there is no session 'WFS-link'"):
+        store.get(project, "WFS-link")
+
+
+def test_many_tasks_are_read_again_only_where_they_changed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this process, and by the next from what this one kept; a few files more are not worth keeping anew."""
+    session = store.get(project, NAME)
+    moves.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
+    monkeypatch.setattr(index, "settled", lambda seen: True)
+    read: list[str] = []
+    load = document.load
+
+    def noted(path: Path, **options: Any) -> object:
+        read.append(path.stem)
+        return load(path, **options)
+
+    monkeypatch.setattr(document, "load", noted)
+    index._last.clear()
+    first = index.board(project, session.folder)
+    assert len(read) == len(first.tasks) == 62
+    read.clear()
+    assert index.board(project, session.folder) is first
+    index._last.clear()
+    assert index.board(project, session.folder) == first
+    assert read == []
+    path = places.task(session.folder, "IMPL-2")
+    path.write_text(path.read_text().replace("Implement two", "Implement II"))
+    changed = index.board(project, session.folder)
+    assert (read, changed.find("IMPL-2").title) == (["IMPL-2"], "Implement II")
+    path.unlink()
+    assert index.board(project, session.folder).get("IMPL-2") is None
+
+
+def test_an_event_that_runs_out_of_time_leaves_the_next_one_less_to_read(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has read of very many tasks is kept, in portions."""
+    session = store.get(project, NAME)
+    moves.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
+    monkeypatch.setattr(index, "settled", lambda seen: True)
+    monkeypatch.setattr(index, "_PORTION", 20)
+    read: list[str] = []
+    load = document.load
+
+    def interrupted(path: Path, **options: Any) -> object:
+        read.append(path.stem)
+        if len(read) == 50:
+            raise KeyboardInterrupt
+        return load(path, **options)
+
+    monkeypatch.setattr(document, "load", interrupted)
+    index._last.clear()
+    with pytest.raises(KeyboardInterrupt):
+        index.board(project, session.folder)
+    assert len(index.board(project, session.folder).tasks) == 62
+    assert len(read) == 50 + 62 - 40
+
+
+def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tasks are read whatever they take; of other sessions what there is room for, and the rest is counted."""
+    project = Project.open(tmp_path)
+    for name in "abcd":
+        session = store.create(project, name)
+        for number in (1, 2, 3):
+            moves.add(project, session, New(f"Implement part {number}"))
+            task = places.task(session.folder, f"IMPL-{number}")
+            data = json.loads(task.read_bytes())
+            size = statefile.LIMIT - 1000 if name in "ab" else 1_000_000
+            task.write_text(json.dumps({**data, "pad": "x" * (size - 1000)}))
+    own = next(each for each in adapter.find(project).workflows if each.title == "a")
+    index._last.clear()
+    read: list[Path] = []
+    load = document.load
+
+    def noted(path: Path, **options: Any) -> object:
+        read.append(path)
+        return load(path, **options)
+
+    monkeypatch.setattr(document, "load", noted)
+    found = adapter.near(project, [own.key])
+
+    assert {each.title for each in found.workflows} == {"a", "c", "d"}
+    assert found.left == 1
+    assert len(read) == 9
+    assert adapter.find(project).left == 0
+    project.close()
+
+
+def test_few_large_tasks_are_not_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they say is kept, as that of many small ones is."""
+    monkeypatch.setattr(index, "settled", lambda seen: True)
+    paths.ensure_private(paths.state_dir())
+    session = store.get(project, NAME)
+    for name in ("IMPL-1", "IMPL-2"):
+        task = places.task(session.folder, name)
+        task.write_text(json.dumps({**json.loads(task.read_bytes()), "pad": "x" * 3_000_000}))
+    index._last.clear()
+    index.board(project, session.folder)
+    index._last.clear()
+    monkeypatch.setattr(document, "load", None)
+
+    assert [each.title for each in index.board(project, session.folder).tasks] == ["Implement one", "Implement two"]
