@@ -1,22 +1,7 @@
-"""A session of the wfs format with a task in it."""
+"""The formats are tried in the same projects as the neutral model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from tests.workflow.conftest import project, put, seed, soon_after
 
-import pytest
-
-from holdfast.formats.wfs import moves, store
-from holdfast.formats.wfs.task import New
-
-if TYPE_CHECKING:
-    from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
-
-
-@pytest.fixture
-def session(project: Project) -> Session:
-    """An active session with one task."""
-    made = store.create(project, "User Auth")
-    moves.add(project, made, New("Implement login"))
-    return made
+__all__ = ["project", "put", "seed", "soon_after"]

@@ -1,0 +1,22 @@
+"""A session of the wfs format with a task in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.formats.wfs import moves, store
+from holdfast.formats.wfs.task import New
+
+if TYPE_CHECKING:
+    from holdfast.formats.wfs.session import Session
+    from holdfast.project import Project
+
+
+@pytest.fixture
+def session(project: Project) -> Session:
+    """An active session with one task."""
+    made = store.create(project, "User Auth")
+    moves.add(project, made, New("Implement login"))
+    return made
