@@ -174,7 +174,7 @@ def _preload(place: Place) -> None:
             "sqlite3",
         }
         root = paths.package_root()
-        for folder in ("survival", "workflow", "formats", "files", "ledger"):
+        for folder in ("sessions", "workflow", "formats", "files", "ledger"):
             modules = (root / "holdfast" / folder).rglob("[a-z]*.py")
             names |= {".".join(each.relative_to(root).with_suffix("").parts) for each in modules}
         for name in sorted(names):

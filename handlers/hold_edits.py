@@ -11,7 +11,7 @@ again, so that nothing stalls (seen on 2.1.329 and 2.1.197 in default, acceptEdi
 
 from holdfast import Context, Outcome, ask, formats, hookimpl
 from holdfast.events import PreToolUse
-from holdfast.survival import readfiles, reading
+from holdfast.sessions.reading import readfiles, reading
 from holdfast.workflow import wording
 
 RUNS_WHEN = {"reading": ["hold"]}

@@ -6,7 +6,7 @@ WorktreeCreate and WorktreeRemove are left out: the client takes a hook on them 
 from holdfast import Context, hookimpl
 from holdfast import events as e
 from holdfast.events.event import Event
-from holdfast.survival import recordings
+from holdfast.sessions.history import recordings
 
 OFF_BY_DEFAULT = True
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import advise, hookimpl
-from holdfast.survival import reads, sessions
+from holdfast.sessions.ownership import sessions
+from holdfast.sessions.reading import reads
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -24,7 +25,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
     """Note what was read; what a subagent reads is not before the main model, but its session lives."""
     sessions.heard(context.project, event.session_id)
     if not event.in_subagent:
-        from holdfast.survival import readtexts
+        from holdfast.sessions.reading import readtexts
 
         readtexts.heard(context.project, event.session_id, event.tool_input, event.tool_response)
 
@@ -32,7 +33,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
 @hookimpl(match="compact")
 def on_session_start(event: SessionStart, context: Context) -> None:
     """Note that the model has lost what it had read; not when it is a subagent that was compacted."""
-    from holdfast.survival import compactions
+    from holdfast.sessions.compaction import compactions
 
     if not event.in_subagent and not compactions.is_an_agents(context.project, event.session_id, context.environ):
         reads.compacted(context.project, event.session_id)
@@ -41,7 +42,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 @hookimpl(trylast=True)
 def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome | None:
     """Name what has not been read since the last compaction, once, at a prompt after the guidance was given."""
-    from holdfast.survival import deliveries
+    from holdfast.sessions.compaction import deliveries
 
     project, session = context.project, event.session_id
     last = next(iter(deliveries.recent(project, 1, session)), None)
@@ -51,7 +52,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     if reader.reminded >= reader.compactions:
         return None
     from holdfast import formats
-    from holdfast.survival import reading
+    from holdfast.sessions.reading import reading
     from holdfast.workflow import wording
 
     workflow = reading.mine(project, session, formats.near(project, session).workflows)

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from holdfast import advise, capture, environment, hookimpl, paths, tell_user
 from holdfast.dispatch.budget import units
-from holdfast.survival import deliveries, hints, seals, sessions
+from holdfast.sessions.compaction import deliveries, hints, seals
+from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast import Context, Outcome
     from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
-    from holdfast.survival.judging import Verdict
-    from holdfast.survival.seals import Seal
+    from holdfast.sessions.compaction.seals import Seal
+    from holdfast.sessions.ownership.judging import Verdict
     from holdfast.workflow.model import Found, Workflow
 
 
@@ -29,7 +30,7 @@ def on_session_start(event: SessionStart, context: Context) -> list[Outcome]:
     So too when a session is resumed that crashed; at any other start the user gets a line about unfinished work, and
     the model nothing (I001-12). After a subagent's own compaction it gets back what it was launched for, and no more.
     """
-    from holdfast.survival import compactions, summaries
+    from holdfast.sessions.compaction import compactions, summaries
 
     said: list[Outcome] = [environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])]
     if event.in_subagent:
@@ -74,7 +75,7 @@ def _given(event: UserPromptSubmit, context: Context) -> list[Outcome]:
     if not keys or event.in_subagent:
         return []
     from holdfast import formats
-    from holdfast.survival import owners
+    from holdfast.sessions.ownership import owners
     from holdfast.workflow import guidance, wording
 
     found = [each for each in formats.near(project, session).workflows if each.key in keys and not each.finished]
@@ -95,7 +96,7 @@ def _given(event: UserPromptSubmit, context: Context) -> list[Outcome]:
 @hookimpl
 def on_subagent_stop(event: SubagentStop, context: Context) -> None:
     """Note what the compaction's own agent wrote: it is the summary, known before SessionStart(compact) must answer."""
-    from holdfast.survival import summaries
+    from holdfast.sessions.compaction import summaries
 
     if event.is_compaction and event.last_assistant_message:
         summaries.note(context.project, event.session_id, event.last_assistant_message)
@@ -105,7 +106,7 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
 def on_post_compact(event: PostCompact, context: Context) -> None:
     """Report what the summary had lost, where no SubagentStop told it before."""
     from holdfast import formats
-    from holdfast.survival import compactions, losses
+    from holdfast.sessions.compaction import compactions, losses
 
     last = next(iter(deliveries.recent(context.project, 1, event.session_id)), None)
     if event.in_subagent or not event.compact_summary or last is None:
@@ -134,7 +135,7 @@ def _former(context: Context) -> list[Outcome]:
     """Tell the user of the ledger that the project had while its `project.id` needed no trust."""
     if context.project.untrusted_ledger is None:
         return []
-    from holdfast.survival import former_ledger
+    from holdfast.sessions.ownership import former_ledger
 
     notice = former_ledger.notice(context.project)
     return [tell_user(f"Holdfast: {notice}")] if notice else []
@@ -142,7 +143,7 @@ def _former(context: Context) -> list[Outcome]:
 
 def _owns(event: SessionStart, context: Context) -> bool:
     from holdfast import formats
-    from holdfast.survival import owners
+    from holdfast.sessions.ownership import owners
 
     found = formats.near(context.project, event.session_id).workflows
     return any(owners.owner(context.project, each) == event.session_id for each in found if each.waits)
@@ -151,7 +152,7 @@ def _owns(event: SessionStart, context: Context) -> bool:
 def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     """Name the user one unfinished workflow that is not another live session's."""
     from holdfast import formats
-    from holdfast.survival import owners
+    from holdfast.sessions.ownership import owners
     from holdfast.workflow import guidance
 
     others = sessions.live_others(context.project, event.session_id)
@@ -174,7 +175,9 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
 
 def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bool) -> list[Outcome]:
     from holdfast import formats
-    from holdfast.survival import history, judging, summaries
+    from holdfast.sessions.compaction import summaries
+    from holdfast.sessions.history import history
+    from holdfast.sessions.ownership import judging
 
     found = formats.near(context.project, event.session_id)
     for workflow in found.workflows:
@@ -204,7 +207,7 @@ def _trail(event: SessionStart | UserPromptSubmit, context: Context, seal: Seal 
     before = seal.transcript if seal else ""
     if not context.config.trail or not (own or before):
         return []
-    from holdfast.survival import transcripts
+    from holdfast.sessions.reading import transcripts
     from holdfast.workflow import trail
 
     entries = transcripts.tail(own)
@@ -236,7 +239,10 @@ def _deliver(
 ) -> Outcome:
     """Give the guidance, and note that it is on its way before anything can go wrong."""
     from holdfast.events.prompts import TaskNotification
-    from holdfast.survival import givenback, losses, notices, owners, reading, summaries
+    from holdfast.sessions.agents import notices
+    from holdfast.sessions.compaction import givenback, losses, summaries
+    from holdfast.sessions.ownership import owners
+    from holdfast.sessions.reading import reading
 
     project, session = context.project, event.session_id
     branch = owners.branch(project, workflow)
@@ -284,7 +290,7 @@ def _deliver(
 def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outcome]:
     """Give a subagent that was compacted what it was launched for; nothing where that is not known for certain."""
     from holdfast import formats
-    from holdfast.survival import errands
+    from holdfast.sessions.agents import errands
     from holdfast.workflow import briefs
 
     project, session = context.project, event.session_id
@@ -364,7 +370,7 @@ def _vanished(event: SessionStart | UserPromptSubmit, context: Context) -> list[
     keys = hints.take(context.project, event.session_id, hints.GONE)
     if not keys:
         return []
-    from holdfast.survival import vanished
+    from holdfast.sessions.history import vanished
 
     lines = [vanished.line(context.project, key) for key in keys]
     return [tell_user(f"Holdfast: {line}") for line in lines if line]
@@ -403,7 +409,7 @@ def _say_refused(
 
 def _say_taken(event: SessionStart | UserPromptSubmit, context: Context, taken: tuple[Workflow, ...]) -> list[Outcome]:
     """Tell the user, once for each, that another live session has a workflow, and how to move it; not what it is."""
-    from holdfast.survival import owners
+    from holdfast.sessions.ownership import owners
 
     project, session = context.project, event.session_id
     new = [each for each in taken if not hints.told(project, session, _TAKEN, each.key)]

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from holdfast import formats, hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
-from holdfast.survival import compactions, generations, history, judging, launches, owners, seals, sessions, summaries
+from holdfast.sessions.agents import launches
+from holdfast.sessions.compaction import compactions, seals, summaries
+from holdfast.sessions.history import generations, history
+from holdfast.sessions.ownership import judging, owners, sessions
 from holdfast.workflow import detect
 
 if TYPE_CHECKING:
@@ -66,7 +69,7 @@ def _save_detected(context: Context, session: str) -> None:
     else:
         context.log(f"saved {extract.name!r} from {extract.source}: {saved.action}")
         if saved.workflow is not None and extract.unread:
-            from holdfast.survival import hints
+            from holdfast.sessions.compaction import hints
 
             hints.owe(context.project, session, hints.UNREAD, saved.workflow.key)
         if saved.action == "buried" and saved.path is not None:
@@ -76,7 +79,7 @@ def _save_detected(context: Context, session: str) -> None:
 
 def _miss(context: Context, session: str, workflow: str) -> None:
     """Let the session hear once that a workflow's state file was removed."""
-    from holdfast.survival import hints
+    from holdfast.sessions.compaction import hints
 
     if not hints.told(context.project, session, hints.GONE, workflow):
         hints.owe(context.project, session, hints.GONE, workflow)
@@ -85,7 +88,7 @@ def _miss(context: Context, session: str, workflow: str) -> None:
 def _leave(context: Context, session: str, plan: Extract) -> None:
     """Leave an old plan that would make a new state file to whoever takes it up; the session hears of it."""
     from holdfast.formats.compaction import adapter
-    from holdfast.survival import hints
+    from holdfast.sessions.compaction import hints
 
     with suppress(HoldfastError):
         if adapter.intend(context.project, plan).action == "created":

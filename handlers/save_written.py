@@ -29,7 +29,8 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     if path is None or event.in_subagent or not places.kept(context.root, path):
         return []
     from holdfast import formats
-    from holdfast.survival import generations, history, owners, sessions
+    from holdfast.sessions.history import generations, history
+    from holdfast.sessions.ownership import owners, sessions
     from holdfast.workflow import wording
 
     process = sessions.client_process(context.environ)

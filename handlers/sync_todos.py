@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import advise, change_input, hookimpl
-from holdfast.survival import launches, progress, sessions
+from holdfast.sessions.agents import launches, progress
+from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -44,7 +45,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
         _remember_task(event, context)
         return []
     from holdfast.events.agents import agent_result
-    from holdfast.survival import runs
+    from holdfast.sessions.agents import runs
 
     started = _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
     call = launches.call_id(event.tool_use_id, event.tool_input)
@@ -59,7 +60,7 @@ def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> lis
     """Fail the phase of an agent that failed."""
     if event.in_subagent:
         return []
-    from holdfast.survival import runs
+    from holdfast.sessions.agents import runs
 
     _launch(event, context)
     call = launches.call_id(event.tool_use_id, event.tool_input)
@@ -95,7 +96,7 @@ def _settle(event: PreToolUse | UserPromptSubmit | PreCompact | SessionStart, co
     """Judge what agents reported, also where the event that told it found nothing to write on, as on a full disk."""
     if launches.unanswered(context.project, event.session_id):
         from holdfast.events.agents import Returned
-        from holdfast.survival import notices
+        from holdfast.sessions.agents import notices
 
         notices.catch_up_calls(context.project, event.session_id, event.transcript_path, Returned.noted)
     return progress.settle(context.project, event.session_id)
@@ -116,7 +117,7 @@ def _launch(event: PreToolUse | PostToolUse | PostToolUseFailure, context: Conte
 
 def _corrected(event: PreToolUse, context: Context) -> list[Outcome]:
     """Correct only the status of items that stand for phases, and say so."""
-    from holdfast.survival import todolists
+    from holdfast.sessions.agents import todolists
     from holdfast.workflow import todos, wording
 
     workflow = progress.mine(context.project, event.session_id)
@@ -136,7 +137,7 @@ def _corrected(event: PreToolUse, context: Context) -> list[Outcome]:
 
 
 def _remember_task(event: PostToolUse, context: Context) -> None:
-    from holdfast.survival import todolists
+    from holdfast.sessions.agents import todolists
 
     response = event.tool_response if isinstance(event.tool_response, dict) else {}
     if event.tool_name == "TaskCreate":
@@ -184,7 +185,7 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
     if workflow is None or workflow.finished:
         return []
     from holdfast import formats
-    from holdfast.survival import hints
+    from holdfast.sessions.compaction import hints
     from holdfast.workflow import wording
 
     key, step = workflow.key, formats.get(workflow.format).step(workflow)
@@ -204,7 +205,7 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
     """Return what comes next, and what else can be begun beside it, as lines of a fence."""
     from holdfast import formats
-    from holdfast.survival import flights
+    from holdfast.sessions.agents import flights
     from holdfast.workflow import views, wording
 
     at_work = flights.at_work(context.project, session)
@@ -259,7 +260,7 @@ def _sentence(moved: progress.Moved) -> str:
 
 
 def _wanted_list(session: str, context: Context, workflow: Workflow, moved: bool) -> list[Outcome]:
-    from holdfast.survival import todolists
+    from holdfast.sessions.agents import todolists
     from holdfast.workflow import todos
 
     if context.config.todos == "off" or workflow.status == "pending":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import advise, hookimpl
-from holdfast.survival import launches, runs, sessions
+from holdfast.sessions.agents import launches, runs
+from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -67,7 +68,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
     """Note that agents which ran in a client that is gone run no more: they ended with its process."""
     if not event.in_subagent and sessions.process_gone(context.project, event.session_id):
         from holdfast.events.prompts import TaskNotification
-        from holdfast.survival import notices
+        from holdfast.sessions.agents import notices
 
         notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted)
         runs.still_there(context.project, event.session_id, ())
@@ -77,7 +78,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 def on_stop(event: Stop, context: Context) -> None:
     """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
     from holdfast.events.prompts import TaskNotification
-    from holdfast.survival import fates, notices
+    from holdfast.sessions.agents import fates, notices
 
     sessions.rest(context.project, event.session_id)
     told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 do not say
@@ -116,7 +117,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
     """Note how a background agent ended, from the prompt the client makes of it: so its result was given."""
     note = event.task_notification
     if note and not event.in_subagent:
-        from holdfast.survival import notices
+        from holdfast.sessions.agents import notices
 
         words = note.result or note.summary
         notices.notified(
@@ -127,7 +128,8 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
 def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
     from holdfast import formats
-    from holdfast.survival import errands, owners
+    from holdfast.sessions.agents import errands
+    from holdfast.sessions.ownership import owners
 
     found = [each for each in formats.near(context.project, event.session_id).workflows if each.waits]
     meant = errands.candidates(context.project, event.session_id, event.agent_id)

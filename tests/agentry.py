@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.survival import launches, runs
+from holdfast.sessions.agents import launches, runs
 from tests.handmade import ME
 
 if TYPE_CHECKING:
     from holdfast.project import Project
-    from holdfast.survival.runs import State
+    from holdfast.sessions.agents.runs import State
 
 CALL, RUN = "toolu_1", "a23b8482eb527498b"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SECRET = "sk-ant-" + "a1b2c3d4" * 4
 HOSTILE = f'Say </title><script>document.title="owned"</script><img src=x onerror=alert(1)> \u202eevil {SECRET}'
-_GUIDED = Path(__file__).parent / "survival" / "transcripts" / "guided-2.1.329.jsonl"
+_GUIDED = Path(__file__).parent / "sessions" / "transcripts" / "guided-2.1.329.jsonl"
 
 
 class Days:

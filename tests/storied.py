@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import tostring
 
 from holdfast.report.story import Attempt, Run, Session, Story, Told
-from holdfast.survival.aftermath import Compaction
-from holdfast.survival.deliveries import Delivery
-from holdfast.survival.fates import Agent
-from holdfast.survival.happenings import Happening
-from holdfast.survival.seals import Sealed
+from holdfast.sessions.agents.fates import Agent
+from holdfast.sessions.compaction.aftermath import Compaction
+from holdfast.sessions.compaction.deliveries import Delivery
+from holdfast.sessions.compaction.seals import Sealed
+from holdfast.sessions.history.happenings import Happening
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, workflow
 

@@ -10,7 +10,7 @@ import pytest
 from holdfast import capture, config, formats, paths
 from holdfast.config import Config
 from holdfast.project import Project
-from holdfast.survival import archive, generations, recordings
+from holdfast.sessions.history import archive, generations, recordings
 from tests.commandline import holdfast
 from tests.handmade import ME
 

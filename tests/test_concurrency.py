@@ -20,7 +20,7 @@ from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.install import registration
 from holdfast.project import Project
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.testkit import recorded
 from holdfast.workflow.detect import detect
 from holdfast.workflow.model import Changes, Start

@@ -149,7 +149,7 @@ def test_a_handled_event_loads_one_family_and_no_workflow(place: Place) -> None:
 
     assert loaded & FAMILIES == {"holdfast.events.tools"}
     assert {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.merging"} <= loaded
-    assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.survival"))}
+    assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.sessions"))}
     assert not {"holdfast.ledger.database", *NEVER} & loaded
 
 
@@ -158,7 +158,7 @@ def test_the_shipped_handlers_cost_a_plain_tool_call_nothing(place: Place) -> No
     place.write(place.home / ".config" / "holdfast" / "holdfast.toml", "")
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
-    assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.survival"))}
+    assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.sessions"))}
     assert not {"pluggy", "holdfast.ledger.database", *NEVER} & loaded
 
 

@@ -79,8 +79,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "workflow.*",
         "formats",
         "formats.*",
-        "survival",
-        "survival.*",
+        "sessions",
+        "sessions.*",
     ),
     "engine": (
         "engine",

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast import log, paths
 from holdfast.project import Project
-from holdfast.survival import stepruns
+from holdfast.sessions.history import stepruns
 from holdfast.testkit import recorded
 from tests.commandline import holdfast
 from tests.handmade import ME

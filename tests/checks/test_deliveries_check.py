@@ -9,7 +9,8 @@ import pytest
 
 from holdfast import clock, paths
 from holdfast.project import Project
-from holdfast.survival import seals, sessions
+from holdfast.sessions.compaction import seals
+from holdfast.sessions.ownership import sessions
 from tests.doctoring import examine, healthy, obey, only
 from tests.handmade import ME, OTHER, workflow
 

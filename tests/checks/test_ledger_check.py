@@ -13,7 +13,8 @@ import pytest
 
 from holdfast.checks import ledger as check
 from holdfast.project import Project
-from holdfast.survival import seals, sessions
+from holdfast.sessions.compaction import seals
+from holdfast.sessions.ownership import sessions
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 
 if TYPE_CHECKING:

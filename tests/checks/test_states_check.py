@@ -14,7 +14,7 @@ from holdfast.checks import states
 from holdfast.errors import StateError
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.project import Project
-from holdfast.survival import owners, sessions
+from holdfast.sessions.ownership import owners, sessions
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 from tests.handmade import ME

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import log, paths
 from holdfast.project import Project
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from tests.commandline import holdfast
 from tests.handmade import ME
 

@@ -18,7 +18,11 @@ from holdfast import formats, log, paths
 from holdfast.checks import ledger as ledger_check
 from holdfast.plugins import faults
 from holdfast.project import Project
-from holdfast.survival import archive, deliveries, erasing, generations, owners, recordings, runs, seals, sessions
+from holdfast.sessions.agents import runs
+from holdfast.sessions.compaction import deliveries, seals
+from holdfast.sessions.forget import erasing
+from holdfast.sessions.history import archive, generations, recordings
+from holdfast.sessions.ownership import owners, sessions
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER, THIRD
 from tests.signals import Agent

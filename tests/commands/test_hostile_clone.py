@@ -10,7 +10,7 @@ import pytest
 from holdfast import paths
 from holdfast.install import client
 from holdfast.project import Project
-from holdfast.survival import former_ledger, sessions
+from holdfast.sessions.ownership import former_ledger, sessions
 from tests.commandline import Said, holdfast
 from tests.handmade import ME, OTHER
 

@@ -10,7 +10,8 @@ import pytest
 from holdfast.errors import TransitionError
 from holdfast.formats.hybrid import adapter
 from holdfast.project import Project
-from holdfast.survival import owners, todolists
+from holdfast.sessions.agents import todolists
+from holdfast.sessions.ownership import owners
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 

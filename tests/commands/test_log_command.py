@@ -12,7 +12,8 @@ import pytest
 
 from holdfast import formats
 from holdfast.project import Project
-from holdfast.survival import archive, generations, history, owners
+from holdfast.sessions.history import archive, generations, history
+from holdfast.sessions.ownership import owners
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER
 

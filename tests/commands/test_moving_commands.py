@@ -9,7 +9,8 @@ import pytest
 
 from holdfast import formats
 from holdfast.project import Project
-from holdfast.survival import launches, owners, progress, runs, sessions
+from holdfast.sessions.agents import launches, progress, runs
+from holdfast.sessions.ownership import owners, sessions
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 

@@ -11,7 +11,7 @@ from holdfast import trust
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.project import Project
-from holdfast.survival import sessions
+from holdfast.sessions.ownership import sessions
 from tests.commandline import Said, holdfast
 from tests.handmade import ME
 

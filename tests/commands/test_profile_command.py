@@ -11,7 +11,7 @@ from holdfast import formats, paths
 from holdfast.profile import replay
 from holdfast.profile.firing import Called, Firing
 from holdfast.project import Project
-from holdfast.survival import recordings
+from holdfast.sessions.history import recordings
 from holdfast.testkit import recorded
 from tests.commandline import holdfast
 

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import sessions
+from holdfast.sessions.ownership import sessions
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 

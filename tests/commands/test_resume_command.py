@@ -8,7 +8,8 @@ import pytest
 
 from holdfast import formats
 from holdfast.project import Project
-from holdfast.survival import hints, owners, sessions
+from holdfast.sessions.compaction import hints
+from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import guidance
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from holdfast.commands import moments, page, sheet
 from holdfast.project import Project
-from holdfast.survival import overview
+from holdfast.sessions.history import overview
 from holdfast.testkit import recorded
 from holdfast.workflow import views
 from holdfast.workflow.model import Found, Phase

@@ -16,7 +16,7 @@ from holdfast import formats
 from holdfast.errors import StateError
 from holdfast.files import atomic
 from holdfast.project import Project
-from holdfast.survival import owners
+from holdfast.sessions.ownership import owners
 from holdfast.workflow.model import Start
 from tests.commandline import holdfast
 from tests.handmade import ME

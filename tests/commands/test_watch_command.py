@@ -23,10 +23,10 @@ from rich.console import Console, ConsoleDimensions
 from holdfast import clock
 from holdfast.commands import page, sections, watch
 from holdfast.project import Project
-from holdfast.survival.flights import Flight
-from holdfast.survival.following import Following, Sight
-from holdfast.survival.history import History, PhaseHistory
-from holdfast.survival.overview import Overview, Restore, Save, Session, Told
+from holdfast.sessions.agents.flights import Flight
+from holdfast.sessions.history.following import Following, Sight
+from holdfast.sessions.history.history import History, PhaseHistory
+from holdfast.sessions.history.overview import Overview, Restore, Save, Session, Told
 from holdfast.workflow import todos
 from holdfast.workflow.model import Phase, Problem
 from tests.commandline import holdfast

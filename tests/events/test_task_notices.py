@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.events.prompts import TaskNotification
 
-TRANSCRIPTS = Path(__file__).parents[1] / "survival" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
 BLOCK = (
     "<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n<result>Done.</result>\n"
     "</task-notification>"

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import formats
 from holdfast.project import Project
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow import guidance
 from holdfast.workflow.explain import explain
 from tests.commandline import holdfast

@@ -16,7 +16,10 @@ from holdfast import formats
 from holdfast.commands import page
 from holdfast.dispatch import isolation
 from holdfast.project import Project
-from holdfast.survival import fates, following, losses, overview, owners, runs, seals
+from holdfast.sessions.agents import fates, runs
+from holdfast.sessions.compaction import losses, seals
+from holdfast.sessions.history import following, overview
+from holdfast.sessions.ownership import owners
 from holdfast.testkit import recorded
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.testing import Fired, HoldfastProject
 
 RESTORED = "WORKFLOW RESTORED AFTER COMPACTION"
-TRANSCRIPTS = Path(__file__).parents[1] / "survival" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
 UNUSED = "nothing shows that its result has reached this conversation"
 PHASES = ("--phase", "Build it @builder", "--phase", "Test it @tester", "--phase", "Document it @writer")
 

@@ -10,7 +10,7 @@ import pytest
 from holdfast import events
 from holdfast.plugins import loader
 from holdfast.project import Project
-from holdfast.survival import recordings
+from holdfast.sessions.history import recordings
 from holdfast.testkit import recorded
 from tests.contract import assert_acceptable
 from tests.handmade import ME

@@ -14,7 +14,8 @@ from holdfast.dispatch.budget import CAP, units
 from holdfast.install import upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.project import Project
-from holdfast.survival import deliveries, reading, reads
+from holdfast.sessions.compaction import deliveries
+from holdfast.sessions.reading import reading, reads
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
 from tests.handmade import ME, OTHER
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from holdfast.testing import Fired, HoldfastProject
 
-TRANSCRIPTS = Path(__file__).parents[1] / "survival" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
 REMINDED = "Holdfast: not read since the compaction"
 
 

@@ -15,7 +15,8 @@ from holdfast import formats, paths
 from holdfast.dispatch.budget import CAP, units
 from holdfast.formats.compaction import near
 from holdfast.project import Project
-from holdfast.survival import deliveries, losses, owners, seals, sessions
+from holdfast.sessions.compaction import deliveries, losses, seals
+from holdfast.sessions.ownership import owners, sessions
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import statefile
 from tests import processes
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from holdfast.testing import Fired
 
 RESTORED = "WORKFLOW RESTORED AFTER COMPACTION"
-TRANSCRIPTS = Path(__file__).parents[1] / "survival" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
 
 
 @pytest.fixture

@@ -11,7 +11,9 @@ import pytest
 
 from holdfast import clock, formats, paths
 from holdfast.project import Project
-from holdfast.survival import generations, owners, seals, sessions
+from holdfast.sessions.compaction import seals
+from holdfast.sessions.history import generations
+from holdfast.sessions.ownership import owners, sessions
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER, THIRD

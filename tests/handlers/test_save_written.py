@@ -11,7 +11,8 @@ import pytest
 
 from holdfast import formats, paths
 from holdfast.project import Project
-from holdfast.survival import generations, history, owners, sessions
+from holdfast.sessions.history import generations, history
+from holdfast.sessions.ownership import owners, sessions
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 
@@ -159,7 +160,7 @@ def test_an_edit_of_any_other_file_loads_neither_formats_nor_ledger(tmp_path: Pa
     """Nearly every edit is one: importing what it does not need would be felt."""
     script = (
         "import runpy, sys; from holdfast import paths\n"
-        "LATE = ('holdfast.workflow.', 'holdfast.survival', 'sqlite3')\n"
+        "LATE = ('holdfast.workflow.', 'holdfast.sessions', 'sqlite3')\n"
         "runpy.run_path(str(paths.shipped('handlers') / 'save_written.py'))\n"
         "print([name for name in sys.modules if name.startswith(LATE)])"
     )

@@ -11,7 +11,8 @@ from holdfast import clock
 from holdfast.dispatch.budget import CAP, units
 from holdfast.formats.hybrid import adapter
 from holdfast.project import Project
-from holdfast.survival import owners, sessions, todolists
+from holdfast.sessions.agents import todolists
+from holdfast.sessions.ownership import owners, sessions
 from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER
 from tests.signals import Agent

@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.project import Project
 from holdfast.report import page, story, tables
-from holdfast.survival.losses import Loss
-from holdfast.survival.timeline import _TABLES
+from holdfast.sessions.compaction.losses import Loss
+from holdfast.sessions.history.timeline import _TABLES
 from holdfast.workflow.wording import one_line
 from tests.handmade import ME, OTHER
 from tests.played import SECRET, Days

@@ -13,7 +13,10 @@ from holdfast import clock, formats, trust
 from holdfast.ledger import spent
 from holdfast.project import Project
 from holdfast.report import story
-from holdfast.survival import archive, deliveries, launches, seals, sessions
+from holdfast.sessions.agents import launches
+from holdfast.sessions.compaction import deliveries, seals
+from holdfast.sessions.history import archive
+from holdfast.sessions.ownership import sessions
 from tests.agentry import CALL, RUN
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow

@@ -16,7 +16,7 @@ import pytest
 from holdfast.cli import holdfast as program
 from holdfast.formats.hybrid import adapter
 from holdfast.project import Project
-from holdfast.survival import history
+from holdfast.sessions.history import history
 from tests.requirements.document_000 import (
     CREATE,
     DELIVERED,
@@ -33,7 +33,7 @@ from tests.signals import Agent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.survival.history import History
+    from holdfast.sessions.history.history import History
     from holdfast.workflow.model import Status, Workflow
     from tests.requirements.document_000 import Calculator
 

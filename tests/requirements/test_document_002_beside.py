@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.survival import generations, sessions
+from holdfast.sessions.history import generations
+from holdfast.sessions.ownership import sessions
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 from tests.requirements.document_002 import alone

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.errors import NotOurs
 from holdfast.formats.hybrid import adapter
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:

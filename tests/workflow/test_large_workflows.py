@@ -11,7 +11,7 @@ from holdfast import formats
 from holdfast.config import Config
 from holdfast.formats.hybrid import file
 from holdfast.project import Project
-from holdfast.survival import readfiles, reading
+from holdfast.sessions.reading import readfiles, reading
 from holdfast.workflow import assignments, facts, guidance, statefile, wording
 from holdfast.workflow.model import Start
 

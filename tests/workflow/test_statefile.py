@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, NotOurs, StateError
 from holdfast.files import atomic, document
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:

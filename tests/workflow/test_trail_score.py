@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from holdfast.survival import transcripts
+from holdfast.sessions.reading import transcripts
 from holdfast.testkit.simulate import ordinary
 from holdfast.testkit.simulate.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
 from holdfast.workflow import trail, wording

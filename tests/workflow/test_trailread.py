@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.survival import transcripts
+from holdfast.sessions.reading import transcripts
 from holdfast.workflow.trail import Trail, read
 from holdfast.workflow.trailread import Edit
 from holdfast.workflow.trailtodos import Todo

@@ -14,7 +14,7 @@ from tests.processes import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-WRITTEN = ROOT / "tests" / "survival" / "transcripts"
+WRITTEN = ROOT / "tests" / "sessions" / "transcripts"
 CLIENTS = ("2.1.329", "2.1.197")
 HOME = "/home/user/project"
 TASKS = "/home/user/home/tmp/claude/-home-user-project/5f80ac27-825a-4796-9275-db0f3edb624f/tasks"

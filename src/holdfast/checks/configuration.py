@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast import config, paths, trust
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.files import access
-from holdfast.survival import former_ledger
+from holdfast.sessions.ownership import former_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.checks import folders, ledger, notice, ok, problem
-from holdfast.survival import seals, sessions
+from holdfast.sessions.compaction import seals
+from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.checks import Finding
     from holdfast.project import Project
-    from holdfast.survival.seals import Seal
+    from holdfast.sessions.compaction.seals import Seal
 
 LAST = 5  # compactions that are looked at
 UNDER_WAY = timedelta(minutes=10)  # since PreCompact: the compaction may still run

@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast import survival
+from holdfast import sessions
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access, document
@@ -158,7 +158,8 @@ def _wanted() -> dict[str, list[str]]:
 
 def _definitions() -> dict[str, str]:
     """Return table -> the statement that makes it, as the modules that own the tables have it."""
-    modules = [import_module(f"{survival.__name__}.{each.name}") for each in pkgutil.iter_modules(survival.__path__)]
+    found = pkgutil.walk_packages(sessions.__path__, f"{sessions.__name__}.")
+    modules = [import_module(each.name) for each in found if not each.ispkg]
     texts = [value for module in [*modules, spent] for value in vars(module).values() if isinstance(value, str)]
     statements = [part.strip() for text in texts for part in text.split(";")]
     head = "CREATE TABLE IF NOT EXISTS "

@@ -17,7 +17,7 @@ from holdfast.formats.compaction import file as compaction_file
 from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view
 from holdfast.formats.wfs import places as wfs_places
-from holdfast.survival import owners, sessions
+from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import extras, foreign, memory, places, statefile
 from holdfast.workflow.detect import detect
 from holdfast.workflow.wording import quoted

@@ -10,7 +10,7 @@ import click
 from holdfast import clock
 from holdfast.commands import options
 from holdfast.ledger import spent
-from holdfast.survival import sessions
+from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

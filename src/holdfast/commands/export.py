@@ -11,7 +11,7 @@ from holdfast.commands import options
 from holdfast.files import atomic
 from holdfast.files.redact import redact_value
 from holdfast.plugins import faults
-from holdfast.survival import exporting
+from holdfast.sessions.forget import exporting
 
 
 @click.command(name="export")

@@ -12,8 +12,9 @@ from holdfast.dispatch import pairing
 from holdfast.errors import HoldfastError
 from holdfast.formats.compaction import adapter
 from holdfast.plugins import faults
-from holdfast.survival import forgetting, selection, sessions
-from holdfast.survival.erasing import Scope
+from holdfast.sessions.forget import forgetting
+from holdfast.sessions.forget.erasing import Scope
+from holdfast.sessions.ownership import selection, sessions
 from holdfast.workflow import detect
 from holdfast.workflow.wording import one_line, quoted
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.project import Project
-    from holdfast.survival.forgetting import Forgotten
+    from holdfast.sessions.forget.forgetting import Forgotten
 
 _FILES = 10  # that are named
 _WHOLE = 32  # characters that a session's id has at least

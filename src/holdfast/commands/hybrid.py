@@ -9,7 +9,7 @@ import click
 from holdfast.commands import moving, options
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter
-from holdfast.survival import todolists
+from holdfast.sessions.agents import todolists
 from holdfast.workflow import todos as lists
 
 if TYPE_CHECKING:

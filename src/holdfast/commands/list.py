@@ -11,7 +11,7 @@ from rich.text import Text
 
 from holdfast import formats
 from holdfast.commands import options, sheet
-from holdfast.survival import archive
+from holdfast.sessions.history import archive
 from holdfast.workflow import templates, views
 from holdfast.workflow.wording import one_line
 

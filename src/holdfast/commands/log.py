@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import options
-from holdfast.survival import rewind, selection, sessions, timeline
+from holdfast.sessions.history import rewind, timeline
+from holdfast.sessions.ownership import selection, sessions
 from holdfast.workflow import wording
 
 if TYPE_CHECKING:

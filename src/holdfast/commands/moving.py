@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast import formats
 from holdfast.commands import options
-from holdfast.survival import owners, progress, selection
+from holdfast.sessions.agents import progress
+from holdfast.sessions.ownership import owners, selection
 from holdfast.workflow import views
 
 if TYPE_CHECKING:

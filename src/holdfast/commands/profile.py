@@ -19,7 +19,7 @@ from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
 from holdfast.profile import choosing, double, findings, replay, wording
 from holdfast.server import running
-from holdfast.survival import recordings
+from holdfast.sessions.history import recordings
 from holdfast.workflow import places
 from holdfast.workflow.wording import clean
 

@@ -12,7 +12,7 @@ from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import atomic
 from holdfast.report import page, story
-from holdfast.survival import sessions
+from holdfast.sessions.ownership import sessions
 from holdfast.workflow import ownfolder
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import options
-from holdfast.survival import claims, givenback, sessions
+from holdfast.sessions.compaction import givenback
+from holdfast.sessions.ownership import claims, sessions
 from holdfast.workflow import views
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
-    from holdfast.survival.claims import Claim
+    from holdfast.sessions.ownership.claims import Claim
 
 
 @click.command(name="resume")

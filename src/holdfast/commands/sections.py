@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.commands.sheet import Sheet
-    from holdfast.survival.fates import Agent
-    from holdfast.survival.flights import Flight
-    from holdfast.survival.history import PhaseHistory
-    from holdfast.survival.overview import Overview, Save
+    from holdfast.sessions.agents.fates import Agent
+    from holdfast.sessions.agents.flights import Flight
+    from holdfast.sessions.history.history import PhaseHistory
+    from holdfast.sessions.history.overview import Overview, Save
     from holdfast.workflow.model import Phase, Problem, Workflow
 
 _LONGEST = 2_000  # characters of one value

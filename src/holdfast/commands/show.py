@@ -9,7 +9,8 @@ import click
 from holdfast import clock, formats
 from holdfast.commands import options, page, sheet
 from holdfast.errors import HoldfastError
-from holdfast.survival import ended, history, overview, selection
+from holdfast.sessions.history import ended, history, overview
+from holdfast.sessions.ownership import selection
 
 if TYPE_CHECKING:
     from holdfast.project import Project

@@ -10,7 +10,7 @@ import click
 from holdfast import formats
 from holdfast.commands import moving, options
 from holdfast.formats.hybrid.functions import DEFAULT_AGENT
-from holdfast.survival import claims, owners, sessions
+from holdfast.sessions.ownership import claims, owners, sessions
 from holdfast.workflow import templates
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted

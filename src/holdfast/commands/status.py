@@ -12,7 +12,9 @@ from holdfast.commands import options
 from holdfast.files.redact import redact_value
 from holdfast.install import inspection
 from holdfast.plugins import loader
-from holdfast.survival import deliveries, fates, former_ledger, losses, owners, seals, sessions
+from holdfast.sessions.agents import fates
+from holdfast.sessions.compaction import deliveries, losses, seals
+from holdfast.sessions.ownership import former_ledger, owners, sessions
 from holdfast.workflow import views
 from holdfast.workflow.wording import one_line
 

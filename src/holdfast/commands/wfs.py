@@ -17,7 +17,8 @@ from holdfast.formats.wfs import repair as wfs_repair
 from holdfast.formats.wfs import scratch as wfs_scratch
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as views
-from holdfast.survival import history, owners
+from holdfast.sessions.history import history
+from holdfast.sessions.ownership import owners
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

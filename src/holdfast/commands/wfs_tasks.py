@@ -20,7 +20,8 @@ from holdfast.formats.wfs import steps as wfs_steps
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.edit import Edit
 from holdfast.formats.wfs.task import New
-from holdfast.survival import history, owners
+from holdfast.sessions.history import history
+from holdfast.sessions.ownership import owners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.steps import Standing
     from holdfast.project import Project
-    from holdfast.survival.stepruns import Outcome
+    from holdfast.sessions.history.stepruns import Outcome
 
 session_option = click.option("--session", "name", metavar="NAME", help="Whose; the active session's by default.")
 id_argument = click.argument("id_", metavar="ID")

@@ -40,7 +40,7 @@ def of_agents(name: str) -> AgentFormat:
 
 def agents_work_on(project: Project, session: str) -> list[Workflow]:
     """Return the workflows that agents can be working on at an event of a session, finished ones too."""
-    from holdfast.survival import owners
+    from holdfast.sessions.ownership import owners
 
     keys = owners.lately(project, session)
     found = [get(name).near(project, keys).workflows for name in _present(project) if name in WITH_AGENTS]
@@ -58,7 +58,7 @@ def near(project: Project, session: str, path: Path | None = None) -> Found:
     Those are the one kept at `path`, the session's own, those that lately were anybody's or set free, and the last
     changed of each format, as far as `statefile.BUDGET` goes.
     """
-    from holdfast.survival import owners
+    from holdfast.sessions.ownership import owners
 
     keys = owners.lately(project, session)
     names = _present(project)

@@ -48,7 +48,7 @@ def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: 
     """Choose among recorded events the newest.
 
     Args:
-        lines: as `survival.recordings` keeps them, of all sessions.
+        lines: as `history.recordings` keeps them, of all sessions.
         asked: see `wanted`.
         event: only this one; None for all.
         limit: how many at most.

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from holdfast.report.axis import Axis
     from holdfast.report.story import Attempt, Run, Session, Story, Told
-    from holdfast.survival.aftermath import Compaction
-    from holdfast.survival.deliveries import Delivery
+    from holdfast.sessions.compaction.aftermath import Compaction
+    from holdfast.sessions.compaction.deliveries import Delivery
 
 _LEGEND = (
     ("mark confirmed", "compaction, restored and confirmed"),

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock, formats
 from holdfast.ledger import spent
-from holdfast.survival import aftermath, archive, deliveries, fates, history, owners, sessions, timeline
-from holdfast.survival.happenings import Asked
+from holdfast.sessions.agents import fates
+from holdfast.sessions.compaction import aftermath, deliveries
+from holdfast.sessions.history import archive, history, timeline
+from holdfast.sessions.history.happenings import Asked
+from holdfast.sessions.ownership import owners, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,10 +20,10 @@ if TYPE_CHECKING:
 
     from holdfast.ledger.spent import Cost
     from holdfast.project import Project
-    from holdfast.survival.aftermath import Compaction
-    from holdfast.survival.deliveries import Delivery
-    from holdfast.survival.fates import Agent
-    from holdfast.survival.happenings import Happening
+    from holdfast.sessions.agents.fates import Agent
+    from holdfast.sessions.compaction.aftermath import Compaction
+    from holdfast.sessions.compaction.deliveries import Delivery
+    from holdfast.sessions.history.happenings import Happening
     from holdfast.workflow.model import Workflow
 
 LIMIT = 1_000  # happenings that are listed unless more are asked for

@@ -9,7 +9,8 @@ from holdfast.ledger import spent
 from holdfast.report import chart, wording
 from holdfast.report.markup import said, tag
 from holdfast.report.wording import brief
-from holdfast.survival import losses, timeline
+from holdfast.sessions.compaction import losses
+from holdfast.sessions.history import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from holdfast.ledger.spent import Cost
     from holdfast.report.markup import Content
     from holdfast.report.story import Run, Story, Told
-    from holdfast.survival.aftermath import Compaction
-    from holdfast.survival.deliveries import Delivery
-    from holdfast.survival.happenings import Happening
-    from holdfast.survival.losses import Loss
+    from holdfast.sessions.compaction.aftermath import Compaction
+    from holdfast.sessions.compaction.deliveries import Delivery
+    from holdfast.sessions.compaction.losses import Loss
+    from holdfast.sessions.history.happenings import Happening
 
 KINDS = {
     "session": "sessions",

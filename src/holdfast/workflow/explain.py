@@ -9,8 +9,9 @@ from holdfast import clock, formats
 from holdfast.errors import StateError
 from holdfast.files.document import Document
 from holdfast.formats.compaction import adapter, file
-from holdfast.survival import vanished
-from holdfast.workflow import foreign, guidance, memory, plans, planstatus, restoring
+from holdfast.sessions.history import vanished
+from holdfast.sessions.ownership import restoring
+from holdfast.workflow import foreign, guidance, memory, plans, planstatus
 from holdfast.workflow.detect import detect
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import clean, quoted

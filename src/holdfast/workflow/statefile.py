@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, NotOurs, StateError
 from holdfast.files import atomic, document
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -1,6 +1,6 @@
 """Reading a trail: what a session did, from the entries of its own transcript.
 
-The shapes are those both supported clients write (tests/survival/transcripts); what has another shape is passed over.
+The shapes are those both supported clients write (tests/sessions/transcripts); what has another shape is passed over.
 Entries are taken in their order across compactions, and what is newer wins.
 """
 

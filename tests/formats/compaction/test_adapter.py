@@ -14,7 +14,7 @@ import pytest
 from holdfast import formats
 from holdfast.errors import MissingError, TransitionError
 from holdfast.formats.compaction import adapter
-from holdfast.survival import generations, history
+from holdfast.sessions.history import generations, history
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from holdfast.files import cache, document, unchanged
 from holdfast.formats.compaction import adapter
 from holdfast.formats.compaction import near as compaction_near
 from holdfast.project import Project
-from holdfast.survival import owners
+from holdfast.sessions.ownership import owners
 from holdfast.workflow import statefile
 from holdfast.workflow.extract import Extract
 from holdfast.workflow.model import Changes

@@ -17,7 +17,7 @@ from holdfast.errors import StateError
 from holdfast.formats.compaction import adapter
 from holdfast.formats.compaction.save import Saved
 from holdfast.project import Project
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow.detect import detect
 from holdfast.workflow.extract import Extract
 from holdfast.workflow.model import Changes, Start

@@ -10,7 +10,7 @@ import pytest
 from holdfast import log
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.hybrid import adapter
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow.model import Changes, Start, Status, Workflow
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from holdfast.formats.hybrid.adapter import (
     update_phase_status,
 )
 from holdfast.project import Project
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:

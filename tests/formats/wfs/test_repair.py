@@ -10,7 +10,7 @@ import pytest
 from holdfast.formats.wfs import change, index, moves, places, repair, store, task
 from holdfast.formats.wfs import list as wfs_list
 from holdfast.formats.wfs.task import New
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:

@@ -126,7 +126,8 @@ def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wi
     """A user's own handler gives the trail of whichever session of the folder wrote last."""
     own(
         "restore_workflow",
-        "from pathlib import Path\n\nfrom holdfast import advise, hookimpl\nfrom holdfast.survival import transcripts\n"
+        "from pathlib import Path\n\nfrom holdfast import advise, hookimpl\n"
+        "from holdfast.sessions.reading import transcripts\n"
         "from holdfast.workflow import trail\n\n\n@hookimpl\ndef on_session_start(event, context):\n"
         '    """Restore the newest."""\n    if event.source == "compact":\n'
         '        files = Path(event.transcript_path).parent.glob("*.jsonl")\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from holdfast.survival import transcripts
+from holdfast.sessions.reading import transcripts
 from holdfast.testkit.simulate.client import CAP, as_delivered
 from holdfast.testkit.simulate.transcript import Transcript, summary_of
 

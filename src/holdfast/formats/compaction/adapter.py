@@ -14,7 +14,7 @@ from holdfast.formats.compaction.completion import complete
 from holdfast.formats.compaction.file import parsed, put_back
 from holdfast.formats.compaction.save import Saved, intend, save
 from holdfast.formats.compaction.spot import WORDS, Spot, moved, spot
-from holdfast.survival import archive
+from holdfast.sessions.history import archive
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.model import Changes, Found, Problem, Start, Step, Workflow
 from holdfast.workflow.wording import quoted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast import log
 from holdfast.errors import LedgerError
 from holdfast.formats.compaction import file as files
-from holdfast.survival import extracts
+from holdfast.sessions.history import extracts
 from holdfast.workflow import names, statefile
 from holdfast.workflow.detect import detect
 from holdfast.workflow.wording import quoted

@@ -13,7 +13,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.compaction import near
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.patterns import regex
-from holdfast.survival import history
+from holdfast.sessions.history import history
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import Phase, Problem, PutBack, Status, Workflow
 from holdfast.workflow.statefile import StateFile

@@ -11,7 +11,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction import near as compaction_near
 from holdfast.formats.compaction.spot import Spot, moved, spot
-from holdfast.survival import extracts
+from holdfast.sessions.history import extracts
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.wording import quoted
 

@@ -11,7 +11,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import store
 from holdfast.formats.hybrid import view as hybrid_view
-from holdfast.survival import archive, history
+from holdfast.sessions.history import archive, history
 from holdfast.workflow import statefile
 from holdfast.workflow.model import PutBack
 from holdfast.workflow.statefile import StateFile

@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, Tr
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import view as hybrid_view
-from holdfast.survival import archive, generations, history
+from holdfast.sessions.history import archive, generations, history
 from holdfast.workflow import extras, statefile, values, views
 from holdfast.workflow.wording import quoted
 

@@ -20,7 +20,7 @@ from holdfast.formats.wfs.change import changing
 from holdfast.formats.wfs.next import nothing_due, ready, step
 from holdfast.formats.wfs.past import parsed, put_back, written
 from holdfast.formats.wfs.task import New
-from holdfast.survival import history
+from holdfast.sessions.history import history
 from holdfast.workflow import extras, manyfiles, statefile
 from holdfast.workflow import views as outlines
 from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow

@@ -14,7 +14,7 @@ from holdfast.files.lock import locked
 from holdfast.formats.wfs import choice, index, places
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:

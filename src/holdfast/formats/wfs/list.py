@@ -11,7 +11,7 @@ from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import index, places, todo
 from holdfast.formats.wfs import session as sessions
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from holdfast.formats.wfs import ids, index, markers, places, store
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
 from holdfast.workflow.model import PutBack
 from holdfast.workflow.statefile import StateFile

@@ -16,7 +16,7 @@ from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import task as tasks
 from holdfast.patterns import regex
-from holdfast.survival import generations
+from holdfast.sessions.history import generations
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:

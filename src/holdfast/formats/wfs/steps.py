@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, LedgerError, TransitionError
 from holdfast.formats.wfs import flow
-from holdfast.survival import stepruns
+from holdfast.sessions.history import stepruns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.formats.wfs.flow import Step
     from holdfast.project import Project
-    from holdfast.survival.stepruns import Outcome, StepRun
+    from holdfast.sessions.history.stepruns import Outcome, StepRun
 
 TRIES = {"retry_once": 2}
 """How often a step may fail before it stops the task, where that is not once."""

@@ -8,7 +8,7 @@ from holdfast.errors import StateError, TransitionError
 from holdfast.formats.wfs import places, store
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as views
-from holdfast.survival import owners, sessions
+from holdfast.sessions.ownership import owners, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
-from holdfast.survival import archive
+from holdfast.sessions.history import archive
 from holdfast.unplugged import unplugged
 
 if TYPE_CHECKING:

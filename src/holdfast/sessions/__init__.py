@@ -1,0 +1,1 @@
+"""What Holdfast remembers of sessions beside the workflows' own files."""

@@ -1,0 +1,84 @@
+"""Carrying a session's agents along when a compaction or a fork gave the session another id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.sessions.agents import heirs, joined, runs
+from holdfast.sessions.ownership import sessions
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+
+def inherit(project: Project, before: str, session: str) -> None:
+    """Give a session the agents of the one it was before, with all that is known of them.
+
+    What such an agent reports later counts for the session too, under whichever of the two ids it comes.
+
+    Args:
+        project: where.
+        before: the id that is over.
+        session: the id it goes on under.
+    """
+    if before == session:
+        return
+    joined.ensure(project)
+    if sessions.process_gone(project, before):  # they ended with it
+        runs.still_there(project, before, ())
+    with project.ledger.transaction():
+        _launches(project, before, session)
+        _runs(project, before, session)
+        heirs.succeed(project, before, session)
+
+
+def _launches(project: Project, before: str, session: str) -> None:
+    """Move the launches; of a call that both know the earlier note stays, with the name the later one has for its run.
+
+    A call that was noted again after the change lost only what it was for.
+    """
+    ledger, both = project.ledger, (project.key, session, project.key, before)
+    for row in ledger.rows(
+        "SELECT tool_use_id, agent_id, output FROM launches WHERE project = ? AND session = ? AND tool_use_id IN"
+        " (SELECT tool_use_id FROM launches WHERE project = ? AND session = ?)",
+        *both,
+    ):
+        ledger.run(
+            "UPDATE launches SET agent_id = COALESCE(agent_id, ?), output = CASE WHEN output = '' THEN ? ELSE output"
+            " END WHERE project = ? AND session = ? AND tool_use_id = ?",
+            *(row["agent_id"], row["output"] or "", project.key, before, row["tool_use_id"]),
+        )
+    ledger.run(
+        "DELETE FROM launches WHERE project = ? AND session = ? AND tool_use_id IN"
+        " (SELECT tool_use_id FROM launches WHERE project = ? AND session = ?)",
+        *both,
+    )
+    ledger.run("UPDATE launches SET session = ? WHERE project = ? AND session = ?", *(session, project.key, before))
+
+
+def _runs(project: Project, before: str, session: str) -> None:
+    """Move the runs; of one that both know the stronger signal counts, as if both had come under one id."""
+    ledger, both = project.ledger, (project.key, before, project.key, session)
+    known = ledger.rows(
+        "SELECT agent_id, agent_type, state, words, transcript, consumed_at FROM runs"
+        " WHERE project = ? AND session = ? AND agent_id IN"
+        " (SELECT agent_id FROM runs WHERE project = ? AND session = ?)",
+        *both,
+    )
+    for row in known:
+        if row["state"] != "running":  # the new id knows of it, so that it ran is no news
+            runs.reported(
+                project,
+                session,
+                row["agent_id"],
+                row["agent_type"],
+                row["state"],
+                row["words"],
+                transcript=row["transcript"] or "",
+                used=row["consumed_at"] is not None,
+            )
+        ledger.run(
+            "DELETE FROM runs WHERE project = ? AND session = ? AND agent_id = ?",
+            *(project.key, before, row["agent_id"]),
+        )
+    ledger.run("UPDATE runs SET session = ? WHERE project = ? AND session = ?", *(session, project.key, before))

@@ -1,0 +1,230 @@
+"""Moving a workflow's phases by what its agents were launched for and what they reported.
+
+Most events find nothing to move, so what moves a phase is loaded only then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError
+from holdfast.sessions.agents import launches, results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.project import Project
+    from holdfast.sessions.agents.launches import Launch
+    from holdfast.sessions.agents.results import Due
+    from holdfast.workflow.model import Phase, Status, Workflow
+
+
+class Moved(NamedTuple):
+    """A phase that an agent moved, or that could not be moved.
+
+    Attributes:
+        workflow: as it is now.
+        phase: the phase that was moved, as it is now.
+        words: why not, what a failed agent said, or what else is to be known; may be empty.
+        unwritten: whether it could only not be written now, as on a full disk.
+        notes: what the model is to be told beside, a sentence each.
+    """
+
+    workflow: Workflow
+    phase: Phase
+    words: str = ""
+    unwritten: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def mine(project: Project, session: str) -> Workflow | None:
+    """Return the workflow whose phases this session's agents work on, if there is one it may touch.
+
+    Of several its own comes first, then one that is not finished, then the last changed.
+    """
+    return next(iter(_all_mine(project, session)), None)
+
+
+def _all_mine(project: Project, session: str, *, resting: bool = False) -> list[Workflow]:
+    """Return the workflows that a session may touch, its own first; those that rest only get what is theirs already."""
+    from holdfast import formats
+    from holdfast.sessions.ownership import owners
+
+    found = owners.of_session(project, session, formats.agents_work_on(project, session))
+    usable = [each for each in owners.ranked(found) if not each.recovered and (resting or not each.resting)]
+    return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
+
+
+def _nobodys(project: Project, session: str) -> list[Workflow]:
+    """Return the fresh workflows that belong to no live session: who launches an agent for one of them claims it."""
+    from holdfast import formats
+    from holdfast.sessions.ownership import owners, sessions
+
+    live = {session, *sessions.live_others(project, session)}
+    found = [each for each in formats.agents_work_on(project, session) if owners.owner(project, each) not in live]
+    return [each for each in owners.ranked(found) if each.waits and owners.fresh(project, each)]
+
+
+def launch(
+    project: Project,
+    session: str,
+    tool_use_id: str,
+    agent: str,
+    description: str,
+    prompt: str,
+    *,
+    begun: bool = False,
+) -> Moved | None:
+    """Note the launch of an agent and start the phase it is for (R000-14, I000-6, I000-15).
+
+    A phase that is completed before its agent is launched is not its own, whatever the prompt names: what that agent
+    reports later fills in nothing.
+
+    Args:
+        project: where.
+        session: the main session.
+        tool_use_id: the call.
+        agent: `subagent_type`; empty is the client's general-purpose agent.
+        description: the call's short description.
+        prompt: the call's prompt.
+        begun: the agent runs, or has run, already; it may have completed its phase itself (I000-8).
+
+    Returns:
+        The phase that became active by it, or None when none did.
+    """
+    from holdfast.sessions.ownership import owners
+
+    if launches.find(project, session, tool_use_id):
+        return None
+    agent = agent or "general-purpose"
+    text = f"{' '.join(description.split())}\n{prompt}"
+    workflow, phase = _meant(project, session, _all_mine(project, session), text, agent, begun)
+    if workflow is None:
+        workflow, phase = _meant(project, session, _nobodys(project, session), text, agent, begun)
+    key = workflow.key if workflow and phase else None
+    said = {"description": description, "prompt": prompt}
+    launches.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
+    if workflow is None or phase is None:
+        return None
+    owners.take(project, workflow, session)  # a session that comes later must not keep the result from counting
+    # The format itself sees to it that one phase is active at a time (R000-15) and that no hook revives a finished one.
+    return _judge(project, workflow, phase.id, "active")
+
+
+def settle(project: Project, session: str) -> list[Moved]:
+    """Judge every launch whose result is in, and move the phases they were for.
+
+    What cannot be written now, or whose workflow cannot be read now, stays to be judged at a later event.
+
+    Only to be called at a main-thread event, after the event's own signal was kept (`results.due`).
+
+    Returns:
+        The phases that moved, in the order in which their agents ended.
+    """
+    moved = [_apply(project, session, due) for due in results.due(project, session)]
+    return [each for each in moved if each is not None]
+
+
+def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
+    """Return, once, the launches whose completed phase is in doubt, for a failure was reported afterwards.
+
+    A hook never undoes a completion; people can (`AgentFormat.undoing`).
+    """
+    return [(due.launch, due.words) for due in results.disputed(project, session)]
+
+
+def _meant(
+    project: Project, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
+) -> tuple[Workflow, Phase] | tuple[None, None]:
+    """Return the phase an agent is launched for, with its workflow; what is named goes before the agent's own name."""
+    from holdfast import formats
+
+    if len(workflows) > 1:
+        unnamed = [formats.of_agents(each.format).match_phase(each, text, "") is None for each in workflows]
+        workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
+    for workflow in workflows:
+        if phase := _meant_of(project, session, workflow, text, agent, begun):
+            return workflow, phase
+    return None, None
+
+
+def _meant_of(project: Project, session: str, workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
+    """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
+    from holdfast import formats
+
+    keeper = formats.of_agents(workflow.format)
+    phase = keeper.match_phase(workflow, text, agent)
+    if phase and phase.status == "completed" and (workflow.finished or not begun):
+        return None
+    if phase and _has_agent(project, session, workflow, phase):
+        return keeper.match_phase(workflow, text, "")
+    return phase
+
+
+def _has_agent(project: Project, session: str, workflow: Workflow, phase: Phase) -> bool:
+    """Tell whether an agent works on a phase already; another one of its kind is for it only where that is said."""
+    from holdfast.sessions.agents import flights
+
+    busy = {(each.workflow, each.phase) for each in flights.at_work(project, session)}
+    return (workflow.key, phase.id) in busy
+
+
+def _apply(project: Project, session: str, due: Due) -> Moved | None:
+    launched = due.launch
+    workflow, phase = _phase(_all_mine(project, session, resting=True), launched)
+    # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
+    doubtful = phase is not None and phase.status == "completed" and due.state == "failed"
+    if workflow is None and launched.workflow and _is_unreadable(project, launched.workflow):
+        return None
+    moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
+    if moved and moved.unwritten:
+        return moved if launches.unwritten(project, session, launched.tool_use_id) else None
+    launches.judged(project, session, launched.tool_use_id, "completed" if doubtful else due.state)
+    return moved
+
+
+def _is_unreadable(project: Project, key: str) -> bool:
+    """Tell whether the file of the workflow with this key is there and cannot be read."""
+    from holdfast import formats
+
+    name, _, place = key.partition(":")
+    path = project.root / place.rpartition("#")[0]
+    return any(each.path == path for each in formats.get(name).near(project, {key}).problems)
+
+
+def _phase(workflows: Sequence[Workflow], launched: Launch) -> tuple[Workflow, Phase] | tuple[None, None]:
+    for workflow in workflows if launched.phase else ():
+        if workflow.key == launched.workflow:
+            phase = next((each for each in workflow.phases if each.id == launched.phase), None)
+            return (workflow, phase) if phase else (None, None)
+    return None, None
+
+
+def _finish(project: Project, workflow: Workflow, phase: Phase, due: Due) -> Moved | None:
+    """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
+    if phase.status == "failed" and due.launch.verdict != launches.UNWRITTEN:
+        return None  # a retry that was never launched
+    moved = _judge(project, workflow, phase.id, due.state, due.words)
+    return moved and moved._replace(words=moved.words or (due.words if due.state == "failed" else ""))
+
+
+def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
+    """Move a phase; a move that is refused is reported with the workflow as it stands."""
+    from holdfast import formats
+
+    keeper = formats.of_agents(workflow.format)
+    try:
+        workflow, changed, said, notes = keeper.judge(project, workflow, phase_id, status, words)
+    except HoldfastError as error:
+        said, unwritten = str(error), False
+        if isinstance(error, StateError) and not isinstance(error, (MissingError, NotOurs)):
+            unwritten = status != "active"  # what an agent begins, its end begins too
+            said = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
+        now = next((each for each in keeper.find(project).workflows if each.key == workflow.key), None)
+        if now is None and not unwritten:
+            return None
+        workflow, changed, notes = now or workflow, True, ()
+    else:
+        unwritten = False
+    phase = next((each for each in workflow.phases if each.id == phase_id), None)
+    return Moved(workflow, phase, said, unwritten, notes) if (changed or notes) and phase else None

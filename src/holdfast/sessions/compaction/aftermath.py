@@ -1,0 +1,142 @@
+"""Compactions as a whole: what announced each, what was given back after it, and what its summary had lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from holdfast import clock
+from holdfast.sessions.compaction import deliveries, losses, seals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast.project import Project
+    from holdfast.sessions.compaction.deliveries import Delivery
+    from holdfast.sessions.compaction.losses import Loss
+    from holdfast.sessions.compaction.seals import Seal, Sealed
+
+Ending = Literal["confirmed", "given", "lost", "nothing", "open"]
+_AT_ONCE = 60.0  # seconds after a compaction in which a SessionStart's guidance is its answer, not a resume's
+_NEAR = 600.0  # seconds between a compaction and the report of its summary
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """One compaction, or one that was announced.
+
+    Attributes:
+        session: whose it was.
+        trigger: `manual`, `auto`, or `none` where PreCompact never fired.
+        announced_at: when PreCompact sealed (UTC stamp), None where it never fired.
+        came_at: when a session came back from it (UTC stamp), None if none has.
+        restored_in: the session that did; empty if none has.
+        workflows: what the session had.
+        missed: whether the transcript shows that it came, and nothing was given.
+        given: the guidance that answered it, the first first; also what was refused.
+        losses: what its summary had of each workflow.
+    """
+
+    session: str
+    trigger: str
+    announced_at: str | None
+    came_at: str | None
+    restored_in: str
+    workflows: tuple[Sealed, ...]
+    missed: bool
+    given: tuple[Delivery, ...]
+    losses: tuple[Loss, ...]
+
+    @property
+    def at(self) -> str:
+        """When it came or, until then, was announced (UTC stamp)."""
+        return self.came_at or self.announced_at or ""
+
+    @property
+    def ending(self) -> Ending:
+        """How it ended for the model.
+
+        `confirmed`: the transcript holds what was given; `given`: nobody knows yet; `lost`: nothing arrived, or it
+        was refused; `nothing`: there was nothing to give; `open`: it was announced and has not come.
+        """
+        if self.missed:
+            return "lost"
+        if self.came_at is None:
+            return "open"
+        if not self.given:
+            return "lost" if self.workflows else "nothing"
+        states = {each.state for each in self.given}
+        if states & {"confirmed"}:
+            return "confirmed"
+        return "given" if states & {"delivered", "pending", "unconfirmed"} else "lost"
+
+
+def recent(project: Project) -> list[Compaction]:
+    """Return the compactions that the ledger still knows of, in all worktrees, newest first. Raises LedgerError."""
+    found = seals.recent(project, seals.KEPT)
+    vain = seals.in_vain(found)
+    found = [replace(seal, claimed_by=None, claimed_at=None) if seal.id in vain else seal for seal in found]
+    given = _answers(found, deliveries.recent(project, deliveries.KEPT))
+    lost = _reports(found, losses.recent(project, losses.KEPT))
+    last: dict[str, Seal] = {}
+    for seal in found:
+        last.setdefault(seal.session, seal)
+    told = [
+        Compaction(
+            session=seal.session,
+            trigger=seal.why,
+            announced_at=None if seal.why == "none" else seal.sealed_at,
+            came_at=seal.claimed_at,
+            restored_in=seal.claimed_by or "",
+            workflows=seal.workflows,
+            missed=not seal.claimed_at and last[seal.session] is seal and seals.missed(project, seal.session),
+            given=tuple(given.get(seal.id, ())),
+            losses=tuple(lost.get(seal.id, ())),
+        )
+        for seal in found
+    ]
+    return sorted(told, key=lambda each: each.at, reverse=True)
+
+
+def _answers(found: Sequence[Seal], all_of: Sequence[Delivery]) -> dict[str, list[Delivery]]:
+    """Return by seal what was given for it: to the session that claimed it, before its next compaction."""
+    answers: dict[str, list[Delivery]] = {}
+    for delivery in reversed(all_of):
+        before = [
+            seal
+            for seal in found
+            if seal.claimed_by == delivery.session and seal.claimed_at and seal.claimed_at <= delivery.made_at
+        ]
+        seal = max(before, key=lambda each: each.claimed_at or "", default=None)
+        if seal is None:
+            continue
+        prompt = delivery.event == "UserPromptSubmit"  # the second chance comes whenever the user says something
+        if prompt or _between(seal.claimed_at, delivery.made_at) <= _AT_ONCE:
+            answers.setdefault(seal.id, []).append(delivery)
+    return answers
+
+
+def _reports(found: Sequence[Seal], all_of: Sequence[Loss]) -> dict[str, list[Loss]]:
+    """Return by seal the reports of its summary: those of its session that came near it in time."""
+    reports: dict[str, list[Loss]] = {}
+    for loss in reversed(all_of):
+        near = {
+            seal.id: min(_between(each, loss.noted_at) for each in (seal.sealed_at, seal.claimed_at) if each)
+            for seal in found
+            if loss.session in (seal.session, seal.claimed_by)
+        }
+        nearest = min(near, key=lambda each: near[each], default=None)
+        if nearest is not None and near[nearest] <= _NEAR:
+            reports.setdefault(nearest, []).append(loss)
+    return reports
+
+
+def _between(one: str | None, other: str) -> float:
+    """Return how many seconds lie between two stamps."""
+    first, second = _moment(one), _moment(other)
+    return abs((second - first).total_seconds()) if first and second else float("inf")
+
+
+def _moment(stamp: str | None) -> datetime | None:
+    return clock.parse(stamp) if stamp else None

@@ -1,0 +1,275 @@
+"""Deliveries: each piece of guidance on its way to the model, and whether it has arrived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast import clock
+from holdfast.ledger import oldest
+from holdfast.ledger.database import new_id
+from holdfast.sessions.history import happenings
+from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.reading import transcripts
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.project import Project
+    from holdfast.sessions.compaction.seals import Seal
+    from holdfast.sessions.history.happenings import Asked
+    from holdfast.workflow.model import Workflow
+
+State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
+KEPT = 500  # deliveries per project; the oldest go
+NAMED = 20  # workflows of one refusal that are remembered
+ABANDONED = timedelta(minutes=1)  # since something was proven absent and nobody has given it again
+PATIENCE = timedelta(days=1)  # after which nobody looks for a confirmation any more
+TABLE = """
+CREATE TABLE IF NOT EXISTS deliveries (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, event TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, mark TEXT NOT NULL,
+    units INTEGER NOT NULL, omitted INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
+    transcript TEXT NOT NULL, size INTEGER NOT NULL,
+    state TEXT NOT NULL, made_at TEXT NOT NULL, changed_at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS deliveries_session ON deliveries (project, session, made_at);
+CREATE INDEX IF NOT EXISTS deliveries_made_at ON deliveries (project, made_at)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One piece of guidance.
+
+    Attributes:
+        id: unique across machines.
+        session: who gets it.
+        event: with which event's reply it goes.
+        workflow: the key of the workflow it puts back; empty for a trail.
+        title: the workflow's title.
+        mark: the guidance's digest, which stands in it.
+        units: its length in UTF-16 units.
+        omitted: how many lines only the sidecar has.
+        step: which step of the order decided (`judging.Verdict`).
+        state: `pending` until the reply is written, `delivered` then, `confirmed` when the transcript holds it as
+            context, `absent` when the transcript proves that it does not, `unconfirmed` when it never said either;
+            `refused` where nothing was given, for the workflow could be another live session's.
+        made_at: UTC stamp.
+        changed_at: when its state last changed, UTC stamp.
+    """
+
+    id: str
+    session: str
+    event: str
+    workflow: str
+    title: str
+    mark: str
+    units: int
+    omitted: int
+    step: int
+    state: State
+    made_at: str
+    changed_at: str
+
+
+def begin(
+    project: Project,
+    session: str,
+    *,
+    event: str,
+    workflow: str,
+    title: str,
+    mark: str,
+    units: int,
+    omitted: int = 0,
+    step: int = 0,
+    transcript: str,
+    seal: Seal | None = None,
+) -> str:
+    """Note that guidance is on its way, before the reply that holds it is written.
+
+    An earlier one of this session whose arrival nobody knows is looked for no more: from here on its words might be
+    this one's.
+
+    Args:
+        project: where.
+        session: who gets it.
+        event: with which event's reply.
+        workflow: the key of the workflow; empty for a trail.
+        title: the workflow's title.
+        mark: the guidance's digest.
+        units: its length in UTF-16 units.
+        omitted: how many lines only the sidecar has.
+        step: which step of the order decided.
+        transcript: the session's transcript. Its size is noted, from which on the guidance is looked for: when the
+            compaction was announced, where that is known, for the client may end us and write on before we are here.
+        seal: what announced the compaction that this answers.
+
+    Returns:
+        The delivery's id.
+    """
+    project.ledger.ensure(TABLE)
+    from holdfast.files.redact import redact  # here, for most events deliver nothing
+
+    delivery, now = new_id(), clock.stamp()
+    with project.ledger.transaction():
+        project.ledger.run(
+            "UPDATE deliveries SET state = 'unconfirmed', changed_at = ?"
+            " WHERE project = ? AND session = ? AND state IN ('pending', 'delivered')",
+            *(now, project.key, session),
+        )
+        project.ledger.run(
+            "INSERT INTO deliveries (id, project, worktree, host, client, session, event, workflow, title, mark, units,"
+            " omitted, step, transcript, size, state, made_at, changed_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
+            *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
+            *(redact(clean(title)), mark, units, omitted, step, transcript, _begins(transcript, seal), now, now),
+        )
+        oldest.drop(project, "deliveries", "made_at", KEPT)
+    return delivery
+
+
+def _begins(transcript: str, seal: Seal | None) -> int:
+    """Return from which size of a transcript on guidance is looked for that is on its way now."""
+    size = transcripts.size(transcript)
+    near = seal is not None and seal.transcript == transcript and 0 <= size - seal.size <= transcripts.TAIL // 2
+    return seal.size if seal and near else size
+
+
+def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Workflow]) -> None:
+    """Note that nothing was given, because another live session could own what is there; one row for each workflow.
+
+    Args:
+        project: where.
+        session: who got nothing.
+        event: at which event.
+        workflows: what could not be told apart.
+    """
+    from holdfast.files.redact import redact  # here, for most events deliver nothing
+
+    project.ledger.ensure(TABLE)
+    now = clock.stamp()
+    with project.ledger.transaction():
+        for workflow in workflows[:NAMED]:
+            project.ledger.run(
+                "INSERT INTO deliveries (id, project, worktree, host, client, session, event, workflow, title, mark,"
+                " units, transcript, size, state, made_at, changed_at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, '', 0, 'refused', ?, ?)",
+                *(new_id(), project.key, project.worktree, project.host, project.client, session, event),
+                *(workflow.key, redact(clean(workflow.title)), now, now),
+            )
+        oldest.drop(project, "deliveries", "made_at", KEPT)
+
+
+def written(project: Project, delivery: str) -> None:
+    """Note that the reply was written."""
+    _move(project, delivery, "delivered", "pending")
+
+
+def settle(project: Project, session: str) -> Delivery | None:
+    """Look whether this session's last guidance has arrived.
+
+    Returns:
+        The delivery, once, if its absence is proven; else None. Of several processes that ask, one gets it; should
+        that one be killed before it begins another, the next to ask gets it a while later.
+    """
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT * FROM deliveries WHERE project = ? AND session = ? ORDER BY made_at DESC, id LIMIT 1",
+        *(project.key, session),
+    )
+    if row is None or row["state"] not in ("pending", "delivered", "absent"):
+        return None
+    if row["state"] == "absent":
+        told_at = clock.parse(row["changed_at"])
+        return _delivery(row) if told_at is None or clock.now() - told_at > ABANDONED else None
+    found = transcripts.reached(row["transcript"], row["mark"], row["size"])
+    if found == "unknown":
+        made = clock.parse(row["made_at"])
+        if made is not None and clock.now() - made > PATIENCE:
+            _move(project, row["id"], "unconfirmed", row["state"])
+        return None
+    moved = _move(project, row["id"], found, row["state"])
+    return _delivery(row | {"state": found}) if moved and found == "absent" else None
+
+
+def let_go(project: Project, delivery: str) -> None:
+    """Note that what is absent is not given again: the workflow is finished by now, or another session's."""
+    _move(project, delivery, "unconfirmed", "absent")
+
+
+def answered(project: Project, session: str, since: str) -> bool:
+    """Tell whether a session was given anything, or refused, from a moment (UTC stamp) on."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT id FROM deliveries WHERE project = ? AND session = ? AND made_at >= ?", project.key, session, since
+    )
+    return row is not None
+
+
+def recent(project: Project, count: int, session: str | None = None) -> list[Delivery]:
+    """Return the last deliveries, of one session or of all, newest first."""
+    project.ledger.ensure(TABLE)
+    of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
+    rows = project.ledger.rows(
+        f"SELECT * FROM deliveries WHERE project = ?{of} ORDER BY made_at DESC, id LIMIT ?",
+        *(project.key, *asked, count),
+    )
+    return [_delivery(row) for row in rows]
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which guidance was given, given again or refused, and whether it arrived: what is asked for."""
+    given = happenings.newest(project, asked, ddl=TABLE, table="deliveries", at="made_at")
+    ended = happenings.newest(
+        *(project, asked),
+        ddl=TABLE,
+        table="deliveries",
+        at="changed_at",
+        where="state IN ('confirmed', 'absent', 'unconfirmed')",
+    )
+    return [
+        *(_happening(row, row["changed_at"], f"guidance {_ENDS[row['state']]}") for row in ended),
+        *(_happening(row, row["made_at"], _what(row), _how(row)) for row in given),  # again, once it never arrived
+    ]
+
+
+_ENDS = {"confirmed": "confirmed", "absent": "never arrived", "unconfirmed": "was never confirmed"}
+
+
+def _what(row: dict[str, Any]) -> str:
+    if row["state"] == "refused":
+        return "restore refused"
+    return "guidance given again" if row["event"] == "UserPromptSubmit" else "guidance given"
+
+
+def _how(row: dict[str, Any]) -> str:
+    if row["state"] == "refused":
+        return "it could belong to another live session"
+    lost = "; the reply was never written" if row["state"] == "pending" else ""
+    rest = f", {row['omitted']} lines more in the sidecar" if row["omitted"] else ""
+    return f"{row['units']} characters with {row['event']}{rest}{lost}"
+
+
+def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> Happening:
+    return Happening(
+        *(at, "delivery", what, row["session"], row["workflow"], row["title"]),
+        detail=detail,
+        worktree=row["worktree"],
+        data={name: row[name] for name in ("state", "event", "units", "omitted", "step", "mark")},
+    )
+
+
+def _move(project: Project, delivery: str, state: State, before: str) -> bool:
+    project.ledger.ensure(TABLE)
+    changed = project.ledger.run(
+        "UPDATE deliveries SET state = ?, changed_at = ? WHERE id = ? AND state = ?",
+        *(state, clock.stamp(), delivery, before),
+    )
+    return changed == 1
+
+
+def _delivery(row: dict[str, Any]) -> Delivery:
+    return Delivery(**{name: row[name] for name in Delivery.__slots__})

@@ -1,0 +1,177 @@
+"""The loss report: what a compaction's own summary had kept of a workflow, and what it had lost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from holdfast import capture, clock
+from holdfast.files.redact import MASK, beginning, redact, secret_name
+from holdfast.ledger import oldest
+from holdfast.ledger.database import new_id
+from holdfast.sessions.history import happenings
+from holdfast.sessions.history.happenings import Happening
+from holdfast.workflow import facts
+from holdfast.workflow.facts import Fact
+from holdfast.workflow.wording import clean, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from holdfast.config import Config
+    from holdfast.project import Project
+    from holdfast.sessions.history.happenings import Asked
+    from holdfast.workflow.model import Workflow
+
+SHORTEST = 4  # characters of a value whose being in a text says anything
+KEPT = 500  # reports per project; the oldest go
+LISTED = 10  # lost facts of a kind that are kept
+LONGEST = 80  # characters of one
+_READ = 4_096  # characters of one that are looked at
+TABLE = """
+CREATE TABLE IF NOT EXISTS losses (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, counts TEXT NOT NULL, noted_at TEXT NOT NULL,
+    lost TEXT NOT NULL DEFAULT '{}');
+CREATE INDEX IF NOT EXISTS losses_session ON losses (project, session, noted_at);
+CREATE INDEX IF NOT EXISTS losses_noted_at ON losses (project, noted_at)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the summary of one compaction had of a workflow.
+
+    Attributes:
+        session: whose compaction.
+        workflow: the workflow's key.
+        title: its title.
+        counts: by kind (`workflow`, `phases`, `reading`, `reminders`, `context`): how many facts the summary has word
+            for word, and how many there are. What is too short to be told from chance is not counted.
+        noted_at: UTC stamp.
+        lost: by kind, the facts that the summary does not have: at most `LISTED`, each on one line of at most `LONGEST`
+            characters, without secrets and what the user excludes. Reports of earlier versions have none.
+    """
+
+    session: str
+    workflow: str
+    title: str
+    counts: Mapping[str, tuple[int, int]]
+    noted_at: str
+    lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> int:
+        """How many facts the summary has."""
+        return sum(kept for kept, _ in self.counts.values())
+
+    @property
+    def total(self) -> int:
+        """How many facts there are."""
+        return sum(total for _, total in self.counts.values())
+
+
+def compare(workflow: Workflow, summary: str) -> dict[str, tuple[int, int]]:
+    """Count, by kind, the facts of a workflow that a summary has word for word, and all of them (`Loss.counts`)."""
+    return {kind: (sum(has for _, has in found), len(found)) for kind, found in _compared(workflow, summary)}
+
+
+def lost(config: Config, workflow: Workflow, summary: str) -> dict[str, list[str]]:
+    """Return, by kind, the facts of a workflow that a summary does not have, as far as they may be kept (`Loss.lost`).
+
+    Nothing of a workflow whose state file the user excludes.
+    """
+    if not capture.allowed(config, workflow.path):
+        return {}
+    gone = {
+        kind: [_kept(config, kind, fact) for fact, has in found if not has][:LISTED]
+        for kind, found in _compared(workflow, summary)
+    }
+    return {kind: listed for kind, listed in gone.items() if listed}
+
+
+def _compared(workflow: Workflow, summary: str) -> Iterator[tuple[str, list[tuple[Fact, bool]]]]:
+    """Yield each kind that has facts with these, and whether the summary has each."""
+    said = " ".join(summary.split())
+    masked = MASK in said  # one that was kept in the ledger first
+    found = {
+        "workflow": [Fact(workflow.title), Fact(workflow.phase)],
+        "phases": [Fact(each.title) for each in workflow.phases if each.title != workflow.phase],
+        "reading": [Fact(entry.removeprefix("@")) for entry in workflow.reading],
+        "reminders": [Fact(text) for text in workflow.reminders],
+        "context": facts.context(workflow).facts,
+    }
+    for kind, all_of in found.items():
+        told = [(fact, " ".join((redact(fact.value) if masked else fact.value).split())) for fact in all_of]
+        told = [(fact, value) for fact, value in told if len(value) >= SHORTEST]
+        if told:
+            yield kind, [(fact, value in said) for fact, value in told]
+
+
+def _kept(config: Config, kind: str, fact: Fact) -> str:
+    """Return a fact as it may be kept; cut last, for half of what has to be masked looks harmless."""
+    if kind == "reading" and not capture.allowed(config, fact.value):
+        return capture.MASK
+    value = capture.text(config, beginning(fact.value, _READ))  # here too, for a pattern may go over lines
+    value = MASK if secret_name(fact.label.rstrip(":")) else one_line(value, _READ)
+    whole = f"{one_line(fact.label)} {value}" if fact.label else value
+    return one_line(redact(capture.text(config, whole)), LONGEST - 1)
+
+
+def more(counts: tuple[int, int], listed: Sequence[str]) -> str:
+    """Return how many of a kind were lost beside those that are listed, in words; empty where all are."""
+    left = counts[1] - counts[0] - len(listed)
+    return f"; and {left} more" if left > 0 else ""
+
+
+def note(project: Project, session: str, workflow: Workflow, summary: str) -> None:
+    """Keep the report of a compaction whose summary is known."""
+    project.ledger.ensure(TABLE)
+    with project.ledger.transaction():
+        project.ledger.run(
+            "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at, lost)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(new_id(), project.key, project.worktree, project.host, project.client, session),
+            *(workflow.key, redact(clean(workflow.title)), json.dumps(compare(workflow, summary)), clock.stamp()),
+            json.dumps(lost(project.config, workflow, summary)),
+        )
+        oldest.drop(project, "losses", "noted_at", KEPT)
+
+
+def recent(project: Project, count: int, session: str | None = None) -> list[Loss]:
+    """Return the last reports, of one session or of all, newest first."""
+    project.ledger.ensure(TABLE)
+    of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
+    rows = project.ledger.rows(
+        f"SELECT session, workflow, title, counts, noted_at, lost FROM losses WHERE project = ?{of}"
+        " ORDER BY noted_at DESC, id LIMIT ?",
+        *(project.key, *asked, count),
+    )
+    return [_read(row) for row in rows]
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return the reports that are asked for."""
+    found = []
+    for row in happenings.newest(project, asked, ddl=TABLE, table="losses", at="noted_at"):
+        loss = _read(row)
+        found.append(
+            Happening(
+                *(loss.noted_at, "loss", "summary compared", loss.session, loss.workflow, loss.title),
+                detail=f"the client's summary had {loss.kept} of {loss.total} facts word for word",
+                worktree=row["worktree"],
+                data={"kept": loss.kept, "total": loss.total, "counts": loss.counts, "lost": loss.lost},
+            )
+        )
+    return found
+
+
+def _read(row: Mapping[str, Any]) -> Loss:
+    counts, gone = json.loads(row["counts"]), json.loads(row.get("lost") or "{}")  # an earlier version's rows lack it
+    return Loss(
+        *(row["session"], row["workflow"], row["title"]),
+        counts={kind: tuple(pair) for kind, pair in counts.items()},
+        noted_at=row["noted_at"],
+        lost={kind: tuple(listed) for kind, listed in gone.items()},
+    )

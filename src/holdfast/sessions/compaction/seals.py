@@ -1,0 +1,281 @@
+"""Seals: the rows PreCompact leaves, saying which workflows a session had before its compaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.ledger import oldest
+from holdfast.ledger.database import new_id
+from holdfast.sessions.compaction import deliveries
+from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.reading import transcripts
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.project import Project
+    from holdfast.sessions.history.happenings import Asked
+    from holdfast.workflow.model import Workflow
+
+LASTING = timedelta(days=1)  # an older seal of another session was no compaction's that is still to come
+KEPT = 200  # seals per project; the oldest go
+TABLE = """
+CREATE TABLE IF NOT EXISTS seals (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, why TEXT NOT NULL, workflows TEXT NOT NULL, sealed_at TEXT NOT NULL,
+    transcript TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT 0, claimed_by TEXT, claimed_at TEXT);
+CREATE INDEX IF NOT EXISTS seals_session ON seals (project, session, sealed_at);
+CREATE INDEX IF NOT EXISTS seals_claimed ON seals (project, claimed_by, sealed_at);
+CREATE INDEX IF NOT EXISTS seals_sealed_at ON seals (project, sealed_at)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A workflow as a seal names it: its key, its title, its phase, and the digest of its file's content."""
+
+    key: str
+    title: str
+    phase: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What a PreCompact left.
+
+    Attributes:
+        id: unique across machines.
+        session: whose compaction was announced.
+        why: `manual`, `auto`, or `none` where a compaction came without PreCompact.
+        workflows: what the session had.
+        sealed_at: UTC.
+        claimed_by: the session that restored from it, if any.
+        claimed_at: UTC.
+        transcript: where the session's transcript lies; empty if the event did not say.
+        size: how long it was then, in bytes.
+    """
+
+    id: str
+    session: str
+    why: str
+    workflows: tuple[Sealed, ...]
+    sealed_at: str
+    claimed_by: str | None
+    claimed_at: str | None
+    transcript: str = ""
+    size: int = 0
+
+
+def of(workflow: Workflow) -> Sealed:
+    """Return what a seal says of a workflow."""
+    from holdfast.files.redact import redact  # here, for most events seal nothing
+
+    phase = redact(f"{workflow.position} {workflow.current_name}".strip())
+    return Sealed(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())
+
+
+def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed], transcript: str = "") -> str:
+    """Leave a seal.
+
+    Args:
+        project: where.
+        session: whose compaction is announced.
+        why: the compaction's trigger.
+        workflows: what the session has, newest first.
+        transcript: the session's transcript, whose size now is noted.
+
+    Returns:
+        The seal's id.
+    """
+    project.ledger.ensure(TABLE)
+    seal = new_id()
+    listed = json.dumps([[each.key, each.title, each.phase, each.digest] for each in workflows])
+    with project.ledger.transaction():
+        project.ledger.run(
+            "INSERT INTO seals (id, project, worktree, host, client, session, why, workflows, sealed_at, transcript,"
+            " size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(seal, project.key, project.worktree, project.host, project.client),
+            *(session, why, listed, clock.stamp(), transcript, transcripts.size(transcript)),
+        )
+        oldest.drop(project, "seals", "sealed_at", KEPT)
+    return seal
+
+
+def unanswered(project: Project, session: str) -> Seal | None:
+    """Return the seal that a session claimed last, if nothing was given for it: the process that claimed it died."""
+    row = _last(project, session)
+    if row is None or row["claimed_by"] != session or deliveries.answered(project, session, row["claimed_at"]):
+        return None
+    return _seal(row)
+
+
+def claim(project: Project, session: str, *, known: bool) -> Seal | None:
+    """Claim the seal of the compaction that a session comes from.
+
+    A known session claims only its own; a session the ledger had not seen claims another's of the same
+    worktree, and only if just one session left any (survival: "Whose workflow is it?", step 2). Each claim is
+    one conditional update, so that of two claimants one wins.
+
+    Args:
+        project: where.
+        session: who claims.
+        known: whether the ledger had seen it before this compaction.
+
+    Returns:
+        The newest seal claimed, or None.
+    """
+    project.ledger.ensure(TABLE)
+    open_seals = _unclaimed(project, session if known else None)
+    if not known and len({seal.session for seal in open_seals}) != 1:
+        return None
+    claimed = [seal for seal in open_seals if _take(project, seal, session)]
+    return claimed[0] if claimed else None
+
+
+def missed(project: Project, session: str) -> bool:
+    """Tell whether a session was compacted and nothing was restored: its last seal is open, and a compaction came.
+
+    The transcript says so; a PreCompact after which no compaction came leaves an open seal too. A seal that was
+    claimed by a process that was killed before it could give anything is as good as open.
+    """
+    row = _last(project, session)
+    if row is None or not json.loads(row["workflows"]):
+        return False
+    if row["claimed_at"] and deliveries.answered(project, session, row["claimed_at"]):
+        return False
+    return transcripts.compacted(row["transcript"], row["size"])
+
+
+def recent(project: Project, count: int) -> list[Seal]:
+    """Return the last seals, newest first."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT * FROM seals WHERE project = ? ORDER BY sealed_at DESC, id LIMIT ?", project.key, count
+    )
+    return [_seal(row) for row in rows]
+
+
+def in_vain(found: Iterable[Seal]) -> set[str]:
+    """Return the ids of those seals after which no compaction came: their session was sealed again before it did.
+
+    `found` are all seals, newest first.
+    """
+    later: dict[str, str] = {}  # session -> when its next seal was left
+    vain = set[str]()
+    for seal in found:
+        if seal.claimed_at and seal.session in later and later[seal.session] <= seal.claimed_at:
+            vain.add(seal.id)
+        later[seal.session] = seal.sealed_at
+    return vain
+
+
+def naming(project: Project, workflow: str) -> list[Seal]:
+    """Return the seals of this worktree that name the workflow with this key, newest first."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT * FROM seals WHERE project = ? AND worktree = ? ORDER BY sealed_at DESC, id",
+        *(project.key, project.worktree),
+    )
+    return [seal for seal in map(_seal, rows) if workflow in {each.key for each in seal.workflows}]
+
+
+def forget(project: Project, workflow: str, worktree: str, *, dry: bool = False) -> int:
+    """Take a workflow out of the seals that name it; return of how many. Seals stay, for others they name and order."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT id, workflows FROM seals WHERE project = ? AND worktree = ?", project.key, worktree
+    )
+    gone = [row for row in rows if workflow in {each[0] for each in json.loads(row["workflows"])}]
+    for row in gone if not dry else ():
+        kept = json.dumps([each for each in json.loads(row["workflows"]) if each[0] != workflow])
+        project.ledger.run("UPDATE seals SET workflows = ? WHERE id = ?", kept, row["id"])
+    return len(gone)
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which compactions were announced, whether they came, and what took up their seals: those asked for."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT * FROM seals WHERE project = ? AND (sealed_at >= ? OR claimed_at >= ?) AND (? = '' OR session = ?"
+        " OR claimed_by = ?) AND (? = '' OR worktree = ?) ORDER BY sealed_at DESC, id LIMIT ?",
+        *(project.key, asked.since, asked.since, asked.session, asked.session, asked.session),
+        *(asked.worktree, asked.worktree, KEPT),
+    )
+    found: list[Happening] = []
+    vain = in_vain(map(_seal, rows))
+    for row in rows:
+        seal = _seal(row)
+        if not asked.workflow or asked.workflow in {each.key for each in seal.workflows}:
+            found = _told(seal, row, seal.id in vain) + found
+    return [each for each in found if each.at >= asked.since]
+
+
+def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[Happening]:
+    had = ", ".join(f"{quoted(each.title)} {each.phase}".strip() for each in seal.workflows) or "no workflow"
+    data = {"trigger": seal.why, "workflows": [each.title for each in seal.workflows]}
+    place = row["worktree"]
+    taken = Happening(
+        seal.claimed_at or "",
+        "compaction",
+        "compaction came",
+        seal.claimed_by or "",
+        detail=f"of session {seal.session[:8]}: {had}" if seal.claimed_by != seal.session else had,
+        worktree=place,
+        data=data | {"announced_by": None if seal.why == "none" else seal.session},
+    )
+    if seal.why == "none":
+        return [replace(taken, what="compaction came, not announced")]
+    if vain:
+        came = "it never came"
+    elif seal.claimed_at:
+        came = ""
+    elif transcripts.compacted(row["transcript"], row["size"]):
+        came = "it came, and nothing was restored"
+    else:
+        came = "it has not come"
+    announced = Happening(
+        *(seal.sealed_at, "compaction", f"compaction announced ({seal.why})", seal.session),
+        detail="; ".join(filter(None, (had, came))),
+        worktree=place,
+        data=data | {"came": bool(seal.claimed_at) and not vain},
+    )
+    return [announced] if vain or not seal.claimed_at else [announced, taken]
+
+
+def _last(project: Project, session: str) -> dict[str, Any] | None:
+    project.ledger.ensure(TABLE)
+    return project.ledger.one(
+        "SELECT * FROM seals WHERE project = ? AND (session = ? OR claimed_by = ?) ORDER BY sealed_at DESC, id LIMIT 1",
+        *(project.key, session, session),
+    )
+
+
+def _unclaimed(project: Project, session: str | None) -> list[Seal]:
+    left = "session = ?" if session is not None else "sealed_at >= ?"
+    rows = project.ledger.rows(
+        f"SELECT * FROM seals WHERE project = ? AND worktree = ? AND claimed_by IS NULL AND {left}"
+        " ORDER BY sealed_at DESC, id",
+        *(project.key, project.worktree, clock.stamp(clock.now() - LASTING) if session is None else session),
+    )
+    return [_seal(row) for row in rows]
+
+
+def _take(project: Project, seal: Seal, session: str) -> bool:
+    changed = project.ledger.run(
+        "UPDATE seals SET claimed_by = ?, claimed_at = ? WHERE id = ? AND claimed_by IS NULL",
+        *(session, clock.stamp(), seal.id),
+    )
+    return changed == 1
+
+
+def _seal(row: dict[str, Any]) -> Seal:
+    workflows = tuple(Sealed(*each) for each in json.loads(row["workflows"]))
+    fields = ("id", "session", "why", "sealed_at", "claimed_by", "claimed_at", "transcript", "size")
+    return Seal(workflows=workflows, **{name: row[name] for name in fields})

@@ -1,0 +1,1 @@
+"""Handing out what is remembered of a project as one document, and forgetting it."""

@@ -1,0 +1,196 @@
+"""Taking what Holdfast knows of a project, or of a part of it, out of the ledger's tables.
+
+A table is understood by the names of its columns, so that none is left out that is added one day: `project` in every
+table; `session` and the other names a session goes by; `workflow`; and every moment's column.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import formats
+from holdfast.errors import StateError
+from holdfast.sessions.compaction import seals
+from holdfast.sessions.history import extracts, generations
+from holdfast.workflow import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+SESSIONS = ("session", "claimed_by", "heir", "before")  # the columns that name a session; in `sessions` it is the id
+MOMENTS = ("at", "since", "first_seen", "last_seen")  # the columns of moments whose name does not end in `_at`
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What to forget; exactly one of these, or a span of time.
+
+    Attributes:
+        everything: all of the project, in all of its worktrees.
+        session: all of this session.
+        workflow: all of this workflow.
+        worktree: the checkout that the workflow is, or was, in.
+        since: what changed last at this UTC stamp or later; empty is from the beginning.
+        before: what changed last before this UTC stamp; empty is to the end.
+    """
+
+    everything: bool = False
+    session: str = ""
+    workflow: Workflow | None = None
+    worktree: str = ""
+    since: str = ""
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Rows of a table."""
+
+    table: str
+    where: str
+    values: tuple[object, ...]
+
+
+def tables(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each table that has rows of projects. Raises LedgerError."""
+    return {name: columns for name, columns in project.ledger.tables().items() if "project" in columns}
+
+
+def checkouts(project: Project, known: Mapping[str, Sequence[str]]) -> list[Path]:
+    """Return the checkouts that the ledger knows of, this one first. Raises LedgerError."""
+    found = {
+        row["worktree"]: None
+        for table, columns in known.items()
+        if "worktree" in columns
+        for row in project.ledger.rows(f"SELECT DISTINCT worktree FROM {table} WHERE project = ?", project.key)
+    }
+    return [project.root, *(Path(each) for each in sorted(found) if each not in ("", str(project.root)))]
+
+
+def rows(project: Project, scope: Scope, known: Mapping[str, Sequence[str]], *, dry: bool) -> dict[str, int]:
+    """Delete rows, or count them, by table; tombstones stay without a name, unless everything goes.
+
+    Args:
+        project: the project.
+        scope: what to forget.
+        known: the columns of each table, as `tables` tells them.
+        dry: whether to count only.
+
+    Raises:
+        LedgerError: the ledger cannot be read or written.
+    """
+    ledger, counts = project.ledger, dict[str, int]()
+    if not dry:
+        ledger.overwrite()
+    with ledger.transaction():
+        for cut in _cuts(project, scope, known):
+            if cut.table == "tombstones" and not scope.everything:
+                number = extracts.hide_tombstones(project, cut.where, cut.values, dry=dry)
+            elif dry:
+                row = ledger.one(f"SELECT COUNT(*) AS number FROM {cut.table} WHERE {cut.where}", *cut.values)
+                number = int(row["number"]) if row else 0
+            else:
+                if cut.table == "extracts" and not scope.everything:
+                    extracts.bury_gone(project, cut.where, cut.values)
+                number = ledger.run(f"DELETE FROM {cut.table} WHERE {cut.where}", *cut.values)
+            counts[cut.table] = counts.get(cut.table, 0) + number
+        if scope.workflow and "seals" in known:
+            counts["seals"] = seals.forget(project, scope.workflow.key, scope.worktree, dry=dry)
+    return {name: number for name, number in sorted(counts.items()) if number}
+
+
+def _cuts(project: Project, scope: Scope, known: Mapping[str, Sequence[str]]) -> Iterator[_Cut]:
+    if scope.workflow:
+        yield from _of_workflow(project, scope, scope.workflow, known)
+        return
+    for table, columns in sorted(known.items(), key=lambda each: each[0] == "sessions"):  # others ask that one
+        if scope.everything:
+            yield _Cut(table, "project = ?", (project.key,))
+        elif scope.session:
+            named = [each for each in columns if each in SESSIONS or (table == "sessions" and each == "id")]
+            if named:
+                where = " OR ".join(f"{each} = ?" for each in named)
+                yield _Cut(table, f"project = ? AND ({where})", (project.key, *[scope.session] * len(named)))
+        elif moments := [each for each in columns if each in MOMENTS or each.endswith("_at")]:
+            where, values = _span(moments, scope)
+            yield _Cut(table, f"project = ? AND {where}", (project.key, *values))
+        elif "session" in columns and "sessions" in known:
+            where, values = _span(("first_seen", "last_seen", "ended_at"), scope)
+            inner = f"SELECT id FROM sessions WHERE project = ? AND {where}"
+            yield _Cut(table, f"project = ? AND session IN ({inner})", (project.key, project.key, *values))
+
+
+def _span(moments: Sequence[str], scope: Scope) -> tuple[str, tuple[str, ...]]:
+    """Return the condition that a row's last moment lies in the span; a column may hold a word in place of one."""
+    plain = [f"(CASE WHEN {each} < '3' THEN {each} ELSE '' END)" for each in moments]
+    where, values = f"({' OR '.join(f'{each} >= ?' for each in plain)})", [scope.since] * len(plain)
+    if scope.before:
+        where += f" AND NOT ({' OR '.join(f'{each} >= ?' for each in plain)})"
+        values += [scope.before] * len(plain)
+    return where, tuple(values)
+
+
+def _of_workflow(
+    project: Project, scope: Scope, workflow: Workflow, known: Mapping[str, Sequence[str]]
+) -> Iterator[_Cut]:
+    key, place = (project.key, scope.worktree), (project.key, scope.worktree, workflow.key)
+    mine = "project = ? AND worktree = ? AND workflow = ?"
+    if {"runs", "launches"} <= set(known):
+        inner = f"SELECT agent_id FROM launches WHERE {mine} AND agent_id IS NOT NULL"
+        yield _Cut("runs", f"project = ? AND agent_id IN ({inner})", (project.key, *place))
+    if {"summaries", "owners"} <= set(known):
+        inner = f"SELECT session FROM owners WHERE {mine}"
+        yield _Cut("summaries", f"project = ? AND session IN ({inner})", (project.key, *place))
+    for table, columns in known.items():
+        if "workflow" in columns:
+            # Not every table says in which checkout, but the key says which file, and which one was in it.
+            where = mine if "worktree" in columns else "project = ? AND workflow = ?"
+            yield _Cut(table, where, place if "worktree" in columns else (project.key, workflow.key))
+    titles = tuple(dict.fromkeys([workflow.title, *(phase.title for phase in workflow.phases)]))
+    if "todo_tasks" in known:
+        listed = ", ".join("?" * len(titles))
+        yield _Cut("todo_tasks", f"project = ? AND worktree = ? AND subject IN ({listed})", (*key, *titles))
+    if "extracts" in known:
+        yield _Cut("extracts", "project = ? AND worktree = ? AND path = ?", (*key, workflow.place))
+    if "tombstones" in known:
+        yield _Cut("tombstones", "project = ? AND worktree = ? AND name = ?", (*key, names.key(workflow.title)))
+    if "generations" in known:
+        for generation in generations.of(project, scope.worktree, _content_of(project, workflow)):
+            yield _Cut("generations", "project = ? AND id = ?", (project.key, generation))
+
+
+def _content_of(project: Project, workflow: Workflow) -> Callable[[str, bytes], bool]:
+    """Return whether what a path held was this workflow, or said something of it; what nobody can read any more too."""
+    folder = Path(workflow.place).parent
+
+    def wanted(place: str, raw: bytes) -> bool:
+        if workflow.spread and Path(place).is_relative_to(folder):
+            return True
+        if Path(place).parent != folder:
+            return False
+        try:
+            found = formats.get(workflow.format).parsed(project, project.root / place, raw)
+        except StateError:
+            return _id_of(raw) in (workflow.id, None)
+        return found.key == workflow.key or (place != workflow.place and _same(found.title, workflow.title))
+
+    return wanted
+
+
+def _same(one: str, other: str) -> bool:
+    return names.key(one) == names.key(other)
+
+
+def _id_of(raw: bytes) -> str | None:
+    """Return whose a content is that is no workflow by itself, such as the file beside a `hybrid` one."""
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return str(data["id"]) if isinstance(data, dict) and "id" in data else None

@@ -1,0 +1,78 @@
+"""All that Holdfast knows of a project, as one JSON document."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock, formats, log, paths
+from holdfast.errors import StateError
+from holdfast.files.document import read
+from holdfast.files.redact import redact_value
+from holdfast.sessions.history import recordings
+from holdfast.version import version
+from holdfast.workflow import views
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+FORMAT = 1  # of the document
+
+
+def document(project: Project, *, verbatim: bool = False) -> dict[str, Any]:
+    """Return everything Holdfast knows of a project.
+
+    Args:
+        project: which; all of its worktrees are in its ledger.
+        verbatim: leave secrets in it. Recordings and the log never held any.
+
+    Returns:
+        JSON values: `ledger` (each table's rows), `recordings` (each session's events), `log`, `sidecars` (each file's
+        text), `workflows` (as their files say), and what tells the project from others. Bytes that are no text are
+        `{"base64": …}`.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+        StateError: a file cannot be read.
+    """
+    known = project.ledger_file.exists()
+    tables = project.ledger.tables() if known else {}
+    told = {
+        "format": FORMAT,
+        "holdfast": version(),
+        "exported_at": clock.stamp(),
+        "redacted": not verbatim,
+        "project": {"identity": project.identity, "key": project.key, "root": str(project.root)},
+        "workflows": [views.whole(each) for each in formats.all_found(project).workflows],
+        "ledger": {
+            table: [_plain(row) for row in project.ledger.rows(f"SELECT * FROM {table} WHERE project = ?", project.key)]
+            for table, columns in tables.items()
+            if "project" in columns
+        },
+        "recordings": recordings.read(project),
+        "log": log.tail(2 * log.LIMIT, project=project.root),
+        "sidecars": _sidecars(project),
+    }
+    return told if verbatim else dict(redact_value(told))
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: _text(value) if isinstance(value, bytes) else value for name, value in row.items()}
+
+
+def _text(value: bytes) -> str | dict[str, str]:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(value).decode()}
+
+
+def _sidecars(project: Project) -> dict[str, str]:
+    folder = paths.sidecar_dir(project.root)
+    found: dict[str, str] = {}
+    for file in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+        try:
+            found[file.name] = read(file, within=project.root)[0].decode("utf-8", "replace")
+        except StateError as error:
+            log.write("warning", f"the export leaves a file out: {error}")
+    return found

@@ -1,0 +1,123 @@
+"""The archive: workflows that are over with their last content, after their files have given way to others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import capture, clock, log
+from holdfast.errors import LedgerError
+from holdfast.ledger import oldest
+from holdfast.sessions.history import happenings
+from holdfast.sessions.history.happenings import Happening
+from holdfast.workflow.model import Phase, Workflow
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+    from holdfast.sessions.history.happenings import Asked
+
+KEPT = 1_000  # workflows of one project; the oldest go
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS archive (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    path TEXT NOT NULL, said TEXT NOT NULL, content BLOB NOT NULL, completed_at TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow));
+CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_at)
+"""
+_OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
+_APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or known
+_TUPLES = ("reading", "reminders", "warnings", "due", "needs")
+
+
+class Archived(NamedTuple):
+    """A completed workflow as it was at its end, when that was (UTC stamp), and the worktree it was in."""
+
+    workflow: Workflow
+    completed_at: str
+    worktree: str
+
+
+def keep(project: Project, workflow: Workflow, at: str) -> None:
+    """Put a completed workflow into the archive, unless the user keeps its file out of it. Raises LedgerError."""
+    if not capture.allowed(project.config, workflow.path):
+        return
+    project.ledger.ensure(TABLE)
+    said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
+    said["phases"] = [asdict(phase) for phase in workflow.phases]
+    project.ledger.run(
+        "INSERT INTO archive (project, worktree, workflow, host, client, path, said, content, completed_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
+        " said = excluded.said, content = excluded.content, completed_at = excluded.completed_at",
+        *(project.key, project.worktree, workflow.key, project.host, project.client),
+        *(workflow.place, json.dumps(said), workflow.raw, at),
+    )
+    oldest.drop(project, "archive", "completed_at", KEPT, key="project, worktree, workflow")
+
+
+def shelve(project: Project, workflow: Workflow) -> None:
+    """Put a workflow whose file gives way into the archive as it is, also one that failed or was left.
+
+    One that is there already stays as it is. A ledger that refuses is logged: the file's content is kept in another
+    way then (`statefile.keep_aside`).
+    """
+    try:
+        if workflow.key not in {each.workflow.key for each in kept(project)}:
+            keep(project, workflow, clock.stamp())
+    except LedgerError as error:
+        log.write("warning", f"{workflow.place} is not in the archive: {error}")
+
+
+def drop(project: Project, workflow: Workflow) -> None:
+    """Take a workflow that goes on out of the archive. Raises LedgerError."""
+    project.ledger.ensure(TABLE)
+    project.ledger.run(f"DELETE FROM archive {_OF_WORKFLOW}", project.key, project.worktree, workflow.key)
+
+
+def kept(project: Project) -> list[Archived]:
+    """Return the project's completed workflows, of all its worktrees, the latest first. Raises LedgerError."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT * FROM archive WHERE project = ? ORDER BY completed_at DESC, workflow", project.key
+    )
+    return [Archived(_workflow(row), row["completed_at"], row["worktree"]) for row in rows]
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which workflows ended or gave way, those asked for."""
+    columns = "worktree, workflow, said, completed_at"
+    rows = happenings.newest(
+        *(project, asked), ddl=TABLE, table="archive", at="completed_at", session="", columns=columns
+    )
+    return [
+        Happening(
+            *(row["completed_at"], "archive", "workflow archived", "", row["workflow"], said["title"]),
+            detail=str(said["status"]),
+            worktree=row["worktree"],
+            data={"status": said["status"]},
+        )
+        for row, said in ((row, json.loads(row["said"])) for row in rows)
+    ]
+
+
+def _workflow(row: dict[str, Any]) -> Workflow:
+    known = {each.name for each in fields(Workflow)}
+    said = {name: value for name, value in json.loads(row["said"]).items() if name in known}
+    root = Path(row["worktree"])
+    return Workflow(
+        **said
+        | {name: tuple(said.get(name) or ()) for name in _TUPLES}
+        | {"phases": tuple(_phase(phase) for phase in said["phases"])},
+        path=root / row["path"],
+        raw=bytes(row["content"]),
+        root=root,
+    )
+
+
+def _phase(said: dict[str, Any]) -> Phase:
+    known = {each.name for each in fields(Phase)}
+    return Phase(
+        **{name: value for name, value in said.items() if name in known} | {"deliverables": tuple(said["deliverables"])}
+    )

@@ -1,0 +1,155 @@
+"""Generations: the earlier contents of state files, kept verbatim."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from holdfast import capture, log
+from holdfast.clock import stamp
+from holdfast.errors import LedgerError
+from holdfast.ledger.database import new_id
+from holdfast.sessions.history import happenings
+from holdfast.sessions.history.happenings import Happening
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.project import Project
+    from holdfast.sessions.history.happenings import Asked
+
+KEPT = 200  # generations of one file
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS generations (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    path TEXT NOT NULL, number INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL, why TEXT NOT NULL,
+    at TEXT NOT NULL, UNIQUE (project, worktree, path, number)
+)
+"""
+_OF_PATH = "FROM generations WHERE project = ? AND worktree = ? AND path = ?"
+
+
+def keep(project: Project, path: Path, raw: bytes, *, why: str) -> str | None:
+    """Keep the content `raw` of the state file at `path` and return the generation's id.
+
+    None when the same content is already the latest generation; when the user keeps the file out of everything that is
+    captured (`exclude`: then a broken one cannot be mended by its last content); or when the ledger refuses: that is
+    logged and costs nobody a save. The oldest generations beyond 200 of one path are dropped.
+    """
+    if not capture.allowed(project.config, path):
+        return None
+    digest = hashlib.sha256(raw).hexdigest()
+    try:
+        project.ledger.ensure(_TABLE)
+        with project.ledger.transaction():
+            last = _last(project, path)
+            if last and last["digest"] == digest:
+                return None
+            return _insert(project, path, raw, digest, why, (last["number"] if last else 0) + 1)
+    except LedgerError as error:
+        log.write("warning", f"no generation kept of {path}: {error}")
+        return None
+
+
+def latest(project: Project, path: Path, most: int = sys.maxsize) -> bytes | None:
+    """Return the latest generation of a state file, or None if there is none of at most `most` bytes.
+
+    Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    row = _last(project, path, f"CASE WHEN LENGTH(content) <= {most:d} THEN content END AS content")
+    return bytes(row["content"]) if row and row["content"] is not None else None
+
+
+def holds(project: Project, path: Path, raw: bytes) -> bool:
+    """Tell whether a content is the latest generation of a state file and will outlive this run."""
+    try:
+        return changed_at(project, path, raw) is not None and project.ledger.problem is None
+    except LedgerError:
+        return False
+
+
+def all(project: Project, path: Path) -> list[dict[str, Any]]:
+    """Return the generations of a state file, the latest first.
+
+    Each has id, number, digest (SHA-256), why, at (UTC stamp) and size (bytes). Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    columns = "id, number, digest, why, at, LENGTH(content) AS size"
+    return project.ledger.rows(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC", *_key(project, path))
+
+
+def changed_at(project: Project, path: Path, raw: bytes) -> str | None:
+    """Return when the ledger first saw a state file with the content it has now (UTC stamp), or None if it never did.
+
+    Copies and checkouts touch a file's modification time without changing it (I001-10). Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    row = _last(project, path, "number, digest, at")
+    return row["at"] if row and row["digest"] == hashlib.sha256(raw).hexdigest() else None
+
+
+def content(project: Project, generation: str) -> bytes | None:
+    """Return what the generation with this id holds, or None if there is none. Raises LedgerError."""
+    project.ledger.ensure(_TABLE)
+    sql = "SELECT content FROM generations WHERE project = ? AND id = ?"
+    row = project.ledger.one(sql, project.key, generation)
+    return bytes(row["content"]) if row else None
+
+
+def numbered(project: Project, path: Path, number: int) -> dict[str, Any] | None:
+    """Return one generation of a state file, with its content; None if it was never kept, or has been dropped.
+
+    It has number, digest, why, at and content (bytes). Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    sql = f"SELECT number, digest, why, at, content {_OF_PATH} AND number = ?"
+    row = project.ledger.one(sql, *_key(project, path), number)
+    return row and {**row, "content": bytes(row["content"])}
+
+
+def of(project: Project, worktree: str, wanted: Callable[[str, bytes], bool]) -> list[str]:
+    """Return the ids of the generations of a checkout whose path, relative to its root, and content are wanted.
+
+    Raises LedgerError.
+    """
+    project.ledger.ensure(_TABLE)
+    where = "WHERE project = ? AND worktree = ?"
+    rows = project.ledger.rows(f"SELECT id, path FROM generations {where} ORDER BY path, number", project.key, worktree)
+    return [row["id"] for row in rows if wanted(row["path"], content(project, row["id"]) or b"")]
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which generations were kept, those asked for."""
+    columns = "worktree, path, number, digest, why, at"
+    wanted = {"ddl": _TABLE, "table": "generations", "at": "at", "session": "", "path": "path", "columns": columns}
+    return [
+        Happening(
+            *(row["at"], "generation", f"generation {row['number']} kept"),
+            detail=f"{row['path']} ({row['why']})",
+            worktree=row["worktree"],
+            data={name: row[name] for name in ("path", "number", "digest", "why")},
+        )
+        for row in happenings.newest(project, asked, **wanted)
+    ]
+
+
+def _last(project: Project, path: Path, columns: str = "number, digest") -> dict[str, Any] | None:
+    # By number and not by time: a clock may jump back, and two generations may share a microsecond.
+    return project.ledger.one(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC LIMIT 1", *_key(project, path))
+
+
+def _insert(project: Project, path: Path, raw: bytes, digest: str, why: str, number: int) -> str:
+    id_, (key, worktree, place) = new_id(), _key(project, path)
+    row = (id_, key, worktree, project.host, project.client, place, number, digest, raw, why, stamp())
+    project.ledger.run(f"INSERT INTO generations VALUES ({', '.join('?' * len(row))})", *row)
+    project.ledger.run(f"DELETE {_OF_PATH} AND number <= ?", *_key(project, path), number - KEPT)
+    return id_
+
+
+def _key(project: Project, path: Path) -> tuple[str, str, str]:
+    place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
+    return project.key, project.worktree, place.as_posix()

@@ -1,0 +1,286 @@
+"""When each phase of a workflow ran, how often it was attempted, and what its failures said.
+
+The files of the formats hold none of this (R000-38): it is what the ledger saw of them, one row for each attempt.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import clock, log
+from holdfast.errors import LedgerError
+from holdfast.files.redact import beginning
+from holdfast.sessions.history import archive, happenings
+from holdfast.sessions.history.happenings import Happening
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.project import Project
+    from holdfast.sessions.history.happenings import Asked
+    from holdfast.workflow.model import Workflow
+
+SEEN = """
+CREATE TABLE IF NOT EXISTS phases_seen (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    finished INTEGER NOT NULL, phases TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow))
+"""
+ATTEMPTS = """
+CREATE TABLE IF NOT EXISTS attempts (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, phase TEXT NOT NULL, number INTEGER NOT NULL,
+    host TEXT NOT NULL, client TEXT NOT NULL,
+    started_at TEXT NOT NULL, ended_at TEXT, outcome TEXT NOT NULL, error TEXT NOT NULL,
+    begun INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (project, worktree, workflow, phase, number))
+"""
+_OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
+_LAST = f"{_OF_WORKFLOW} AND phase = ? AND number = (SELECT MAX(number) FROM attempts {_OF_WORKFLOW} AND phase = ?)"
+_RUNNING = ("active", "blocked")
+_ENDED = ("completed", "failed")
+_LONGEST = 2_000  # characters of an error's text
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseHistory:
+    """What the ledger saw of one phase.
+
+    Attributes:
+        phase: its id.
+        attempts: how often it became active, at least 1.
+        started_at: when it first did (UTC stamp).
+        ended_at: when it last ended (UTC stamp), None while it runs.
+        seconds: spent in all attempts; one that runs counts up to now.
+        error: what its last failure said, or what blocks it; empty once it completed.
+    """
+
+    phase: str
+    attempts: int
+    started_at: str
+    ended_at: str | None
+    seconds: float
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the ledger saw of a workflow: `phases` by id (those never started are missing), first start, end, seconds.
+
+    `started_at` is empty where nothing was seen; `seconds` count from the first start to the end, or to now.
+    """
+
+    phases: Mapping[str, PhaseHistory] = field(default_factory=dict)
+    started_at: str = ""
+    ended_at: str | None = None
+    seconds: float = 0.0
+
+
+class _Seen(NamedTuple):
+    """The statuses of a workflow's phases, by id with their numbers, when they were last looked at."""
+
+    phases: Mapping[str, tuple[int, str]]
+    finished: bool
+    at: str
+
+
+def observe(project: Project, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
+    """Note what moved in a workflow since it was last looked at; when it is over, put it into the archive.
+
+    A ledger that refuses is logged and costs nothing else.
+
+    Args:
+        project: where.
+        workflow: as its file is now.
+        error: what the phase that failed, or is blocked, said.
+        at: when it moved (UTC stamp); by default when the file changed, for somebody may have edited it by hand.
+    """
+    if workflow.recovered:
+        return
+    try:
+        project.ledger.ensure(SEEN)
+        project.ledger.ensure(ATTEMPTS)
+        if error or not _is_same(project, workflow):
+            with project.ledger.transaction():
+                _note(project, workflow, beginning(error.strip(), _LONGEST), at)
+    except LedgerError as refused:
+        log.write("warning", f"what moved in {workflow.place} is not remembered: {refused}")
+
+
+def of(project: Project, workflow: Workflow) -> History:
+    """Return what the ledger saw of a workflow; nothing where it cannot be read, which is logged."""
+    try:
+        project.ledger.ensure(ATTEMPTS)
+        rows = project.ledger.rows(
+            f"SELECT * FROM attempts {_OF_WORKFLOW} ORDER BY number",
+            *_key(project, workflow),
+        )
+    except LedgerError as refused:
+        log.write("warning", f"the history of {workflow.place} cannot be read: {refused}")
+        return History()
+    by_phase: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_phase.setdefault(row["phase"], []).append(row)
+    phases = {phase: _summed(phase, attempts) for phase, attempts in by_phase.items()}
+    if not phases:
+        return History()
+    started = min(each.started_at for each in phases.values())
+    ended = max(each.ended_at or "" for each in phases.values()) if workflow.finished else ""
+    return History(phases, started, ended or None, _between(started, ended or None))
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return which phases began and ended, those asked for."""
+    began = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="started_at", session="")
+    ended = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="ended_at", session="")
+    told = [(row, row["started_at"], "phase began", "") for row in began if _begun(row)]
+    ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", _error(row)) for row in ended]
+    # Of one moment a phase ends before the next begins, but not before it began itself, if it was seen to begin.
+    told = [each for each in ends if not _in_a_moment(each[0])] + told
+    told += [each for each in ends if _in_a_moment(each[0])]
+    return [
+        Happening(
+            *(at, "phase", what, "", row["workflow"], "", row["phase"]),
+            detail="; ".join(filter(None, (f"attempt {row['number']}" if row["number"] > 1 else "", error))),
+            worktree=row["worktree"],
+            data={"attempt": row["number"], "outcome": row["outcome"], "error": row["error"]},
+        )
+        for row, at, what, error in told
+    ]
+
+
+def _error(row: Mapping[str, Any]) -> str:
+    """Return why a phase ended; what once was in the way of one that was completed is none."""
+    return "" if row["outcome"] == "completed" else str(row["error"])
+
+
+def _begun(row: Mapping[str, Any]) -> bool:
+    """Tell whether a phase was seen to begin; one that was passed over was only seen to be over."""
+    return row.get("begun") != 0  # rows of an earlier version do not say
+
+
+def _in_a_moment(row: Mapping[str, Any]) -> bool:
+    return _begun(row) and row["started_at"] == row["ended_at"]
+
+
+_ENDS = {"completed": "completed", "failed": "failed", "left": "left", "blocked": "blocked"}
+
+
+def _note(project: Project, workflow: Workflow, error: str, at: str | None) -> None:
+    before = _seen(project, workflow)
+    now = clock.stamp()
+    when = at or max(min(workflow.updated_at, now), before.at if before else "")
+    states = _states(workflow, before)
+    olds = {phase: before.phases.get(phase, (0, "pending"))[1] if before else None for phase in states}
+    failing = {phase for phase, (_, status) in states.items() if status in ("failed", "blocked")}
+    # The error is that of the phase that failed just now; without one, of that which has failed.
+    spoke = {phase for phase in failing if states[phase][1] != olds[phase]} or failing
+    for phase, (_, status) in states.items():
+        _move(project, workflow, phase, (olds[phase], status), when, error if phase in spoke else "")
+    if workflow.finished and not (before and before.finished):
+        archive.keep(project, workflow, when)
+    elif before and before.finished and not workflow.finished:
+        archive.drop(project, workflow)
+    project.ledger.run(
+        "INSERT INTO phases_seen (project, worktree, workflow, host, client, finished, phases, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow)"
+        " DO UPDATE SET finished = excluded.finished, phases = excluded.phases, at = excluded.at",
+        *(*_key(project, workflow), project.host, project.client),
+        *(int(workflow.finished), json.dumps(_listed(workflow)), when),
+    )
+
+
+def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, str]]:
+    """Return number and status of every phase, also of one that lies behind and that the file tells no more of."""
+    states = {phase.id: (phase.number, str(phase.status)) for phase in workflow.phases}
+    for phase, (number, _) in before.phases.items() if before else ():
+        passed = workflow.finished or number < (workflow.current or 0)
+        states.setdefault(phase, (number, "completed" if passed else "pending"))
+    return states
+
+
+def _move(
+    project: Project, workflow: Workflow, phase: str, change: tuple[str | None, str], when: str, error: str
+) -> None:
+    """Write down what one phase's change of status means for its attempts; None is a status never seen before."""
+    old, new = change
+    # Nobody works on a task that is blocked, whereas a phase waits with its workflow.
+    running = _RUNNING if workflow.unit == "phase" else ("active",)
+    ended = _ENDED if workflow.unit == "phase" else (*_ENDED, "blocked")
+    if new in running and old not in running:
+        _begin(project, workflow, phase, when, None, new, error)
+    elif new in ended and old == "pending":  # nobody said that it began
+        _begin(project, workflow, phase, when, when, new, error)
+    elif new != old and old in running:
+        _end(project, workflow, phase, None if new in running else when, "left" if new == "pending" else new, error)
+    elif new != old and old in ended and new in ended:
+        _end(project, workflow, phase, when, new, error)
+    elif error:
+        _end(project, workflow, phase, None, new, error)
+
+
+def _begin(
+    project: Project, workflow: Workflow, phase: str, started: str, ended: str | None, outcome: str, error: str
+) -> None:
+    key = _key(project, workflow)
+    project.ledger.run(
+        "INSERT INTO attempts (project, worktree, workflow, phase, number, host, client, started_at, ended_at, outcome,"
+        " error, begun) SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?"
+        f" FROM attempts {_OF_WORKFLOW} AND phase = ?",
+        *(*key, phase, project.host, project.client, started, ended, outcome, error, int(ended is None), *key, phase),
+    )
+
+
+def _end(project: Project, workflow: Workflow, phase: str, when: str | None, outcome: str, error: str) -> None:
+    """Set the outcome of the last attempt; `when` None leaves its end as it is, an empty error what it said."""
+    key = _key(project, workflow)
+    project.ledger.run(
+        "UPDATE attempts SET outcome = ?, ended_at = COALESCE(?, ended_at),"
+        f" error = CASE WHEN ? = '' THEN error ELSE ? END {_LAST}",
+        *(outcome, when, error, error, *key, phase, *key, phase),
+    )
+
+
+def _summed(phase: str, attempts: list[dict[str, Any]]) -> PhaseHistory:
+    last = attempts[-1]
+    errors = [row["error"] for row in attempts if row["error"]]
+    return PhaseHistory(
+        phase=phase,
+        attempts=len(attempts),
+        started_at=attempts[0]["started_at"],
+        ended_at=last["ended_at"],
+        seconds=sum(_between(row["started_at"], row["ended_at"]) for row in attempts),
+        error=errors[-1] if errors and last["outcome"] != "completed" else "",
+    )
+
+
+def _between(started: str, ended: str | None) -> float:
+    first, last = clock.parse(started), clock.parse(ended) if ended else clock.now()
+    return max((last - first).total_seconds(), 0.0) if first and last else 0.0
+
+
+def _seen(project: Project, workflow: Workflow) -> _Seen | None:
+    row = project.ledger.one(f"SELECT * FROM phases_seen {_OF_WORKFLOW}", *_key(project, workflow))
+    if row is None:
+        return None
+    return _Seen(
+        {phase: (number, status) for phase, number, status in json.loads(row["phases"])},
+        bool(row["finished"]),
+        row["at"],
+    )
+
+
+def _is_same(project: Project, workflow: Workflow) -> bool:
+    """Tell whether a workflow is as it was when it was last looked at; the texts are compared, there may be a lot."""
+    row = project.ledger.one(f"SELECT finished, phases FROM phases_seen {_OF_WORKFLOW}", *_key(project, workflow))
+    said = json.dumps(_listed(workflow))
+    return row is not None and bool(row["finished"]) == workflow.finished and row["phases"] == said
+
+
+def _listed(workflow: Workflow) -> list[list[Any]]:
+    return [[phase.id, phase.number, phase.status] for phase in workflow.phases]
+
+
+def _key(project: Project, workflow: Workflow) -> tuple[str, str, str]:
+    return project.key, project.worktree, workflow.key

@@ -1,0 +1,125 @@
+"""The generations of one state file, seen and put back as `holdfast log` names them."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast import formats
+from holdfast.errors import HoldfastError, StateError
+from holdfast.files import document
+from holdfast.sessions.history import generations
+from holdfast.sessions.ownership import selection
+from holdfast.workflow import places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import PutBack
+
+NOW = "now"  # what a file holds at present, where a generation's number can be given
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A content of a state file: what it is called in a diff, and its bytes."""
+
+    name: str
+    raw: bytes
+
+
+def find(project: Project, wanted: str | None, session: str | None) -> Path:
+    """Return the state file that a command is about; it need not exist any more.
+
+    Args:
+        project: where.
+        wanted: the id, title or path of a workflow, of the archive too, or the path of a file of which generations
+            were kept; None is the current workflow.
+        session: the session that asks, if a model does.
+
+    Raises:
+        HoldfastError: there is none, or it could be several.
+    """
+    if wanted is not None and (path := _kept(project, wanted)):
+        return path
+    if wanted is None:
+        return selection.select(project, None, session).path
+    return project.root / selection.anywhere(project, wanted)[0].place
+
+
+def read(project: Project, path: Path, number: str) -> Content:
+    """Return a generation of a state file by its number, or what it holds now.
+
+    Raises:
+        HoldfastError: there is no such generation; the message says which there are.
+        StateError: the file cannot be read.
+    """
+    place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
+    if number == NOW:
+        return Content(f"{place.as_posix()} now", document.read(path, within=project.root)[0])
+    row = generations.numbered(project, path, int(number)) if number.isascii() and number.isdigit() else None
+    if row is None:
+        raise HoldfastError(f"there is no generation {number} of {place.as_posix()}; {_known(project, path)}")
+    return Content(f"{place.as_posix()} generation {row['number']}, {row['at']}", row["content"])
+
+
+def diff(before: Content, after: Content) -> Iterator[str]:
+    """Yield the lines of a unified diff, each with its line break; nothing where the contents are the same."""
+    old, new = (each.raw.decode("utf-8", "backslashreplace").split("\n") for each in (before, after))
+    for line in difflib.unified_diff(_lines(old), _lines(new), before.name, after.name):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def restore(project: Project, path: Path, number: str, *, replace: bool = False) -> PutBack:
+    """Put a generation of a state file back, byte for byte; the content of now is kept as a generation first.
+
+    Args:
+        project: where.
+        path: the state file.
+        number: the generation's.
+        replace: another workflow that is unfinished and lies there by now gives way.
+
+    Returns:
+        What came of it; nothing is written where the file holds that very content.
+
+    Raises:
+        HoldfastError: there is no such generation; or the file is no state file of ours, now or in that generation.
+    """
+    content = read(project, path, number)
+    name = next((name for name in formats.NAMES if _parses(project, name, path, content.raw)), None)
+    if name is None or not places.is_state(project.root, path):
+        raise HoldfastError(
+            f"{content.name} is no workflow's state, so it is not put back; `holdfast log show` prints it"
+        )
+    return formats.get(name).put_back(project, path, content.raw, why=f"restore of {number}", replace=replace)
+
+
+def _parses(project: Project, name: str, path: Path, raw: bytes) -> bool:
+    try:
+        return formats.get(name).parsed(project, path, raw).path == path
+    except StateError:
+        return False
+
+
+def _kept(project: Project, wanted: str) -> Path | None:
+    """Return the path that is meant, if generations of it were kept."""
+    try:
+        path = Path(wanted) if Path(wanted).is_absolute() else project.root / wanted
+        return path if generations.all(project, path) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _known(project: Project, path: Path) -> str:
+    kept = [row["number"] for row in generations.all(project, path)]
+    if not kept:
+        return "none was kept"
+    return f"there are {kept[-1]} to {kept[0]}" if len(kept) > 1 else f"there is only {kept[0]}"
+
+
+def _lines(parts: list[str]) -> list[str]:
+    """Return lines with their breaks; the last one has none where the file does not end with one."""
+    return [f"{part}\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]

@@ -1,0 +1,84 @@
+"""What came of the steps that a task's flow control names, as whoever took them recorded it.
+
+The task files of the `wfs` format hold the steps and not what they put out; Holdfast runs none of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from holdfast import clock
+from holdfast.files.redact import beginning
+from holdfast.ledger import oldest
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+Outcome = Literal["completed", "failed", "skipped"]
+LONGEST = 20_000
+"""Characters of a step's output that are kept."""
+KEPT = 2_000  # steps per project; the oldest go
+TABLE = """
+CREATE TABLE IF NOT EXISTS step_runs (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, task TEXT NOT NULL, step TEXT NOT NULL,
+    host TEXT NOT NULL, client TEXT NOT NULL,
+    outcome TEXT NOT NULL, output TEXT NOT NULL, failures INTEGER NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow, task, step));
+CREATE INDEX IF NOT EXISTS step_runs_at ON step_runs (project, at)
+"""
+
+
+class StepRun(NamedTuple):
+    """What came of a step.
+
+    Attributes:
+        step: its name.
+        outcome: how it ended.
+        output: what it put out; secrets are masked.
+        failures: how often it has failed since it was taken the last time.
+        at: when, last (UTC stamp).
+    """
+
+    step: str
+    outcome: Outcome
+    output: str
+    failures: int
+    at: str
+
+
+def record(project: Project, workflow: str, task: str, step: str, outcome: Outcome, output: str) -> None:
+    """Record what came of a step; what was recorded before gives way.
+
+    Args:
+        project: where.
+        workflow: the workflow's key.
+        task: the task's id.
+        step: the step's name.
+        outcome: how it ended.
+        output: what it put out.
+
+    Raises:
+        LedgerError: it cannot be kept.
+    """
+    project.ledger.ensure(TABLE)
+    kept = beginning(output, LONGEST).encode("utf-8", "replace").decode()
+    project.ledger.run(
+        "INSERT INTO step_runs (project, worktree, workflow, task, step, host, client, outcome, output, failures, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow, task, step) DO UPDATE SET"
+        " outcome = excluded.outcome, output = excluded.output, at = excluded.at,"
+        " failures = CASE WHEN excluded.failures = 0 THEN 0 ELSE step_runs.failures + 1 END",
+        *(project.key, project.worktree, workflow, task, step, project.host, project.client),
+        *(outcome, kept, int(outcome == "failed"), clock.stamp()),
+    )
+    oldest.drop(project, "step_runs", "at", KEPT, key="project, worktree, workflow, task, step")
+
+
+def of(project: Project, workflow: str, task: str) -> dict[str, StepRun]:
+    """Return what came of a task's steps, by their names. Raises LedgerError."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT step, outcome, output, failures, at FROM step_runs"
+        " WHERE project = ? AND worktree = ? AND workflow = ? AND task = ?",
+        *(project.key, project.worktree, workflow, task),
+    )
+    return {row["step"]: StepRun(**row) for row in rows}

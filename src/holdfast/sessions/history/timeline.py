@@ -1,0 +1,110 @@
+"""What happened in a project, out of all tables of its ledger, in the order of time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from holdfast import formats
+from holdfast.files.redact import redact, redact_value
+from holdfast.sessions.agents import agentlog
+from holdfast.sessions.compaction import deliveries, losses, seals
+from holdfast.sessions.history import archive, generations, history
+from holdfast.sessions.history.happenings import Asked, Happening
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow.wording import one_line, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Workflow
+
+LIMIT = 50  # happenings that are shown unless more are asked for
+# Each tells of its table; of one moment, the later in this order happened later.
+_TABLES = (sessions, owners, generations, seals, deliveries, losses, agentlog, history, archive)
+
+
+def happened(
+    project: Project,
+    *,
+    since: datetime | None = None,
+    session: str | None = None,
+    workflow: Workflow | None = None,
+    limit: int = LIMIT,
+) -> list[Happening]:
+    """Return what happened, the newest first; no table is read beyond what is asked for.
+
+    Args:
+        project: where; its other worktrees are told of too, unless a workflow is asked for.
+        since: not before this moment.
+        session: only in the session with this id; what belongs to no session is left out.
+        workflow: only of this workflow of this worktree, with the generations of its file.
+        limit: how many at most.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    from holdfast import clock
+
+    asked = Asked(
+        limit,
+        clock.stamp(since) if since else "",
+        session or "",
+        workflow.key if workflow else "",
+        workflow.place if workflow else "",
+        project.worktree if workflow else "",
+        f"{workflow.place.rpartition('/')[0]}/" if workflow and workflow.spread else "",
+    )
+    found = [each for table in _TABLES for each in table.happened(project, asked)]
+    # Of one moment, what stands later there happened later.
+    order = sorted(range(len(found)), key=lambda place: (found[place].at, place), reverse=True)
+    return _titled(project, [found[place] for place in order[:limit]])
+
+
+def sentence(happening: Happening, phases: Mapping[tuple[str, str], str]) -> str:
+    """Return what happened in a line, secrets masked: what, to which workflow and phase, and what else there is to say.
+
+    Args:
+        happening: what happened.
+        phases: the titles of phases by their workflow's key and their id (`phase_titles`).
+    """
+    about = quoted(redact(happening.title)) if happening.title else ""
+    if happening.phase:
+        title = phases.get((happening.workflow, happening.phase), "")
+        about += f" {one_line(happening.phase, 40)}" + (f" {quoted(title)}" if title else "")
+    detail = one_line(redact(happening.detail), 300)  # before it is cut, for half a secret looks like none
+    return redact(": ".join(filter(None, (happening.what, "; ".join(filter(None, (about.strip(), detail)))))))
+
+
+def phase_titles(project: Project) -> dict[tuple[str, str], str]:
+    """Return the titles of the phases of all workflows that have a file, by the workflow's key and the phase's id."""
+    return {
+        (workflow.key, phase.id): phase.title
+        for workflow in formats.all_found(project).workflows
+        for phase in workflow.phases
+    }
+
+
+def as_json(happening: Happening) -> dict[str, Any]:
+    """Return a happening for programs, secrets masked."""
+    names = ("at", "kind", "what", "session", "workflow", "title", "phase", "detail", "worktree")
+    told = {name: getattr(happening, name) or None for name in names} | {"data": dict(happening.data)}
+    return dict(redact_value(told))
+
+
+def _titled(project: Project, found: Iterable[Happening]) -> list[Happening]:
+    """Name the workflow of each happening whose table knows only its key."""
+    found = list(found)
+    titles = {each.workflow: each.title for each in found if each.title}
+    if any(each.workflow and each.workflow not in titles for each in found):
+        titles |= {each.key: each.title for each in formats.all_found(project).workflows}
+    if any(each.workflow and each.workflow not in titles for each in found):
+        titles |= {each.workflow.key: each.workflow.title for each in archive.kept(project)}
+    return [
+        each
+        if each.title or not each.workflow
+        else replace(each, title=titles.get(each.workflow, each.workflow.rpartition("#")[2]))
+        for each in found
+    ]

@@ -1,0 +1,51 @@
+"""What is to be said of a workflow whose state file was removed, though nobody completed it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from holdfast import formats
+from holdfast.errors import HoldfastError, LedgerError
+from holdfast.sessions.history import archive, extracts, generations
+from holdfast.workflow.wording import one_line, quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.project import Project
+
+
+def line(project: Project, key: str) -> str:
+    """Return what is ignored of the workflow with this key, and how it is brought back; empty where nothing is.
+
+    Nothing is of one that is there again, that gave way or was completed, or of which no content was kept.
+    """
+    name, _, rest = key.partition(":")
+    path = project.root / rest.rpartition("#")[0]
+    try:
+        raw = generations.latest(project, path)
+        if path.exists() or raw is None or key in {each.workflow.key for each in archive.kept(project)}:
+            return ""
+        workflow = formats.get(name).parsed(project, path, raw)
+        named = extracts.last(project, path) is not None
+    except HoldfastError:
+        return ""
+    if workflow.finished:
+        return ""
+    ignored = " What names it elsewhere is ignored until it changes." if named else ""
+    return (
+        f"{quoted(workflow.title)} ({workflow.stands}) is not restored, because its state file was removed.{ignored} "
+        f"To bring it back: {way(project, path)}"
+    )
+
+
+def way(project: Project, path: Path) -> str:
+    """Return the command that puts the last kept content of a state file back, in backticks; empty without one."""
+    try:
+        kept = generations.all(project, path)
+    except LedgerError:
+        return ""
+    place = path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
+    command = ["holdfast", "log", "restore", str(kept[0]["number"]), "--of", one_line(place)] if kept else []
+    return f"`{shlex.join(command)}`" if kept else ""

@@ -1,0 +1,1 @@
+"""Which session is live, and which of them owns a workflow."""

@@ -1,0 +1,215 @@
+"""Whose workflow is it: the session that owns each."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast import clock
+from holdfast.errors import LedgerError
+from holdfast.ledger import oldest
+from holdfast.ledger.database import new_id
+from holdfast.sessions.history import generations, happenings
+from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.ownership import sessions
+from holdfast.workflow.wording import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.project import Project
+    from holdfast.sessions.history.happenings import Asked
+    from holdfast.workflow.model import Workflow
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS owners (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, session TEXT NOT NULL,
+    branch TEXT NOT NULL DEFAULT '', host TEXT NOT NULL, client TEXT NOT NULL, since TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow));
+CREATE INDEX IF NOT EXISTS owners_session ON owners (project, worktree, session, since);
+CREATE INDEX IF NOT EXISTS owners_since ON owners (project, worktree, since)
+"""
+CHANGES = """
+CREATE TABLE IF NOT EXISTS ownings (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    workflow TEXT NOT NULL, title TEXT NOT NULL, session TEXT NOT NULL, before TEXT NOT NULL, at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS ownings_freed ON ownings (project, worktree, session, at);
+CREATE INDEX IF NOT EXISTS ownings_workflow ON ownings (project, worktree, workflow, session, at);
+CREATE INDEX IF NOT EXISTS ownings_at ON ownings (project, at)
+"""
+KEPT = 1_000  # changes per project; the oldest go
+NAMED = 16  # workflows of one sort that `lately` names
+
+
+def own(project: Project, workflow: Workflow, session: str) -> None:
+    """Give a workflow to a session, whoever had it; one that has it already works in the branch that is checked out."""
+    before = owner(project, workflow)
+    project.ledger.run(
+        "INSERT INTO owners (project, worktree, workflow, session, branch, host, client, since)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, worktree, workflow) DO UPDATE SET"
+        " session = excluded.session, branch = excluded.branch, host = excluded.host, client = excluded.client,"
+        " since = CASE WHEN owners.session = excluded.session THEN owners.since ELSE excluded.since END",
+        *(project.key, project.worktree, workflow.key, session, project.branch or ""),
+        *(project.host, project.client, clock.stamp()),
+    )
+    if before != session:
+        _note(project, workflow, session, before or "")
+
+
+def owner(project: Project, workflow: Workflow) -> str | None:
+    """Return the session that owns a workflow, or None."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT session FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
+        *(project.key, project.worktree, workflow.key),
+    )
+    return str(row["session"]) if row else None
+
+
+def missing(project: Project, session: str) -> list[str]:
+    """Return the keys of workflows that a session owns and whose file is not there, completed ones too."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT workflow FROM owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC LIMIT ?",
+        *(project.key, project.worktree, session, NAMED),
+    )
+    keys = [str(row["workflow"]) for row in rows]
+    return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
+
+
+def lately(project: Project, session: str) -> list[str]:
+    """Return the keys of workflows that a session owns, and that others came to own or set free while they are fresh.
+
+    In this order; of each sort the newest. A ledger that refuses names none.
+    """
+    since = clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
+    asked = (
+        (TABLE, "owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC", session),
+        (TABLE, "owners WHERE project = ? AND worktree = ? AND since >= ? ORDER BY since DESC", since),
+        (CHANGES, "ownings WHERE project = ? AND worktree = ? AND session = '' AND at >= ? ORDER BY at DESC", since),
+    )
+    keys = dict[str, None]()
+    with suppress(LedgerError):
+        for ddl, which, value in asked:
+            project.ledger.ensure(ddl)
+            values = (project.key, project.worktree, value, NAMED)
+            rows = project.ledger.rows(f"SELECT workflow FROM {which} LIMIT ?", *values)
+            keys.update(dict.fromkeys(row["workflow"] for row in rows))
+    return list(keys)
+
+
+def branch(project: Project, workflow: Workflow) -> str:
+    """Return the branch that was checked out when a session last worked on a workflow; empty if none is known."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT branch FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
+        *(project.key, project.worktree, workflow.key),
+    )
+    return str(row["branch"] or "") if row else ""
+
+
+def take(project: Project, workflow: Workflow, session: str) -> None:
+    """Give a workflow to a session that works on it, unless it belongs to another that is live."""
+    if owner(project, workflow) not in sessions.live_others(project, session):
+        own(project, workflow, session)
+
+
+def release(project: Project, workflow: Workflow, *, by_hand: bool = False) -> None:
+    """Let a workflow be nobody's: the next session that is alone here gets it, as long as it is fresh (`fresh`).
+
+    `by_hand` says that somebody asked for that, which makes it fresh.
+    """
+    before = owner(project, workflow)
+    project.ledger.run(
+        "DELETE FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
+        *(project.key, project.worktree, workflow.key),
+    )
+    if before or by_hand:
+        _note(project, workflow, "", before or "")
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return the changes of ownership that are asked for; of a session those by which it got or lost a workflow."""
+    found = [
+        row
+        for column in (("session", "before") if asked.session else ("session",))
+        for row in happenings.newest(project, asked, ddl=CHANGES, table="ownings", at="at", session=column)
+    ]
+    return [
+        Happening(
+            *(row["at"], "owner", "ownership changed" if row["session"] else "set free", row["session"]),
+            *(row["workflow"], row["title"]),
+            detail=f"before: session {row['before'][:8]}" if row["before"] else "",
+            worktree=row["worktree"],
+            data={"before": row["before"] or None},
+        )
+        for row in found
+    ]
+
+
+def _note(project: Project, workflow: Workflow, session: str, before: str) -> None:
+    from holdfast.files.redact import redact  # here, for owners hardly ever change
+
+    project.ledger.ensure(CHANGES)
+    project.ledger.run(
+        "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(
+            new_id(),
+            project.key,
+            project.worktree,
+            project.host,
+            project.client,
+            workflow.key,
+            redact(clean(workflow.title)),
+        ),
+        *(session, before, clock.stamp()),
+    )
+    oldest.drop(project, "ownings", "at", KEPT)
+
+
+def of_session(project: Project, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return the workflows a session may save and move: its own and, while no other session is live, all fresh ones."""
+    alone = not sessions.live_others(project, session)
+    return [each for each in workflows if owner(project, each) == session or (alone and fresh(project, each))]
+
+
+def fresh(project: Project, workflow: Workflow) -> bool:
+    """Tell whether a workflow's content changed recently enough to be restored unasked.
+
+    Freshness counts from its last change (`changed_at`), or from when somebody set it free for the next session;
+    `freshness_days` says how long.
+    """
+    moment = clock.parse(max(changed_at(project, workflow), _freed_at(project, workflow)))
+    return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
+
+
+def changed_at(project: Project, workflow: Workflow) -> str:
+    """Return when a workflow was last changed (UTC stamp).
+
+    That is the last change of content the ledger saw, for a file it never saw the modification time (I001-10), and for
+    a plan's copy that nobody touched the plan's own.
+    """
+    if workflow.plan_at:
+        return workflow.plan_at
+    return generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
+
+
+def _freed_at(project: Project, workflow: Workflow) -> str:
+    """Return when a workflow was last set free (UTC stamp); empty if it never was."""
+    project.ledger.ensure(CHANGES)
+    row = project.ledger.one(
+        "SELECT MAX(at) AS at FROM ownings WHERE project = ? AND worktree = ? AND workflow = ? AND session = ''",
+        *(project.key, project.worktree, workflow.key),
+    )
+    return str(row["at"] or "") if row else ""
+
+
+def ranked(workflows: Iterable[Workflow]) -> list[Workflow]:
+    """Return workflows as "the newest" orders them: agent-made before plan-derived (I001-9), then time, then name.
+
+    Of two of the same time the first by name comes first, as in every list (I001-10).
+    """
+    by_name = sorted(workflows, key=lambda each: each.ref)
+    return sorted(by_name, key=lambda each: (each.origin == "agent", each.updated_at), reverse=True)

@@ -1,0 +1,92 @@
+"""What the next compaction of a project would restore, told before it comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast.sessions.ownership import judging, owners, sessions
+from holdfast.workflow.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.project import Project
+    from holdfast.sessions.ownership.judging import Verdict
+    from holdfast.workflow.model import Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What an unfinished workflow gets after a compaction.
+
+    Attributes:
+        ref: which workflow.
+        how: `full`, `line`, or `no`.
+        why: the same for people, with the reason.
+    """
+
+    ref: str
+    how: str
+    why: str
+
+
+def foresee(
+    project: Project, workflows: Sequence[Workflow], session: str | None, saved: Workflow | None
+) -> list[Prospect]:
+    """Return what each unfinished workflow gets when a session is compacted; nothing is written.
+
+    Args:
+        project: where.
+        workflows: all that could be read, of all formats.
+        session: the session that is compacted; None is the only live one, or one that is not known yet.
+        saved: what PreCompact writes before it, as it is then; it replaces the one of the same path.
+
+    Returns:
+        What is restored in full first, then the others, the newest first.
+    """
+    live = sessions.live_others(project, "")
+    if session is None and len(live) < 2:
+        session = next(iter(live), "")
+    if saved is not None:
+        workflows = [saved, *(each for each in workflows if each.path != saved.path)]
+    unfinished = [each for each in owners.ranked(workflows) if not each.finished]
+    told = [session] if session is not None else sorted(live)
+    verdicts = {each: judging.foresee(project, each, workflows) for each in told}
+    others = sessions.live_others(project, session) if session is not None else live
+    if others:
+        everyone = {*others, *told}
+        found = [_shared(each, owners.owner(project, each), verdicts, everyone) for each in unfinished]
+    else:
+        found = [_alone(project, each, verdicts[told[0]], coming=each is saved) for each in unfinished]
+    return sorted(found, key=lambda each: each.how != "full")
+
+
+def _alone(project: Project, each: Workflow, verdict: Verdict, *, coming: bool) -> Prospect:
+    """Say what becomes of a workflow with no other live session."""
+    full = verdict.full
+    if each.resting:
+        return Prospect(each.ref, "line" if full else "no", "it is paused, and waits until somebody resumes it")
+    if each is full:
+        return Prospect(each.ref, "full", "in full, as PreCompact saves it before" if coming else "in full")
+    changed = owners.changed_at(project, each)
+    days = f"{project.config.freshness_days:g}"
+    age = f"too old: it last changed at {changed}, more than {days} days ago (`freshness_days`)"
+    if full is None:
+        return Prospect(each.ref, "no", f"not restored, {age}")
+    beside = owners.fresh(project, each)
+    return Prospect(each.ref, "line", f"in a line, beside {quoted(full.title)}" if beside else f"in a line; {age}")
+
+
+def _shared(each: Workflow, holder: str | None, verdicts: Mapping[str, Verdict], everyone: set[str]) -> Prospect:
+    """Say what becomes of a workflow with several live sessions: each gets what is its own, as its verdict says."""
+    for session, verdict in verdicts.items():
+        where = f" in session {session[:8]}, which owns it" if len(verdicts) > 1 else ""
+        if each is verdict.full:
+            return Prospect(each.ref, "full", f"in full{where}")
+        if each in verdict.others:
+            return Prospect(each.ref, "line", f"in a line{where}")
+    if holder in everyone:
+        return Prospect(each.ref, "no", f"not restored: it belongs to session {str(holder)[:8]}, which is live")
+    why = f"not restored: it could belong to each of {len(everyone)} live sessions. `holdfast list` shows it"
+    return Prospect(each.ref, "no", why)

@@ -1,0 +1,134 @@
+"""Which workflow a command is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import formats
+from holdfast.errors import HoldfastError, LedgerError
+from holdfast.sessions.history import archive
+from holdfast.sessions.ownership import owners, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.project import Project
+    from holdfast.sessions.history.archive import Archived
+    from holdfast.workflow.model import Workflow
+
+
+LISTED = 10  # workflows that an error names
+
+
+def select(
+    project: Project, wanted: str | None, session: str | None, *, whole: bool = False, anyway: bool = False
+) -> Workflow:
+    """Find the workflow that a command names, or the one it must mean.
+
+    Args:
+        project: where.
+        wanted: an id, a title, a path or the unambiguous beginning of an id or title; None is "the current one".
+        session: the session that asks, if a model does: its own workflow is the current one, and another live
+            session's never is, unless it is named, or `anyway`.
+        whole: only a whole id, title or path will do, as for a command that changes the workflow.
+        anyway: where none is the session's own or free to it, also one of another live session.
+
+    Raises:
+        HoldfastError: there is none, or it could be several; the message lists them.
+    """
+    workflows = formats.all_found(project).workflows
+    if wanted is not None:
+        return _named(project, workflows, wanted, whole)
+    own, free = candidates(project, workflows, session)
+    if own:
+        return own[0]
+    unfinished = _waiting(workflows)
+    taken = len(unfinished) - len(free)
+    if not taken or (anyway and not free):
+        return _only(unfinished, "unfinished", workflows)
+    return _only(free, f"free for this session ({taken} belong to other live sessions)", unfinished)
+
+
+def archived(project: Project, wanted: str, *, whole: bool = False) -> Archived | None:
+    """Return the completed workflow that is named, the latest of several, or None, as without a usable ledger."""
+    try:
+        rows = archive.kept(project)
+    except LedgerError:
+        return None
+    found = named([each.workflow for each in rows], wanted, whole=whole)
+    return next((each for each in rows if each.workflow in found[:1]), None)
+
+
+def anywhere(project: Project, wanted: str, *, whole: bool = False) -> tuple[Workflow, str]:
+    """Return the workflow that is named, one of the archive too, and the worktree it is, or was, in.
+
+    Raises:
+        HoldfastError: there is none, or it could be several.
+    """
+    try:
+        return select(project, wanted, None, whole=whole), project.worktree
+    except HoldfastError:
+        found = archived(project, wanted, whole=whole)
+        if found is None:
+            raise
+        return found.workflow, found.worktree
+
+
+def candidates(
+    project: Project, workflows: Iterable[Workflow], session: str | None
+) -> tuple[list[Workflow], list[Workflow]]:
+    """Return the unfinished workflows that may be the current one, in their order: the session's own, those free to it.
+
+    One that rests is none as long as there is another.
+    No other live session's is free to a session; to a person (None) all are.
+    """
+    unfinished = _waiting(workflows)
+    if session is None:
+        return [], unfinished
+    owner = {workflow.key: owners.owner(project, workflow) for workflow in unfinished}
+    others = sessions.live_others(project, session)
+    own = [each for each in unfinished if owner[each.key] == session]
+    return own, [each for each in unfinished if owner[each.key] not in others]
+
+
+def named(workflows: Sequence[Workflow], wanted: str, *, whole: bool = False) -> list[Workflow]:
+    """Return the workflows that an id, title or path names, or else, unless `whole`, those whose name begins so."""
+    exact = [each for each in workflows if wanted in (each.id, each.title, each.place, str(each.path), each.ref)]
+    begins = [each for each in workflows if each.id.startswith(wanted) or each.title.startswith(wanted)]
+    return exact if exact or whole else begins
+
+
+def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
+    unfinished = [each for each in workflows if not each.finished]
+    return [each for each in unfinished if each.waits] or unfinished
+
+
+def _named(project: Project, workflows: Sequence[Workflow], wanted: str, whole: bool) -> Workflow:
+    found = named(workflows, wanted, whole=True)
+    over = None if found else archived(project, wanted, whole=True)  # a whole name goes before a beginning
+    found = found or ([] if over else named(workflows, wanted))
+    over = over or (None if found else archived(project, wanted))
+    if over is not None:
+        raise HoldfastError(
+            f"{over.workflow.title!r} was completed at {over.completed_at}; `holdfast show {over.workflow.id}` shows it"
+        )
+    if whole and len(found) == 1 and not named(found, wanted, whole=True):
+        raise HoldfastError(
+            f"no workflow is named {wanted!r}; {found[0].id} ({found[0].title[:60]!r}) begins so: "
+            "to change it, name it whole"
+        )
+    return _only(found, f"named {wanted!r}", workflows)
+
+
+def _only(candidates: Sequence[Workflow], what: str, workflows: Sequence[Workflow]) -> Workflow:
+    if len(candidates) == 1:
+        return candidates[0]
+    named = candidates or workflows
+    listed = ", ".join(f"{each.id} ({each.title[:60]!r})" for each in named[:LISTED])
+    listed += f" and {len(named) - LISTED} more" if len(named) > LISTED else ""
+    if candidates:
+        raise HoldfastError(f"several workflows are {what}: {listed}; name one by its id")
+    if candidates is not workflows and workflows and all(each.finished for each in workflows):
+        listed = f"{listed}, completed; start one with holdfast start TITLE"
+    known = f"; there are: {listed}" if listed else "; start one with holdfast start TITLE"
+    raise HoldfastError(f"no workflow is {what}{known}")

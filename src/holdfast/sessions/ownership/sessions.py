@@ -1,0 +1,326 @@
+"""Which sessions have been seen in a project, and which of them are still live."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast import clock
+from holdfast.errors import HoldfastError
+from holdfast.process import caller
+from holdfast.sessions.history import happenings
+from holdfast.sessions.history.happenings import Happening
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.project import Project
+    from holdfast.sessions.history.happenings import Asked
+
+_ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
+_NAMED = 5  # sessions that an error names
+_OFTEN = timedelta(minutes=5)  # after which another event of a session is written down
+_LONGEST_TURN = timedelta(days=7)  # without an event of which a session is not looked for any more
+_LOOKED_AT = 200  # sessions that may be live, the newest
+SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
+TABLE = """
+CREATE TABLE IF NOT EXISTS sessions (
+    project TEXT NOT NULL, id TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    process INTEGER, transcript TEXT NOT NULL DEFAULT '', resting INTEGER NOT NULL DEFAULT 0,
+    first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
+    PRIMARY KEY (project, id));
+CREATE INDEX IF NOT EXISTS sessions_live ON sessions (project, worktree, ended_at, last_seen);
+CREATE INDEX IF NOT EXISTS sessions_process ON sessions (project, process, first_seen)
+"""
+
+
+def known(project: Project, session: str) -> bool:
+    """Tell whether the ledger has seen this session before."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one("SELECT id FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    return row is not None
+
+
+def seen(project: Project, session: str, process: str | None = None, transcript: str = "") -> None:
+    """Note that a session has just had an event; a session that had ended is live again (`--resume`).
+
+    Args:
+        project: where.
+        session: the client's session id.
+        process: the client's process id, if it is known (`client_process`).
+        transcript: where its transcript lies; empty if the event does not say.
+    """
+    project.ledger.ensure(TABLE)
+    now = clock.stamp()
+    process = _kept(project, session) or process
+    project.ledger.run(
+        "INSERT INTO sessions (project, id, worktree, host, client, process, transcript, first_seen, last_seen)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, id) DO UPDATE SET worktree = excluded.worktree, host = excluded.host,"
+        " process = COALESCE(excluded.process, sessions.process),"
+        " transcript = CASE WHEN excluded.transcript = '' THEN sessions.transcript ELSE excluded.transcript END,"
+        " last_seen = excluded.last_seen, ended_at = NULL, resting = 0",
+        *(project.key, session, project.worktree, project.host, project.client),
+        *(_number(process), transcript, now, now),
+    )
+
+
+def heard(project: Project, session: str) -> None:
+    """Note that a session lives, whatever its event was: one long turn has no prompt that would tell (`seen`).
+
+    A subagent's event counts too, for its session runs. What was noted less than five minutes ago is not written again.
+    """
+    project.ledger.ensure(TABLE)
+    now = clock.now()
+    project.ledger.run(
+        "UPDATE sessions SET last_seen = ? WHERE project = ? AND id = ? AND ended_at IS NULL AND last_seen < ?",
+        *(clock.stamp(now), project.key, session, clock.stamp(now - _OFTEN)),
+    )
+
+
+def rest(project: Project, session: str) -> None:
+    """Note that a session's turn is over; its next event of its own ends the rest (`seen`)."""
+    project.ledger.ensure(TABLE)
+    project.ledger.run(
+        "UPDATE sessions SET resting = 1, last_seen = ? WHERE project = ? AND id = ?",
+        *(clock.stamp(), project.key, session),
+    )
+
+
+def resting(project: Project, session: str) -> bool:
+    """Tell whether a session's last event was the end of a turn."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one("SELECT resting FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    return bool(row and row["resting"])
+
+
+def client_process(environ: Mapping[str, str]) -> str | None:
+    """Return the client's process id: `CLAUDE_PID`, or from older clients the ancestor that is called `claude`.
+
+    None where neither is to be found; then a session that crashed counts as live until its silence is long enough.
+    """
+    if environ.get("CLAUDE_PID"):
+        return environ["CLAUDE_PID"]
+    process = caller.process()
+    for _ in range(_ANCESTORS):
+        try:
+            name, _, rest = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")
+        except OSError:  # no Linux, or gone
+            return None
+        if name.partition("(")[2] == "claude":
+            return str(process)
+        process = int(rest.split()[1])
+    return None
+
+
+def ended(project: Project, session: str) -> None:
+    """Note that a session has ended."""
+    project.ledger.ensure(TABLE)
+    project.ledger.run(
+        "UPDATE sessions SET ended_at = ? WHERE project = ? AND id = ?", clock.stamp(), project.key, session
+    )
+
+
+def crashed(project: Project, session: str) -> bool:
+    """Tell whether a session broke off: no SessionEnd came, and the process it ran in on this host is gone.
+
+    To be asked before `seen` notes the process that resumes it. One whose process was never noted may still run.
+    """
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one(
+        "SELECT host, process, ended_at FROM sessions WHERE project = ? AND id = ?", project.key, session
+    )
+    return row is not None and not row["ended_at"] and row["host"] == project.host and not _runs(row["process"])
+
+
+def process_gone(project: Project, session: str) -> bool:
+    """Tell whether the process a session was last seen in, on this host, is gone; see `crashed` for when to ask."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one("SELECT host, process FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    return row is not None and row["host"] == project.host and not _runs(row["process"])
+
+
+def live_others(project: Project, session: str) -> set[str]:
+    """Return the other sessions of this worktree that are live.
+
+    Live is a session with no SessionEnd and an event within 60 minutes, or a transcript that was written within them:
+    in a turn that takes hours most tools start no process of ours. Where its process was noted on this
+    host, that process must still run, and not run the asking session now: a client has one session at a time, and the
+    id it had before `/clear` or a fork is over, whether it said so or not.
+    """
+    project.ledger.ensure(TABLE)
+    own = project.ledger.one(
+        "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ?", project.key, session, project.host
+    )
+    same = own["process"] if own else None
+    rows = project.ledger.rows(
+        "SELECT id, host, process, transcript, last_seen FROM sessions"
+        " WHERE project = ? AND worktree = ? AND id <> ? AND ended_at IS NULL AND last_seen >= ?"
+        " ORDER BY last_seen DESC LIMIT ?",
+        *(project.key, project.worktree, session, clock.stamp(clock.now() - _LONGEST_TURN), _LOOKED_AT),
+    )
+    going = [row for row in rows if row["host"] != project.host or _goes_on(row["process"], same)]
+    return {row["id"] for row in going if not silent(row)}
+
+
+def silent(row: Mapping[str, Any]) -> bool:
+    """Tell whether nothing was heard of a session within 60 minutes (`last_seen`, `transcript`)."""
+    since = clock.now() - SILENCE
+    if str(row["last_seen"]) >= clock.stamp(since):
+        return False
+    try:
+        written = clock.from_mtime(Path(row["transcript"]).stat().st_mtime) if row["transcript"] else since
+    except (OSError, ValueError):
+        return True
+    return not since < written < clock.now() + SILENCE  # a time to come says nothing: a clock has jumped
+
+
+def transcript(project: Project, session: str) -> str:
+    """Return where a session's transcript lies, as its last event that said so did; empty if none did."""
+    project.ledger.ensure(TABLE)
+    row = project.ledger.one("SELECT transcript FROM sessions WHERE project = ? AND id = ?", project.key, session)
+    return row["transcript"] if row else ""
+
+
+def superseded(project: Project, session: str, by: str) -> bool:
+    """Tell whether a session can have become another one: it does not run elsewhere for certain, nor went on beside it.
+
+    A session whose process on this host runs, and does not run the other one, goes on. Where no process was noted,
+    one that had an event after the other was first seen goes on.
+    """
+    project.ledger.ensure(TABLE)
+    row, other = (
+        project.ledger.one("SELECT * FROM sessions WHERE project = ? AND id = ?", project.key, each)
+        for each in (session, by)
+    )
+    if row is None or other is None or row["ended_at"]:
+        return True
+    if row["process"] is not None and row["host"] == project.host:
+        return not _goes_on(row["process"], other["process"])
+    return bool(row["last_seen"] <= other["first_seen"])
+
+
+def gone(project: Project) -> set[str]:
+    """Return the sessions that can do nothing any more: they ended, or their process on this host did."""
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows("SELECT id, host, process, ended_at FROM sessions WHERE project = ?", project.key)
+    return {row["id"] for row in rows if row["ended_at"] or _is_gone(project, row)}
+
+
+def all_of(project: Project) -> list[dict[str, object]]:
+    """Return every session seen, the latest event first: id, worktree, transcript, first_seen, last_seen, ended_at."""
+    project.ledger.ensure(TABLE)
+    return project.ledger.rows(
+        "SELECT id, worktree, transcript, first_seen, last_seen, ended_at FROM sessions WHERE project = ?"
+        " ORDER BY last_seen DESC, id",
+        project.key,
+    )
+
+
+def meant(project: Project, beginning: str) -> str:
+    """Return the one session whose id is, or begins with, a text.
+
+    Raises:
+        HoldfastError: several begin so, or none is known.
+    """
+    project.ledger.ensure(TABLE)
+    rows = project.ledger.rows(
+        "SELECT id FROM sessions WHERE project = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?",
+        *(project.key, beginning, f"{beginning}\U0010ffff", _NAMED + 1),
+    )
+    found = [str(row["id"]) for row in rows]
+    if found[:1] == [beginning] or len(found) == 1:
+        return found[0]
+    if not found:
+        raise HoldfastError(f"no session of this project begins with {beginning!r}; `holdfast log` shows them")
+    more = " and more" if len(found) > _NAMED else ""
+    raise HoldfastError(
+        f"several sessions begin with {beginning!r}: {', '.join(found[:_NAMED])}{more}; give more of it"
+    )
+
+
+def completed(project: Project, beginning: str) -> str:
+    """Return what `meant` does, but a text that no known session begins with as it is: it may be a new session's id.
+
+    Raises:
+        HoldfastError: several sessions begin so.
+    """
+    project.ledger.ensure(TABLE)
+    known = project.ledger.one(
+        "SELECT 1 FROM sessions WHERE project = ? AND id >= ? AND id < ? LIMIT 1",
+        *(project.key, beginning, f"{beginning}\U0010ffff"),
+    )
+    return meant(project, beginning) if known else beginning
+
+
+def happened(project: Project, asked: Asked) -> list[Happening]:
+    """Return when sessions began, ended or went silent, those asked for; each as its last events have it."""
+    if asked.workflow:
+        return []
+    found = [
+        Happening(row[at], "session", what, session=row["id"], worktree=row["worktree"])
+        for at, what in (("first_seen", "session began"), ("ended_at", "session ended"))
+        for row in happenings.newest(project, asked, ddl=TABLE, table="sessions", at=at, session="id", workflow="")
+    ]
+    since = clock.stamp(clock.now() - SILENCE)
+    for condition, why in ((f"last_seen < '{since}'", ""), (f"last_seen >= '{since}'", "its process is gone")):
+        rows = happenings.newest(
+            *(project, asked),
+            ddl=TABLE,
+            table="sessions",
+            at="last_seen",
+            where=f"ended_at IS NULL AND {condition}",
+            session="id",
+            workflow="",
+        )
+        about = [row for row in rows if (_is_gone(project, row) if why else silent(row) or _is_gone(project, row))]
+        found += [
+            Happening(
+                row["last_seen"], "session", "session went silent", row["id"], detail=why, worktree=row["worktree"]
+            )
+            for row in about
+        ]
+    return found
+
+
+def _is_gone(project: Project, row: Mapping[str, Any]) -> bool:
+    """Tell whether a session's process was noted on this host, and runs no more."""
+    return row["host"] == project.host and not _runs(row["process"])
+
+
+def _kept(project: Project, session: str) -> str | None:
+    """Return the process in which a session goes on, whichever one names it now: it runs, and no later session in it.
+
+    A fork of 2.1.197 first sends an event under the id it comes from, while that session may go on elsewhere.
+    """
+    row = project.ledger.one(
+        "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ? AND ended_at IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM sessions AS later WHERE later.project = sessions.project"
+        " AND later.process = sessions.process AND later.first_seen >= sessions.last_seen AND later.id <> sessions.id)",
+        *(project.key, session, project.host),
+    )
+    return str(row["process"]) if row and row["process"] is not None and _runs(row["process"]) else None
+
+
+def _number(process: str | None) -> int | None:
+    """Read a process number; None for what cannot be one."""
+    return int(process) if process and process.isascii() and process.isdigit() and len(process) < 10 else None
+
+
+def _goes_on(process: int | None, same: int | None) -> bool:
+    return process is None or (process != same and _runs(process))
+
+
+def _runs(process: int | None) -> bool:
+    """Tell whether a process runs; one that was not noted is taken to run."""
+    if process is None:
+        return True
+    with suppress(PermissionError, OverflowError):  # it runs, as somebody else's
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+    return True

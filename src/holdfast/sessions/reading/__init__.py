@@ -1,0 +1,1 @@
+"""What was really before a model: required reading, and the transcripts that tell of it."""

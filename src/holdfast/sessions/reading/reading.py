@@ -1,0 +1,157 @@
+"""Required reading: what of it a session has really read, and whether the model still has it before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from holdfast import capture
+from holdfast.errors import LedgerError
+from holdfast.sessions.ownership import owners
+from holdfast.sessions.reading import readfiles, reads, readtexts
+from holdfast.workflow import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from holdfast.project import Project
+    from holdfast.sessions.reading.readfiles import Look
+    from holdfast.workflow.model import Workflow
+
+Change = Literal["unchanged", "changed", "missing", "never read", "not checked", "outside the project"]
+INLINE = 1_500  # UTF-16 units of a file that may be inlined
+
+
+class State(NamedTuple):
+    """What is known of one required file.
+
+    Attributes:
+        entry: as the workflow names it, with its `@`.
+        path: relative to the root, or absolute where it lies elsewhere, links resolved.
+        change: since this session last read it whole; `not checked` is a folder, a pattern, a file that is too large
+            or cannot be read.
+        in_context: whether it was read, or attached again by the client, since the last compaction.
+        inlined: whether it is there only because our own guidance held it.
+        refused: whether a Read of it has failed since the last compaction.
+    """
+
+    entry: str
+    path: str
+    change: Change
+    in_context: bool = False
+    inlined: bool = False
+    refused: bool = False
+
+    @property
+    def inside(self) -> bool:
+        """Whether it lies in the project, links resolved."""
+        return not self.path.startswith("/")
+
+    @property
+    def due(self) -> bool:
+        """Whether it could be read and the model has not done so since the last compaction.
+
+        What changed after that was read all the same; of the change the client tells the model itself.
+        """
+        return self.change in ("unchanged", "changed", "never read") and not self.in_context
+
+    @property
+    def holds(self) -> bool:
+        """Whether edits may wait for it: it is due, in the project (else a Read may not be permitted), not refused."""
+        return self.due and not self.refused and self.inside
+
+
+def mine(project: Project, session: str, workflows: Iterable[Workflow]) -> Workflow | None:
+    """Return the unfinished workflow whose required reading is this session's: the one it owns, the newest of several.
+
+    A restore gives a workflow to its session, as do starting it and writing it; another session's asks nothing here.
+    """
+    own = [each for each in workflows if each.waits and owners.owner(project, each) == session]
+    return next(iter(owners.ranked(own)), None)
+
+
+def states(project: Project, session: str, workflow: Workflow) -> dict[str, State]:
+    """Return for each entry of a workflow's required reading what this session has read of it.
+
+    The session's transcript is asked too. With `reading = "off"`, or without a usable ledger, everything that is there
+    counts as never read. Never raises.
+    """
+    looks = dict(readfiles.looks(project, workflow.reading[: facts.ENTRIES]))
+    rows: Mapping[str, Mapping[str, Any]] = {}
+    now = 0
+    if project.config.reading != "off" and looks:
+        try:
+            readtexts.settle(project, session, looks.values())
+            rows, now = reads.rows(project, session), reads.reader(project, session).compactions
+        except LedgerError:
+            rows = {}
+    return {entry: _state(entry, look, rows.get(look.path), now) for entry, look in looks.items()}
+
+
+def files(known: Mapping[str, State]) -> Callable[[str], str | None]:
+    """Return a function that says of an entry in a word what changed since it was read; None if it was never read."""
+
+    def word(entry: str) -> str | None:
+        state = known.get(entry)
+        return state.change if state and state.change != "never read" else None
+
+    return word
+
+
+def contents(project: Project, known: Mapping[str, State]) -> list[tuple[str, str]]:
+    """Return the entries, each with its text, that guidance may hold whole.
+
+    A file counts if it is small, lies in the project with no link out of it, is text, is the very content that this
+    session has read, does not stand before the model anyway, and is not excluded from capture.
+    """
+    found = []
+    for entry, state in known.items():
+        wanted = state.change == "unchanged" and state.inside and capture.allowed(project.config, state.path)
+        if wanted and (state.inlined or not state.in_context):
+            look = readfiles.look(project, state.path, 4 * INLINE)
+            text = _small_text(look)
+            if text:
+                found.append((entry, text))
+    return found
+
+
+def inlined(project: Project, session: str, known: Mapping[str, State], entries: Iterable[str]) -> None:
+    """Note that guidance with the contents of these entries was given."""
+    rows = reads.rows(project, session)
+    for path in [known[entry].path for entry in entries]:
+        if path in rows:
+            reads.note(project, session, path, rows[path]["content"], "inlined")
+
+
+def reminder(project: Project, session: str, workflow: Workflow) -> list[State] | None:
+    """Return what the model has not read since the last compaction; None while that cannot be said yet.
+
+    So it is until the transcript shows what the client attached again.
+    """
+    if not readtexts.settle(project, session, ()):
+        return None
+    return [each for each in states(project, session, workflow).values() if each.due]
+
+
+def _state(entry: str, look: Look, row: Mapping[str, Any] | None, now: int) -> State:
+    if look.data is None:
+        return State(entry, look.path, look.absence)
+    if row is None or not row["content"]:
+        return State(entry, look.path, "never read", refused=row is not None and row["refused"] == now)
+    return State(
+        entry,
+        look.path,
+        "unchanged" if row["content"] == look.digest else "changed",
+        in_context=row["compaction"] == now,
+        inlined=row["how"] == "inlined",
+        refused=row["refused"] == now,
+    )
+
+
+def _small_text(look: Look) -> str:
+    """Return a file's text if it is small enough to be inlined; empty if it is not, or is no text."""
+    try:
+        (look.data or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+    small = len(look.text.encode("utf-16-le")) // 2 <= INLINE and "\0" not in look.text
+    return look.text if small and look.text.strip() else ""

@@ -1,0 +1,129 @@
+"""Reads: which content of which file was before a session's model, and since which compaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from holdfast import clock
+from holdfast.ledger import oldest
+from holdfast.sessions.ownership import sessions
+from holdfast.sessions.reading import transcripts
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+
+How = Literal["read", "attached", "inlined"]
+GONE = -1  # the compaction of what was read at some time, in a context that is gone
+KEPT = 5_000  # reads per project; the oldest go
+TABLES = """
+CREATE TABLE IF NOT EXISTS reads (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL,
+    path TEXT NOT NULL, content TEXT NOT NULL DEFAULT '', how TEXT NOT NULL DEFAULT 'read',
+    compaction INTEGER NOT NULL DEFAULT -1, parts TEXT NOT NULL DEFAULT '', refused INTEGER NOT NULL DEFAULT -1,
+    read_at TEXT NOT NULL, PRIMARY KEY (project, session, path));
+CREATE INDEX IF NOT EXISTS reads_read_at ON reads (project, read_at);
+CREATE TABLE IF NOT EXISTS readers (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL,
+    compactions INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, boundary TEXT DEFAULT '',
+    reminded INTEGER NOT NULL DEFAULT -1, searched INTEGER NOT NULL DEFAULT 0, sought TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (project, session))
+"""
+
+
+class Reader(NamedTuple):
+    """A session as one that reads.
+
+    Attributes:
+        compactions: how many were seen.
+        size: its transcript's size at the last one.
+        boundary: the id of the last one's boundary in the transcript; None while it is still to be written.
+        reminded: the compaction after which the model was last reminded.
+        searched: up to which byte its transcript has been searched for what it shows of files.
+        sought: a digest of what it was searched for.
+    """
+
+    compactions: int = 0
+    size: int = 0
+    boundary: str | None = ""
+    reminded: int = -1
+    searched: int = 0
+    sought: str = ""
+
+
+def note(project: Project, session: str, path: str, content_hash: str, how: How = "read") -> None:
+    """Note that the whole content of a file is before the model now.
+
+    Args:
+        project: where.
+        session: whose model.
+        path: as `readfiles.name` gives it.
+        content_hash: the content's SHA-256 in hexadecimal.
+        how: by a Read, by the client's attachment, or by our own guidance.
+    """
+    compaction = reader(project, session).compactions
+    put(project, session, path, content=content_hash, how=how, compaction=compaction, parts="")
+
+
+def put(project: Project, session: str, path: str, **values: str | int) -> None:
+    """Set some columns of a read, which may be new."""
+    project.ledger.ensure(TABLES)
+    names = [*values, "read_at"]
+    changes = ", ".join(f"{each} = excluded.{each}" for each in names)
+    project.ledger.run(
+        f"INSERT INTO reads (project, worktree, host, client, session, path, {', '.join(names)})"
+        f" VALUES (?, ?, ?, ?, ?, ?{', ?' * len(names)}) ON CONFLICT (project, session, path) DO UPDATE SET {changes}",
+        *(project.key, project.worktree, project.host, project.client, session, path),
+        *(*values.values(), clock.stamp()),
+    )
+
+
+def rows(project: Project, session: str) -> dict[str, dict[str, Any]]:
+    """Return all reads of a session by path."""
+    project.ledger.ensure(TABLES)
+    found = project.ledger.rows("SELECT * FROM reads WHERE project = ? AND session = ?", project.key, session)
+    return {row["path"]: row for row in found}
+
+
+def reader(project: Project, session: str) -> Reader:
+    """Return what is known of a session as one that reads."""
+    project.ledger.ensure(TABLES)
+    row = project.ledger.one(
+        f"SELECT {', '.join(Reader._fields)} FROM readers WHERE project = ? AND session = ?", project.key, session
+    )
+    return Reader(**row) if row else Reader()
+
+
+def compacted(project: Project, session: str) -> None:
+    """Note that the model has lost what it had read: SessionStart(compact) came."""
+    size = transcripts.size(sessions.transcript(project, session))
+    project.ledger.ensure(TABLES)
+    with project.ledger.transaction():
+        count = reader(project, session).compactions + 1
+        _set(project, session, compactions=count, size=size, boundary=None)
+    oldest.drop(project, "reads", "read_at", KEPT, key="project, session, path")
+
+
+def bounded(project: Project, session: str, compactions: int, boundary: str) -> None:
+    """Note which boundary the transcript has of a session's last compaction."""
+    _set(project, session, compactions=compactions, boundary=boundary)
+
+
+def searched(project: Project, session: str, end: int, sought: str) -> None:
+    """Note up to which byte a session's transcript was searched, and for what; it is not searched again for that."""
+    _set(project, session, searched=end, sought=sought)
+
+
+def reminded(project: Project, session: str) -> None:
+    """Note that since the last compaction nothing is left to remind of."""
+    _set(project, session, reminded=reader(project, session).compactions)
+
+
+def _set(project: Project, session: str, **values: str | int | None) -> None:
+    """Set some columns of a reader, which may be new."""
+    project.ledger.ensure(TABLES)
+    changes = ", ".join(f"{each} = excluded.{each}" for each in values)
+    project.ledger.run(
+        f"INSERT INTO readers (project, worktree, host, client, session, {', '.join(values)})"
+        f" VALUES (?, ?, ?, ?, ?{', ?' * len(values)}) ON CONFLICT (project, session) DO UPDATE SET {changes}",
+        *(project.key, project.worktree, project.host, project.client, session, *values.values()),
+    )

@@ -1,0 +1,259 @@
+"""What a model was shown of files: by a Read's result, and by what a transcript holds of results and attachments.
+
+What was shown is compared with the file on disk as text, so that what changed between is never taken for read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.sessions.ownership import sessions
+from holdfast.sessions.reading import readfiles, reads, transcripts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from re import Pattern
+
+    from holdfast.project import Project
+    from holdfast.sessions.reading.readfiles import Look
+    from holdfast.sessions.reading.reads import How
+
+_TEXT = "text"
+_BOUNDARY = re.compile(transcripts.BOUNDARY)
+_ALL = re.compile(rb'"(?:filePath|Read|is_error|compact_boundary)"')  # one alternative in quotes is found fastest
+_OVERLAP = 1 << 16  # bytes before its end that a search sees again: the failure of a Read stands behind its call
+
+
+class _Shown(NamedTuple):
+    """A text that the model was shown: so many lines from `first` on of `total`, all of them if `whole`."""
+
+    text: str
+    first: int
+    lines: int
+    total: int
+    cut: bool
+    how: How = "read"
+
+    @property
+    def whole(self) -> bool:
+        return not self.cut and self.first <= 1 and self.lines >= self.total > 0
+
+
+def heard(project: Project, session: str, tool_input: Mapping[str, Any], response: Any) -> None:
+    """Note what a Read that succeeded brought (PostToolUse), whatever its form.
+
+    A part of a file counts as read when, with other parts read since the last compaction, it makes the whole.
+    """
+    place = tool_input.get("file_path")
+    look = readfiles.look(project, place) if isinstance(place, str) else None
+    if look is None or look.data is None:
+        return
+    kind, shown = _shown(response)
+    if shown:
+        _note(project, session, look, shown)
+    elif kind == "parts" or not (tool_input.get("offset") or tool_input.get("limit")):
+        # Images, notebooks, a PDF or pages of it (a long one cannot be read at once), "unchanged since last read", and
+        # whatever a newer client may say: asked for whole, and not refused.
+        reads.note(project, session, look.path, look.digest)
+
+
+def settle(project: Project, session: str, looks: Iterable[Look]) -> bool:
+    """Take over what the transcript tells of some files, for what no PostToolUse told.
+
+    The client writes a compaction's boundary, and what it attaches again, only after SessionStart(compact) was
+    answered; until then the transcript ends with the context that is gone. By the next prompt it is there (seen on
+    both clients).
+
+    Returns:
+        Whether the transcript shows the present context already, or there is none to wait for.
+    """
+    path = sessions.transcript(project, session)
+    size = transcripts.size(path)
+    if not size:
+        return True
+    wanted = {look.path: look for look in looks if look.data is not None}
+    reader = reads.reader(project, session)
+    if not wanted:
+        if reader.boundary is None:  # all that is asked is whether it has come
+            _divided(project, session, path, max(reader.size - 1, 0), _BOUNDARY)
+        return reads.reader(project, session).boundary is not None
+    sought = _sought(path, wanted.values())
+    known = reader.searched if sought == reader.sought and reader.searched <= size else 0
+    gone, present, end = _divided(project, session, path, max(known - _OVERLAP, 0), _ALL)
+    _take_over_gone(project, session, wanted, gone)
+    _take_over(project, session, wanted, present)
+    if (end, sought) != (reader.searched, reader.sought):
+        reads.searched(project, session, end, sought)
+    return reads.reader(project, session).boundary is not None
+
+
+def _sought(path: str, wanted: Iterable[Look]) -> str:
+    """Return a digest of what a transcript is searched for: what an earlier search passed by can be another's find."""
+    told = json.dumps([path, *sorted([look.path, look.digest] for look in wanted)])
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+
+
+def _take_over_gone(
+    project: Project, session: str, wanted: Mapping[str, Look], entries: Iterable[Mapping[str, Any]]
+) -> None:
+    """Note what was read in contexts that are gone, of files that nothing is known of."""
+    known = {path for path, row in reads.rows(project, session).items() if row["content"]}
+    for path, shown in _texts(project, entries):
+        if path in wanted and path not in known and (content := _content(wanted[path], shown)):
+            reads.put(project, session, path, content=content, how=shown.how, compaction=reads.GONE)
+
+
+def _take_over(
+    project: Project, session: str, wanted: Mapping[str, Look], entries: Sequence[Mapping[str, Any]]
+) -> None:
+    """Note what stands in the present context; what the event itself told is newer than another content here."""
+    now = reads.reader(project, session).compactions
+    rows = reads.rows(project, session).items()
+    known = {path for path, row in rows if row["content"] and row["compaction"] == now}
+    for path, shown in _texts(project, entries):
+        look = wanted.get(path)
+        if look and (path not in known or shown.text == look.text):
+            _note(project, session, look, shown)
+    for path in {*_refused(project, entries)} & set(wanted):
+        reads.put(project, session, path, refused=now)
+
+
+def _note(project: Project, session: str, look: Look, shown: _Shown) -> None:
+    content = _content(look, shown)
+    if content:
+        reads.note(project, session, look.path, content, shown.how)
+        return
+    lines, first = look.text.split("\n"), max(shown.first, 1)
+    part = lines[first - 1 : first - 1 + shown.lines]
+    if part and part == shown.text.split("\n")[: len(part)]:
+        _note_part(project, session, look, shown.how, (first, first + len(part) - 1), lines)
+
+
+def _content(look: Look, shown: _Shown) -> str:
+    """Return the SHA-256 of the whole content that was shown, the file's own if it is that; empty for a part."""
+    if shown.text == look.text:
+        return look.digest
+    return hashlib.sha256(shown.text.encode("utf-8", "replace")).hexdigest() if shown.whole else ""
+
+
+def _note_part(
+    project: Project, session: str, look: Look, how: How, part: tuple[int, int], lines: Sequence[str]
+) -> None:
+    """Note lines of a file; once all parts together make the whole, it is read."""
+    last = len(lines) - (lines[-1] == "")  # behind the last line break there is nothing to read
+    with project.ledger.transaction():
+        now = reads.reader(project, session).compactions
+        row = reads.rows(project, session).get(look.path)
+        before = json.loads(row["parts"]) if row and row["parts"] else {}
+        same = (before.get("content"), before.get("compaction")) == (look.digest, now)
+        parts = _joined([*(before["lines"] if same else []), part])
+        if parts[0][0] == 1 and parts[0][1] >= last:
+            reads.note(project, session, look.path, look.digest, how)
+        else:
+            told = json.dumps({"content": look.digest, "compaction": now, "lines": parts})
+            reads.put(project, session, look.path, parts=told)
+
+
+def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:
+    """Return ranges of lines in order, those that touch made one."""
+    joined: list[list[int]] = []
+    for first, last in sorted((each[0], each[1]) for each in parts):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1][1] = max(joined[-1][1], last)
+        else:
+            joined.append([first, last])
+    return joined
+
+
+def _divided(
+    project: Project, session: str, path: str, since: int, only: Pattern[bytes]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+    """Return a transcript's entries of gone contexts and those of the present one, and how far it was read.
+
+    Only those from byte `since` on that hold what is looked for. A boundary that no event announced counts as a
+    compaction too: SessionStart(compact) need not fire ([ISS 28305]). One that was announced, and that does not come
+    in so many bytes, is looked for no more.
+    """
+    reader = reads.reader(project, session)
+    # Where no boundary is known, it is still to come, behind where the transcript ended then.
+    at = 0 if reader.boundary is not None else reader.size
+    found = transcripts.divided(path, at, since=since, only=only)
+    before, after = _main(found.before), _main(found.after)
+    entries, begun = [*before, *after], len(before)
+    places = [place for place, each in enumerate(entries) if place >= begun and _is_boundary(each)]
+    if not places and reader.boundary is None:
+        if found.end - reader.size <= transcripts.TAIL:
+            return entries, [], found.end
+        reads.bounded(project, session, reader.compactions, "")
+        return _divided(project, session, path, 0, only)
+    if not places:
+        return [], entries, found.end
+    last = str(entries[places[-1]].get("uuid", ""))
+    if last != reader.boundary:
+        unannounced = len(places) - 1 if reader.boundary is None else 1
+        reads.bounded(project, session, reader.compactions + unannounced, last)
+    return entries[: places[-1]], entries[places[-1] + 1 :], found.end
+
+
+def _main(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of the main conversation."""
+    return [each for each in entries if not each.get("isSidechain")]
+
+
+def _is_boundary(entry: Mapping[str, Any]) -> bool:
+    return entry.get("subtype") == "compact_boundary"
+
+
+def _texts(project: Project, entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, _Shown]]:
+    """Yield the texts of files that entries show, each with the file's name."""
+    for entry in entries:
+        response, how, cut = entry.get("toolUseResult"), "read", False
+        attached = entry.get("attachment")
+        if isinstance(attached, dict) and attached.get("type") == "file":
+            response, how, cut = attached.get("content"), "attached", attached.get("truncated") is True
+        _, shown = _shown(response)
+        place = response["file"].get("filePath") if shown and isinstance(response, dict) else None
+        path = readfiles.name(project, place) if isinstance(place, str) else None
+        if shown and path:
+            attached_or_read: How = "attached" if how == "attached" else "read"
+            yield path, shown._replace(how=attached_or_read, cut=shown.cut or cut)
+
+
+def _shown(response: Any) -> tuple[str, _Shown | None]:
+    """Return a Read result's kind and, if it is text, what was shown."""
+    response = response if isinstance(response, dict) else {}
+    kind, file = str(response.get("type", "")), response.get("file")
+    if kind != _TEXT or not isinstance(file, dict) or not isinstance(file.get("content"), str):
+        return kind, None
+    first, count, total = (_number(file.get(each)) for each in ("startLine", "numLines", "totalLines"))
+    cut = file.get("truncatedByTokenCap") is True
+    return kind, _Shown(readfiles.as_shown(file["content"]), first, count, total, cut)
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _refused(project: Project, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the names of files whose Read failed or was not permitted, of which no PostToolUse tells."""
+    asked: dict[str, str] = {}
+    for block in _blocks(entries):
+        given = block.get("input")
+        if block.get("type") == "tool_use" and block.get("name") == "Read" and isinstance(given, dict):
+            asked[str(block.get("id"))] = str(given.get("file_path", ""))
+        elif block.get("type") == "tool_result" and block.get("is_error") is True:
+            place = asked.get(str(block.get("tool_use_id")))
+            path = readfiles.name(project, place) if place else None
+            if path:
+                yield path
+
+
+def _blocks(entries: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the content blocks of what model and tools said."""
+    for entry in entries:
+        message = entry.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        yield from (block for block in (content if isinstance(content, list) else ()) if isinstance(block, dict))

@@ -1,1 +1,0 @@
-"""What Holdfast remembers about a project beside its state files; each module owns its ledger table."""

@@ -1,0 +1,84 @@
+"""The log tells of agents when they were launched and how they ended: those asked for, the newest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.sessions.agents import agentlog, launches, runs
+from holdfast.sessions.history.happenings import Asked
+from tests.agentry import begin, launch, report
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.sessions.agents.runs import State
+
+WORKFLOW = "hybrid:x#1"  # of whose phases `tests.agentry` launches
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    return lambda time: monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}:00Z")
+
+
+@pytest.fixture
+def project(tmp_path: Path, at: Callable[[str], None]) -> Project:
+    """An empty project, at nine."""
+    at("09:00")
+    return Project.open(tmp_path)
+
+
+def told(project: Project, **asked: Any) -> list[str]:
+    given: dict[str, Any] = {"limit": 100, "worktree": project.worktree}
+    found = agentlog.happened(project, Asked(**given | asked))
+    return [f"{each.at[11:16]} {each.what}: {each.detail}" for each in found]
+
+
+@pytest.mark.parametrize("asked", [{}, {"workflow": WORKFLOW}])
+def test_how_each_ended_is_said(project: Project, asked: dict[str, str]) -> None:
+    """Of what has not ended, only that it was launched; a run whose type no signal told goes by its id."""
+    states: tuple[State, ...] = ("running", "missing", "stopped", "completed", "failed")
+    for state in states:
+        begin(project, state, state)
+        report(project, state, f"Words of {state}.", run=state)
+    begin(project, "call", "nameless")
+    runs.reported(project, ME, "nameless", "", "failed", "")
+
+    found = told(project, **asked)
+    assert found[:6] == ["09:00 agent launched: builder"] * 6
+    assert sorted(found[6:]) == [
+        "09:00 agent completed: builder: Words of completed.",
+        "09:00 agent failed: builder: Words of failed.",
+        "09:00 agent failed: nameless",
+        "09:00 agent is gone: builder: Words of missing.",
+        "09:00 agent stopped: builder: Words of stopped.",
+    ]
+
+
+def test_what_is_asked_for_is_told_and_nothing_else(project: Project, at: Callable[[str], None]) -> None:
+    """Of a workflow, of a session in it, since a moment, and of many the newest, in the order of time."""
+    for hour, session in (("10:00", ME), ("11:00", OTHER), ("12:00", ME)):
+        at(hour)
+        launch(project, hour, session=session)
+        launches.named(project, session, hour, hour)
+        report(project, "stopped", run=hour, session=session)
+    at("13:00")
+    begin(project, "free", "free", phase=None)
+    report(project, "stopped", run="free")
+
+    def ends(**asked: Any) -> list[str]:
+        return [line[:5] for line in told(project, **asked) if "stopped" in line]
+
+    assert ends() == ["10:00", "11:00", "12:00", "13:00"]
+    assert ends(limit=2) == ["12:00", "13:00"]
+    assert ends(workflow=WORKFLOW) == ["10:00", "11:00", "12:00"]
+    assert ends(workflow=WORKFLOW, limit=2) == ["11:00", "12:00"]
+    assert ends(workflow=WORKFLOW, session=ME) == ["10:00", "12:00"]
+    assert ends(workflow=WORKFLOW, since="2026-03-01T11:00") == ["11:00", "12:00"]
+    assert ends(workflow=WORKFLOW, worktree="/elsewhere") == []
+    assert ends(workflow="another") == []

@@ -1,0 +1,165 @@
+"""A running subagent is told what it was launched for, and never what another one was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.sessions.agents import errands, launches, runs
+from tests.handmade import ME
+
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+RUN = "a23b8482eb527498b"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty project."""
+    return Project.open(tmp_path)
+
+
+def launch(project: Project, call: str, kind: str = "builder", prompt: str = "", phase: str | None = None) -> None:
+    launches.launched(project, ME, call, kind, "hybrid:x#1" if phase else None, phase, prompt=prompt or f"Do {call}.")
+
+
+def begin(project: Project, run: str, kind: str = "builder") -> None:
+    runs.reported(project, ME, run, kind, "running")
+
+
+def found(project: Project, run: str, transcript: str = "") -> str | None:
+    launch = errands.of(project, ME, run, transcript)
+    return launch.tool_use_id if launch else None
+
+
+def said(tmp_path: Path, run: str, prompt: object) -> str:
+    """Write a run's own transcript and return where the main session's would lie."""
+    main = tmp_path / "session.jsonl"
+    own = tmp_path / "session" / "subagents" / f"agent-{run}.jsonl"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    entries = [{"type": "attachment"}, {"type": "user", "message": {"role": "user", "content": prompt}}]
+    own.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return str(main)
+
+
+def test_a_launch_that_names_its_run_is_the_one(project: Project) -> None:
+    """In the background it does so at once, whatever others of its type run unnamed."""
+    launch(project, "c1")
+    launch(project, "c2")
+    for run in (RUN, "another"):
+        begin(project, run)
+    launches.named(project, ME, "c1", RUN)
+
+    assert found(project, RUN) == "c1"
+    assert found(project, "another") == "c2"
+    assert found(project, "unheard-of") is None
+
+
+def test_one_that_is_waited_for_is_told_by_its_type(project: Project) -> None:
+    """The client names it only when it returns (client fact §3.4)."""
+    launch(project, "c1", "builder")
+    launch(project, "c2", "tester")
+    begin(project, "run1", "builder")
+    begin(project, "run2", "tester")
+    begin(project, "run3", "writer")
+
+    assert [found(project, f"run{number}") for number in (1, 2, 3)] == ["c1", "c2", None]
+
+
+def test_a_launch_after_it_cannot_have_started_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that was interrupted goes on in no launch."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+    begin(project, "interrupted")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:01:00Z")
+    launch(project, "c1")
+    assert found(project, "interrupted") is None
+
+    begin(project, RUN)
+    assert found(project, RUN) == "c1"
+    assert found(project, "interrupted") is None
+
+
+def test_a_nested_agent_gets_nothing_of_its_parents(project: Project) -> None:
+    """An agent launches one of its own type: nobody noted that launch, and one launch has two runs."""
+    launch(project, "c1")
+    begin(project, "parent")
+    begin(project, "nested")
+
+    assert found(project, "nested") is None
+    assert found(project, "parent") is None
+
+
+def test_several_of_one_type_are_told_by_their_prompts(project: Project, tmp_path: Path) -> None:
+    """Three general-purpose agents in one batch: each one's own transcript begins with its prompt."""
+    for number in (1, 2, 3):
+        launch(project, f"c{number}", prompt=f"PROMPT-{number}", phase=f"phase_{number}")
+    for number in (1, 2, 3):
+        begin(project, f"run{number}")
+    assert [found(project, f"run{number}") for number in (1, 2, 3)] == [None] * 3
+
+    for number in (3, 1):
+        transcript = said(tmp_path, f"run{number}", f"PROMPT-{number}")
+    said(tmp_path, "run2", [{"type": "text", "text": "nested"}])
+
+    assert [found(project, f"run{number}", transcript) for number in (1, 2, 3)] == ["c1", None, "c3"]
+
+
+def test_a_long_prompt_is_compared_as_far_as_it_is_kept(project: Project, tmp_path: Path) -> None:
+    """The ledger has its beginning only."""
+    for number in (1, 2):
+        launch(project, f"c{number}", prompt=f"{number}" * 9_000, phase=f"phase_{number}")
+    for number in (1, 2):
+        begin(project, f"run{number}")
+
+    assert found(project, "run2", said(tmp_path, "run2", [{"type": "text", "text": "2" * 9_000}])) == "c2"
+
+
+def test_equal_prompts_for_different_phases_decide_nothing(project: Project, tmp_path: Path) -> None:
+    """For the same one it does not matter which of them it was."""
+    for number in (1, 2):
+        launch(project, f"c{number}", prompt="Go.", phase=f"phase_{number}")
+    for number in (1, 2):
+        begin(project, f"run{number}")
+    transcript = said(tmp_path, "run1", "Go.")
+    assert found(project, "run1", transcript) is None
+
+    launches.abandon_open(project, ME)
+    for number in (3, 4):
+        launch(project, f"c{number}", prompt="Go.", phase="phase_3")
+    for number in (1, 3):
+        begin(project, f"later{number}")
+    assert found(project, "later1", said(tmp_path, "later1", "Go.")) in ("c3", "c4")
+
+
+@pytest.mark.parametrize(("version", "run"), [("2.1.197", "a82b57f1ba60b644a"), ("2.1.329", "a135c2f31dff1a8a5")])
+def test_the_transcripts_of_real_agents_begin_with_their_prompts(
+    project: Project, tmp_path: Path, version: str, run: str
+) -> None:
+    """Both clients write them beside the session's (recorded)."""
+    for call, prompt in (("c1", "PROMPT-ONE"), ("c2", "PROMPT-TWO")):
+        launch(project, call, prompt=prompt, phase=call)
+    for each in (run, "other"):
+        begin(project, each)
+    own = tmp_path / "session" / "subagents" / f"agent-{run}.jsonl"
+    own.parent.mkdir(parents=True)
+    shutil.copy(TRANSCRIPTS / f"agent-{version}.jsonl", own)
+
+    assert found(project, run, str(tmp_path / "session.jsonl")) == "c1"
+
+
+@pytest.mark.parametrize(("run", "read"), [("plain", True), ("x/../../../elsewhere", False), ("x/deeper", False)])
+def test_no_name_leads_out_of_the_folder(project: Project, tmp_path: Path, run: str, *, read: bool) -> None:
+    """An agent's id is the client's word, and goes into a path only if it looks like one."""
+    for call in ("c1", "c2"):
+        launch(project, call, prompt=f"Do {call}.", phase=call)
+    begin(project, run)
+    begin(project, "other")
+    (tmp_path / "session" / "subagents" / "agent-x").mkdir(parents=True)
+    own = tmp_path / "session" / "subagents" / f"agent-{run}.jsonl"
+    own.resolve().parent.mkdir(exist_ok=True)
+    own.write_text('{"type":"user","message":{"content":"Do c2."}}\n')
+
+    assert found(project, run, str(tmp_path / "session.jsonl")) == ("c2" if read else None)

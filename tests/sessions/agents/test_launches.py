@@ -1,0 +1,104 @@
+"""A call of the Agent tool is noted once, judged once, and known by its id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.sessions.agents import launches
+from tests.agentry import CALL, RUN, launch
+from tests.handmade import ME, OTHER, together
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty project."""
+    return Project.open(tmp_path)
+
+
+def test_a_launch_that_is_known_keeps_what_it_has(project: Project) -> None:
+    """PostToolUse notes a launch again in case PreToolUse never fired; the first note stands."""
+    launch(project, phase="phase_0")
+    launch(project, phase="phase_3")
+
+    found = launches.find(project, ME, CALL)
+    assert found is not None
+    assert (found.phase, found.workflow, found.agent_type) == ("phase_0", "hybrid:x#1", "builder")
+    assert launches.find(project, OTHER, CALL) is None
+
+
+def test_the_prompt_is_kept_in_bounds(project: Project) -> None:
+    """Of a launch's prompt 4,000 characters are kept; a lone surrogate costs nothing."""
+    launch(project, description="odd \ud83d", prompt="x" * 5_000)
+
+    found = launches.find(project, ME, CALL)
+    assert found is not None
+    assert (found.description, found.prompt) == ("odd ?", "x" * 4_000)
+
+
+def test_a_secret_is_masked_where_the_prompt_is_cut(project: Project) -> None:
+    """Half of it would look like none."""
+    launch(project, prompt=f"{'x' * 3_990} ghp_{'a1B2c3D4e5' * 4}")
+
+    found = launches.find(project, ME, CALL)
+    assert found is not None
+    assert "ghp_" not in found.prompt
+
+
+def test_of_many_judges_at_once_one_judges(project: Project) -> None:
+    """Three agents of one batch may bring three processes to the same launch."""
+    launch(project)
+    project.close()
+
+    said = together(
+        project.root,
+        ["one", "two", "three"],
+        deed=f"print(launches.judged(project, {ME!r}, {CALL!r}, 'completed'))",
+        before="from holdfast.sessions.agents import launches",
+    )
+
+    assert sorted(said) == ["False", "False", "True"]
+
+
+def test_foreground_launches_that_never_returned_are_given_up(project: Project) -> None:
+    """At the prompt no foreground agent can run; one in the background goes on, and a verdict stands."""
+    launch(project, "foreground")
+    launch(project, "background")
+    launches.named(project, ME, "background", RUN)
+    launch(project, "judged")
+    launches.judged(project, ME, "judged", "failed")
+
+    launches.abandon_open(project, ME)
+
+    states = {}
+    for call in ("foreground", "background", "judged"):
+        found = launches.find(project, ME, call)
+        assert found is not None
+        states[call] = found.verdict
+    assert states == {"foreground": "abandoned", "background": None, "judged": "failed"}
+
+
+def test_calls_without_an_id_are_told_apart_by_what_was_asked() -> None:
+    """Older clients send no tool_use_id; the input of PreToolUse and PostToolUse is the same."""
+    asked = {"prompt": "Build it", "description": "build"}
+
+    assert launches.call_id(CALL, asked) == CALL
+    assert launches.call_id(None, asked) == launches.call_id("", dict(reversed(asked.items())))
+    assert launches.call_id(None, asked) != launches.call_id(None, asked | {"prompt": "Test it"})
+    assert launches.call_id(None, {"odd": "\ud83d"}).startswith("asked:")
+
+
+def test_of_two_calls_that_name_a_run_the_later_is_meant(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent may be sent on with a call of its own, for another phase."""
+    for minute, call in ((10, "first"), (20, "second")):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{minute}:00Z")
+        launch(project, call, phase=call)
+        launches.named(project, ME, call, RUN)
+    found = launches.of_run(project, ME, RUN)
+    assert found is not None
+    assert found.phase == "second"

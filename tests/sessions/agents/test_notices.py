@@ -1,0 +1,167 @@
+"""A result the client told the main conversation is used, whether an event said so or only the transcript does."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.events.prompts import TaskNotification
+from holdfast.project import Project
+from holdfast.sessions.agents import fates, launches, notices
+from holdfast.sessions.reading import transcripts
+from tests.agentry import CALL, RUN, begin, report
+from tests.handmade import ME, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+MIDTURN = {"2.1.197": "a5362340bfa46d1ef", "2.1.329": "ad216a306b79ac727"}  # the agents of the recorded sessions
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty project."""
+    return Project.open(tmp_path)
+
+
+def fate(project: Project) -> str:
+    (only,) = fates.of_session(project, ME)
+    return only.fate
+
+
+@pytest.mark.parametrize("order", list(permutations(("stopped", "told"))))
+@pytest.mark.parametrize("status", ["completed", "failed", "killed", ""])
+def test_a_result_that_was_told_is_consumed(project: Project, order: tuple[str, ...], status: str) -> None:
+    """Whether the notification comes before the run's own event or after it."""
+    begin(project)
+    report(project, "running")
+    for step in order:
+        if step == "stopped":
+            report(project, "stopped", "Done.")
+        else:
+            notices.notified(project, ME, RUN, CALL, status, "Done.")
+
+    assert fate(project) == "consumed"
+
+
+def test_being_told_that_it_runs_uses_nothing(project: Project) -> None:
+    """Such a notification carries no result."""
+    begin(project)
+    notices.notified(project, ME, RUN, CALL, "running", "")
+    assert fate(project) == "running"
+
+    report(project, "stopped", "Done.")
+    notices.notified(project, ME, RUN, CALL, "running", "")
+    assert fate(project) == "finished"
+
+
+def test_a_notification_may_name_only_the_run_or_only_the_call(project: Project) -> None:
+    """Either is enough."""
+    begin(project)
+    notices.notified(project, ME, RUN, "", "completed", "Done.")
+    assert fate(project) == "consumed"
+
+    launches.launched(project, OTHER, "toolu_2", "builder", None, None)
+    notices.notified(project, OTHER, "", "toolu_2", "completed", "Done.")
+    (only,) = fates.of_session(project, OTHER)
+    assert only.fate == "consumed"
+
+
+@pytest.mark.parametrize("version", MIDTURN)
+@pytest.mark.parametrize("kept", ["all", "queued only"])
+def test_a_result_given_in_the_middle_of_a_turn_stands_in_the_transcript(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, kept: str
+) -> None:
+    """2.1.197 sends no UserPromptSubmit then; what is only queued has not reached the model (both recorded)."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:31:00Z")
+    run, path = MIDTURN[version], tmp_path / "transcript.jsonl"
+    lines = (TRANSCRIPTS / f"midturn-{version}.jsonl").read_text().splitlines()
+    path.write_text("\n".join(lines if kept == "all" else [line for line in lines if "queued_command" not in line]))
+    begin(project, "toolu_000001", run)
+    report(project, "stopped", "BG REPORT", run=run)
+
+    notices.catch_up(project, ME, str(path), TaskNotification.noted)
+
+    assert fate(project) == ("consumed" if kept == "all" else "finished")
+
+
+@pytest.mark.parametrize("name", ["worked-2.1.197-todo", "worked-2.1.329-tasks"])
+def test_a_result_given_as_a_turn_of_its_own_stands_there_too(
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Where the hook did not fire, the transcript has it; an agent that never reported its end has then ended."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T16:00:00Z")
+    begin(project, "toolu_x", {"1": "aeb4637b16c21986f", "3": "a135c2f31dff1a8a5"}[name[11]])
+
+    notices.catch_up(project, ME, str(TRANSCRIPTS / f"{name}.jsonl"), TaskNotification.noted)
+
+    (only,) = fates.of_session(project, ME)
+    assert (only.fate, only.words) == ("consumed", "AGENT REPORT")
+
+
+def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that was sent on notifies once more; the first notice still stands in the transcript."""
+    run, path = MIDTURN["2.1.197"], str(TRANSCRIPTS / "midturn-2.1.197.jsonl")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:31:00Z")
+    begin(project, "toolu_000001", run)
+    report(project, "stopped", "First.", run=run)
+    notices.catch_up(project, ME, path, TaskNotification.noted)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T18:00:00Z")
+    report(project, "running", run=run)
+    notices.catch_up(project, ME, path, TaskNotification.noted)
+    assert fate(project) == "running"
+
+    report(project, "stopped", "Second.", run=run)
+    notices.catch_up(project, ME, path, TaskNotification.noted)
+    assert fate(project) == "finished"
+
+
+def test_without_anybody_to_wait_for_no_transcript_is_read(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs what it costs only where something can come of it; and a transcript that is not there is none."""
+    begin(project)
+    notices.catch_up(project, ME, "", TaskNotification.noted)
+    notices.catch_up(project, ME, "/nowhere/x.jsonl", TaskNotification.noted)
+    assert fate(project) == "running"
+    notices.notified(project, ME, RUN, CALL, "completed", "Done.")
+    monkeypatch.setattr(transcripts, "tail", lambda *_, **__: pytest.fail("it was read"))
+
+    notices.catch_up(project, ME, str(TRANSCRIPTS / "midturn-2.1.197.jsonl"), TaskNotification.noted)
+
+
+@pytest.mark.parametrize(("status", "failed"), [("completed", False), ("", False), ("failed", True), ("killed", True)])
+def test_an_ending_without_a_word_for_it_is_no_failure(project: Project, status: str, failed: bool) -> None:
+    """Any other word than those for an end or for work is one."""
+    begin(project)
+    notices.notified(project, ME, RUN, CALL, status, "Done.")
+    assert [each.failed for each in fates.of_session(project, ME)] == [failed]
+
+
+def noted(**said: str) -> Callable[[Mapping[str, Any]], TaskNotification | None]:
+    """Return a reader that finds one notice in every entry."""
+    return lambda entry: TaskNotification(**{"status": "completed"} | said)
+
+
+@pytest.mark.parametrize("moment", ["", "2026-11-21T17:31:00.000Z", "soon"])
+@pytest.mark.parametrize("named", [{"task_id": RUN}, {"tool_use_id": CALL}])
+def test_a_notice_may_say_little(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, named: dict[str, str]
+) -> None:
+    """Only the run or only the call, no moment that can be read, and one line in place of a result."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:30:00Z")
+    path = tmp_path / "transcript.jsonl"
+    path.write_text(json.dumps({"type": "task-notification"} | ({"timestamp": moment} if moment else {})) + "\n")
+    begin(project)
+    begin(project, "toolu_2", "another")
+
+    notices.catch_up(project, ME, str(path), noted(summary="Agent ended", output_file="/tasks/b.output", **named))
+
+    one, other = fates.of_session(project, ME)
+    assert (one.fate, one.words, other.fate) == ("consumed", "Agent ended", "running")
+    assert one.output == "/tasks/b.output"

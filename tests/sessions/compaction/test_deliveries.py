@@ -1,0 +1,169 @@
+"""Deliveries move one way: pending, delivered, then confirmed, absent or never known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.sessions.compaction import deliveries, losses, summaries
+from tests.handmade import ME, OTHER, together, workflow
+
+WRITTEN = Path(__file__).parents[1] / "transcripts"
+MARK = "RESTORED AFTER COMPACTION"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    return Project.open(tmp_path)
+
+
+def begin(project: Project, transcript: str = "", session: str = ME, mark: str = MARK) -> str:
+    return deliveries.begin(
+        project,
+        session,
+        event="SessionStart",
+        workflow="compaction:x#y",
+        title="Release",
+        mark=mark,
+        units=4711,
+        omitted=3,
+        step=1,
+        transcript=transcript,
+    )
+
+
+def states(project: Project, session: str | None = None) -> list[str]:
+    return [each.state for each in deliveries.recent(project, 1_000, session)]
+
+
+def test_a_delivery_is_known_with_all_it_is(project: Project) -> None:
+    """What was given to whom, how long it was and what decided it."""
+    id_ = begin(project)
+    (found,) = deliveries.recent(project, 1)
+    assert found == deliveries.Delivery(
+        id=id_,
+        session=ME,
+        event="SessionStart",
+        workflow="compaction:x#y",
+        title="Release",
+        mark=MARK,
+        units=4711,
+        omitted=3,
+        step=1,
+        state="pending",
+        made_at="2026-03-01T12:00:00.000000Z",
+        changed_at="2026-03-01T12:00:00.000000Z",
+    )
+    deliveries.written(project, id_)
+    assert states(project) == ["delivered"]
+
+
+def test_a_later_delivery_ends_the_search_for_an_earlier_one(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same state gives the same mark: from here on the words might be the later one's. Other sessions' stay."""
+    for minute, session in enumerate((OTHER, ME, ME)):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:0{minute}:00Z")
+        deliveries.written(project, begin(project, session=session))
+    assert states(project) == ["delivered", "unconfirmed", "delivered"]
+    assert states(project, OTHER) == ["delivered"]
+
+
+def test_an_answer_that_was_never_written_can_be_proven_absent(project: Project, tmp_path: Path) -> None:
+    """A process that was killed leaves it pending; the next prompt finds that nothing came."""
+    transcript = tmp_path / "t.jsonl"
+    transcript.touch()
+    id_ = begin(project, str(transcript), mark="nowhere in it")
+    transcript.write_bytes((WRITTEN / "guided-2.1.329.jsonl").read_bytes())
+
+    found = deliveries.settle(project, ME)
+
+    assert found is not None
+    assert (found.id, found.state) == (id_, "absent")
+    assert deliveries.settle(project, ME) is None
+    deliveries.written(project, id_)  # it was slow, and not dead
+    assert states(project) == ["absent"]
+
+
+def test_of_many_that_ask_at_once_one_is_told(project: Project, tmp_path: Path) -> None:
+    """Two hooks of one prompt must not both give the guidance again."""
+    transcript = tmp_path / "t.jsonl"
+    transcript.touch()
+    begin(project, str(transcript), mark="nowhere in it")
+    transcript.write_bytes((WRITTEN / "guided-2.1.197.jsonl").read_bytes())
+    project.close()
+
+    said = together(
+        tmp_path,
+        ["one", "two", "three", "four"],
+        deed=f"found = deliveries.settle(project, {ME!r})\nprint('told' if found else 'not')",
+        before="from holdfast.sessions.compaction import deliveries\n",
+    )
+
+    assert sorted(each.strip() for each in said) == ["not", "not", "not", "told"]
+
+
+@pytest.mark.parametrize(("hour", "state"), [("11", "delivered"), ("13", "unconfirmed")])
+def test_after_a_day_nobody_looks_any_more(
+    project: Project, monkeypatch: pytest.MonkeyPatch, hour: str, state: str
+) -> None:
+    """A transcript that says nothing, or is gone."""
+    deliveries.written(project, begin(project))
+    monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-02T{hour}:00:00Z")
+    assert deliveries.settle(project, ME) is None
+    assert states(project) == [state]
+
+
+def test_only_so_many_are_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest go, of deliveries and of loss reports."""
+    monkeypatch.setattr(deliveries, "KEPT", 3)
+    monkeypatch.setattr(losses, "KEPT", 3)
+    for minute in range(5):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:0{minute}:00Z")
+        begin(project, mark=str(minute))
+        losses.note(project, ME, workflow(project.root, f"Number {minute}"), "")
+    assert [each.mark for each in deliveries.recent(project, 10)] == ["4", "3", "2"]
+    assert [each.title for each in losses.recent(project, 10)] == ["Number 4", "Number 3", "Number 2"]
+    assert [each.title for each in losses.recent(project, 1, ME)] == ["Number 4"]
+    assert losses.recent(project, 1, OTHER) == []
+
+
+def test_a_summary_is_taken_once(project: Project) -> None:
+    """Each session has its own, the last one counts, and nothing is kept of it afterwards."""
+    summaries.note(project, OTHER, "theirs")
+    summaries.note(project, ME, "an earlier one")
+    summaries.note(project, ME, "x" * (summaries.LONGEST + 1))
+    assert summaries.take(project, ME) == "x" * summaries.LONGEST
+    assert summaries.take(project, ME) == ""
+    assert summaries.take(project, OTHER) == "theirs"
+    assert project.ledger.rows("SELECT * FROM summaries") == []
+
+
+def test_what_is_too_short_to_be_told_from_chance_is_not_counted(project: Project) -> None:
+    """A version "2" stands in every summary."""
+    counts = losses.compare(
+        workflow(project.root, "Release", context={"version": "2", "name": "holdfast"}), "2 holdfast"
+    )
+    assert counts["context"] == (1, 1)
+
+
+def test_what_is_absent_is_told_again_when_nobody_gave_it(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that was told may have been killed; not while it may still be at it, nor once it is let go."""
+    transcript = tmp_path / "t.jsonl"
+    transcript.touch()
+    id_ = begin(project, str(transcript), mark="nowhere in it")
+    transcript.write_bytes((WRITTEN / "guided-2.1.329.jsonl").read_bytes())
+    assert deliveries.settle(project, ME) is not None
+    assert deliveries.settle(project, ME) is None
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:01:01Z")
+    found = deliveries.settle(project, ME)
+    assert found is not None
+    assert found.id == id_
+
+    deliveries.let_go(project, id_)
+    assert deliveries.settle(project, ME) is None
+    assert states(project) == ["unconfirmed"]

@@ -1,0 +1,311 @@
+"""Times, attempts and errors of phases, as the ledger saw them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast import clock, log
+from holdfast.formats.compaction import adapter
+from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.project import Project
+from holdfast.sessions.history import archive, history
+from holdfast.workflow.model import Changes, Start, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PHASES = (("Plan", "planner"), ("Build", "coder"), ("Test", "tester"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with a ledger of its own."""
+    (tmp_path / "project").mkdir()
+    return Project.open(tmp_path / "project")
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Set the clock to a time of a fixed day and return it as a stamp."""
+
+    def set_to(time: str) -> str:
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}Z")
+        return clock.stamp()
+
+    set_to("10:00:00")
+    return set_to
+
+
+def begun(project: Project) -> Workflow:
+    return hybrid.begin(project, hybrid.start(project, Start(title="Ship", phases=PHASES)))
+
+
+def seen(project: Project, phase: str = "phase_0") -> history.PhaseHistory:
+    (workflow,) = hybrid.find(project).workflows
+    return history.of(project, workflow).phases[phase]
+
+
+def edited(project: Project, moment: str, edit: Callable[[dict[str, Any]], None]) -> Workflow:
+    """Change the state file as a person does, at a time."""
+    path = project.root / ".claude/state/workflow.json"
+    data = json.loads(path.read_text())
+    edit(data)
+    path.write_text(json.dumps(data, indent=2))
+    when = clock.parse(moment)
+    assert when is not None
+    os.utime(path, (when.timestamp(), when.timestamp()))
+    return hybrid.find(project).workflows[0]
+
+
+def test_a_fresh_workflow_has_no_history(project: Project) -> None:
+    """Phases that nobody started are not in it."""
+    workflow = hybrid.start(project, Start(title="Ship", phases=PHASES))
+    assert history.of(project, workflow) == history.History()
+
+
+def test_a_phase_has_its_times_and_its_duration(project: Project, at: Callable[[str], str]) -> None:
+    """R000-38: started and completed times and the time between them; a running phase counts up to now."""
+    workflow, started = begun(project), clock.stamp()
+    at("10:02:00")
+    assert seen(project) == history.PhaseHistory("phase_0", 1, started, None, 120.0, "")
+    ended = at("10:05:00")
+    hybrid.done(project, workflow)
+    at("11:00:00")
+    assert seen(project) == history.PhaseHistory("phase_0", 1, started, ended, 300.0, "")
+    following = seen(project, "phase_1")
+    assert (following.started_at, following.ended_at, following.seconds) == (ended, None, 55 * 60.0)
+    whole = history.of(project, hybrid.find(project).workflows[0])
+    assert (whole.started_at, whole.ended_at, whole.seconds) == (started, None, 3600.0)
+
+
+def test_the_whole_ends_with_the_last_phase(project: Project, at: Callable[[str], str]) -> None:
+    """The total time stops when the workflow is completed."""
+    workflow, started = begun(project), clock.stamp()
+    ended = at("10:30:00")
+    over = hybrid.done(project, workflow, everything=True)
+    at("12:00:00")
+    whole = history.of(project, over)
+    assert (whole.started_at, whole.ended_at, whole.seconds) == (started, ended, 1800.0)
+
+
+def test_attempts_and_errors(project: Project, at: Callable[[str], str]) -> None:
+    """Each retry is an attempt; the error is that of the last failure until the phase completes; times add up."""
+    begun(project)
+    at("10:01:00")
+    hybrid.move(project, "phase_0", "failed", error="API Error: 529")
+    assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (1, "API Error: 529", 60.0)
+    at("11:00:00")
+    hybrid.move(project, "phase_0", "active", by="person")
+    assert (seen(project).attempts, seen(project).error, seen(project).ended_at) == (2, "API Error: 529", None)
+    at("11:00:30")
+    hybrid.move(project, "phase_0", "failed", error="timeout")
+    assert (seen(project).error, seen(project).seconds) == ("timeout", 90.0)
+    hybrid.move(project, "phase_0", "active", by="person")
+    hybrid.move(project, "phase_0", "completed")
+    assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (3, "", 90.0)
+
+
+def test_an_error_that_is_told_later_belongs_to_the_failed_phase(project: Project) -> None:
+    """`--error` on a phase that has failed already changes no status and is kept all the same."""
+    begun(project)
+    hybrid.move(project, "phase_0", "failed")
+    workflow, changed = hybrid.move(project, "phase_0", "failed", error="disk full", by="person")
+    assert not changed
+    assert history.of(project, workflow).phases["phase_0"].error == "disk full"
+    assert set(history.of(project, workflow).phases) == {"phase_0"}
+
+
+def test_an_error_is_the_failing_phases_alone(project: Project) -> None:
+    """Of two failed phases only the one that failed now gets the text."""
+    begun(project)
+    hybrid.move(project, "phase_0", "failed", error="first")
+    hybrid.move(project, "phase_2", "failed", error="second")
+    assert (seen(project).error, seen(project, "phase_2").error) == ("first", "second")
+
+
+def test_what_a_person_moved_has_the_files_time(project: Project, at: Callable[[str], str]) -> None:
+    """An edit by hand is noticed later, and counted from when the file changed."""
+    begun(project)
+    at("12:00:00")
+    workflow = edited(project, "2026-03-01T10:10:00Z", lambda data: data["phases"][0].update(status="completed"))
+    history.observe(project, workflow)
+    assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:10:00.000000Z", 600.0)
+
+
+def test_a_hand_edit_is_counted_before_the_next_move(project: Project, at: Callable[[str], str]) -> None:
+    """Our own move does not lend its time to what somebody did before it."""
+    begun(project)
+    at("12:00:00")
+
+    def finish_two(data: dict[str, Any]) -> None:
+        data["phases"][0]["status"] = data["phases"][1]["status"] = "completed"
+
+    edited(project, "2026-03-01T10:10:00Z", finish_two)
+    hybrid.move(project, "phase_2", "active")
+    assert seen(project).ended_at == seen(project, "phase_1").ended_at == "2026-03-01T10:10:00.000000Z"
+    assert seen(project, "phase_2").started_at == "2026-03-01T12:00:00.000000Z"
+
+
+def test_a_file_from_the_past_never_ends_a_phase_before_it_began(project: Project, at: Callable[[str], str]) -> None:
+    """A checkout may bring a file with any time; no phase lasts less than nothing."""
+    begun(project)
+    at("12:00:00")
+    workflow = edited(project, "2020-01-01T00:00:00Z", lambda data: data["phases"][0].update(status="failed"))
+    history.observe(project, workflow)
+    assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:00:00.000000Z", 0.0)
+
+
+def test_a_phase_that_was_set_back_is_left(project: Project, at: Callable[[str], str]) -> None:
+    """Active to pending ends the attempt; starting it again is another one."""
+    begun(project)
+    at("10:01:00")
+    history.observe(project, edited(project, clock.stamp(), lambda data: data["phases"][0].update(status="pending")))
+    assert (seen(project).attempts, seen(project).seconds, seen(project).error) == (1, 60.0, "")
+    hybrid.move(project, "phase_0", "active")
+    assert (seen(project).attempts, seen(project).ended_at) == (2, None)
+
+
+def test_a_completed_phase_nobody_started_counts_as_an_attempt(project: Project) -> None:
+    """I000-6: the start was forgotten; when it ended is known, how long it took is not."""
+    hybrid.start(project, Start(title="Ship", phases=PHASES))
+    hybrid.move(project, "phase_0", "completed")
+    assert (seen(project).attempts, seen(project).seconds) == (1, 0.0)
+    assert seen(project).ended_at == seen(project).started_at
+
+
+def test_a_workflow_met_half_way_has_only_what_was_seen(project: Project) -> None:
+    """Phases completed before the first look have no times."""
+    phases = [{"title": "A", "status": "completed"}, {"title": "B", "status": "active"}]
+    path = project.root / ".claude/state/workflow.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"id": "wf_20260101_000000", "task": "T", "status": "active", "phases": phases}))
+    history.observe(project, hybrid.find(project).workflows[0])
+    assert set(history.of(project, hybrid.find(project).workflows[0]).phases) == {"phase_1"}
+
+
+def test_a_compaction_workflow_has_a_history_too(project: Project, at: Callable[[str], str]) -> None:
+    """Its file names the current phase only; the one before ended when the next began."""
+    workflow = adapter.start(project, Start(title="Pages", total=3))
+    at("10:05:00")
+    workflow = adapter.done(project, workflow)
+    workflow = adapter.update(project, workflow, Changes(status="blocked", error="no key"))
+    found = history.of(project, workflow).phases
+    assert (found["phase_1"].seconds, found["phase_1"].ended_at) == (300.0, "2026-03-01T10:05:00.000000Z")
+    assert (found["phase_2"].ended_at, found["phase_2"].error) == (None, "no key")
+    at("10:06:00")
+    over = adapter.done(project, workflow, everything=True)
+    assert history.of(project, over).seconds == 360.0
+    assert history.of(project, over).phases["phase_2"].error == ""
+
+
+def test_looking_twice_changes_nothing(project: Project) -> None:
+    """Every event looks; the same state is noted once."""
+    workflow = begun(project)
+    before = history.of(project, workflow).phases["phase_0"]
+    for _ in range(3):
+        history.observe(project, workflow)
+    after = history.of(project, workflow).phases["phase_0"]
+    assert (after.attempts, after.started_at) == (before.attempts, before.started_at)
+
+
+def test_a_recovered_state_moves_nothing(project: Project, at: Callable[[str], str]) -> None:
+    """The last generation of a broken file is not what the workflow is now."""
+    hybrid.done(project, begun(project))
+    at("12:00:00")
+    now = edited(project, "2026-03-01T11:00:00Z", lambda data: data["phases"][1].update(status="completed"))
+    history.observe(project, now)
+    (project.root / ".claude/state/workflow.json").write_text("{")
+    (recovered,) = hybrid.find(project).workflows
+    assert recovered.recovered
+    assert recovered.phases[1].status == "active"
+    history.observe(project, recovered)
+    second = history.of(project, now).phases["phase_1"]
+    assert (second.attempts, second.ended_at) == (1, "2026-03-01T11:00:00.000000Z")
+
+
+def test_a_failed_phase_completed_by_hand_is_completed(project: Project, at: Callable[[str], str]) -> None:
+    """The attempt ended otherwise than was thought: its end and its error are what the file says."""
+    begun(project)
+    hybrid.move(project, "phase_0", "failed", error="no network")
+    at("12:00:00")
+    history.observe(
+        project, edited(project, "2026-03-01T11:00:00Z", lambda data: data["phases"][0].update(status="completed"))
+    )
+    assert (seen(project).attempts, seen(project).error) == (1, "")
+    assert seen(project).ended_at == "2026-03-01T11:00:00.000000Z"
+
+
+def test_a_completed_phase_set_back_keeps_its_times(project: Project, at: Callable[[str], str]) -> None:
+    """It waits again; what it took before is not undone."""
+    hybrid.done(project, begun(project))
+    ended = seen(project).ended_at
+    at("12:00:00")
+    history.observe(
+        project, edited(project, "2026-03-01T11:00:00Z", lambda data: data["phases"][0].update(status="pending"))
+    )
+    assert (seen(project).attempts, seen(project).ended_at) == (1, ended)
+
+
+def test_a_phase_taken_out_of_the_file_is_left(project: Project, at: Callable[[str], str]) -> None:
+    """Somebody removed the phase that was active: it does not run on for ever, and it did not complete."""
+    begun(project)
+    at("10:10:00")
+    workflow = edited(project, "2026-03-01T10:05:00Z", lambda data: data["phases"].pop(0))
+    history.observe(project, workflow)
+    gone = history.of(project, workflow).phases["phase_0"]
+    assert (gone.ended_at, gone.seconds) == ("2026-03-01T10:05:00.000000Z", 300.0)
+
+
+def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Project, at: Callable[[str], str]) -> None:
+    """Its file tells of the current phase only: one ahead was left, one behind was completed."""
+    workflow = adapter.update(project, adapter.start(project, Start(title="Loop", total=4)), Changes(current=3))
+    at("10:05:00")
+    workflow = adapter.update(project, workflow, Changes(current=2))
+    found = history.of(project, workflow).phases
+    rows = project.ledger.rows("SELECT phase, outcome FROM attempts ORDER BY phase")
+    assert [(row["phase"], row["outcome"]) for row in rows] == [
+        ("phase_1", "completed"),
+        ("phase_2", "active"),
+        ("phase_3", "left"),
+    ]
+    assert (found["phase_3"].seconds, found["phase_2"].ended_at) == (300.0, None)
+
+
+def test_a_new_workflow_at_the_same_path_begins_anew(project: Project) -> None:
+    """What belongs to an earlier one stays its own."""
+    hybrid.done(project, begun(project), everything=True)
+    workflow = hybrid.start(project, Start(title="Again", phases=PHASES))
+    assert history.of(project, workflow) == history.History()
+
+
+def test_a_completed_workflow_goes_into_the_archive_and_comes_out_of_it(project: Project) -> None:
+    """R000-38: an archive of completed workflows; one that is reopened goes on."""
+    workflow = begun(project)
+    assert archive.kept(project) == []
+    hybrid.done(project, workflow, everything=True)
+    assert [each.workflow.title for each in archive.kept(project)] == ["Ship"]
+    hybrid.reopen(project, "phase_1")
+    assert archive.kept(project) == []
+
+
+def test_a_ledger_that_refuses_costs_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The state moves; what was lost is in the log."""
+    workflow = begun(project)
+
+    def refuse(*_: object) -> Any:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr(project.ledger, "_attempt", refuse)
+    assert hybrid.done(project, workflow).position == "2/3"
+    assert history.of(project, workflow) == history.History()
+    said = "\n".join(log.tail(50))
+    assert "is not remembered" in said
+    assert "cannot be read" in said

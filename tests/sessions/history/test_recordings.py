@@ -1,0 +1,109 @@
+"""Recordings are private, redacted, and lie outside the project."""
+
+from __future__ import annotations
+
+import json
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import paths
+from holdfast.project import Project
+from holdfast.sessions.history import recordings
+from tests.handmade import ME, OTHER, together
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty project."""
+    root = tmp_path / "project"
+    root.mkdir()
+    return Project.open(root)
+
+
+def lines(place: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in place.read_bytes().splitlines()]
+
+
+def test_an_event_is_one_line_with_its_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line holds when it came, and the payload as it came."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+    payload = {"hook_event_name": "Stop", "session_id": ME, "text": "line\nbreak é \ud83d"}
+
+    place = recordings.append(project, ME, payload)
+    recordings.append(project, ME, {"hook_event_name": "Stop"})
+
+    first, second = lines(place)
+    assert first == {"at": "2026-03-01T10:00:00.000000Z", "payload": payload}
+    assert second["payload"] == {"hook_event_name": "Stop"}
+
+
+def test_recordings_lie_in_our_own_state_folder(project: Project) -> None:
+    """Nothing is written into the project, and only its owner may read a recording."""
+    place = recordings.append(project, ME, {})
+
+    assert place.is_relative_to(paths.state_dir())
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+    assert list(project.root.iterdir()) == []
+
+
+def test_secrets_are_redacted_before_anything_is_written(project: Project) -> None:
+    """Secrets are redacted in recordings from the first day."""
+    payload = {"tool_input": {"command": "export DB_PASSWORD=hunter22", "api_key": "abcdefgh"}}
+
+    text = recordings.append(project, ME, payload).read_text()
+
+    assert "hunter22" not in text
+    assert "abcdefgh" not in text
+    assert "export" in text
+
+
+def test_each_session_has_its_file(project: Project) -> None:
+    """Sessions of one project are told apart by file."""
+    mine, theirs = recordings.append(project, ME, {}), recordings.append(project, OTHER, {})
+
+    assert mine != theirs
+    assert mine.name == f"{ME}.jsonl"
+
+
+@pytest.mark.parametrize(
+    "session", ["../../escape", "/etc/passwd", "", ".", "a" * 300, "served:1/2", "a\x00b", "\ud83d"]
+)
+def test_a_session_id_never_leads_out_of_the_folder(project: Project, session: str) -> None:
+    """Session ids in paths unchecked is one of the traps others fell into."""
+    place = recordings.append(project, session, {})
+
+    assert place.parent == recordings.folder(project)
+    assert place.is_file()
+    assert place != recordings.append(project, session + "x", {})
+
+
+def test_a_symbolic_link_is_not_followed(project: Project, tmp_path: Path) -> None:
+    """A planted link must not make us write elsewhere."""
+    paths.ensure_private(recordings.folder(project))
+    (recordings.folder(project) / f"{ME}.jsonl").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(OSError, match="symbolic link"):
+        recordings.append(project, ME, {})
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_lines_of_events_at_once_never_mix(project: Project) -> None:
+    """Three processes write long lines at the same moment; each line is whole."""
+    together(
+        project.root,
+        ["a", "b", "c"],
+        deed=f"for number in range(10): recordings.append(project, {ME!r}, {{'text': me * 20_000}})",
+        before="from holdfast.sessions.history import recordings",
+    )
+
+    written = lines(recordings.folder(project) / f"{ME}.jsonl")
+    texts = [str(line["payload"]["text"]) for line in written]  # type: ignore[index] # what json.loads returned
+    assert sorted({text[0] for text in texts}) == ["a", "b", "c"]
+    assert len(texts) == 30
+    assert all(text == text[0] * 20_000 for text in texts)

@@ -1,0 +1,441 @@
+"""What a compacted session gets back: survival's five steps in their order, and nothing foreign ever."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import clock
+from holdfast.project import Project
+from holdfast.sessions.compaction import seals
+from holdfast.sessions.history import generations
+from holdfast.sessions.ownership import judging, owners, sessions
+from tests.handmade import ME, OTHER, THIRD, together, workflow
+
+if TYPE_CHECKING:
+    from holdfast.sessions.ownership.judging import Verdict
+    from holdfast.workflow.model import Workflow
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """An empty project, an hour after the workflows made by hand last changed."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    return Project.open(tmp_path)
+
+
+def compacted(project: Project, *workflows: Workflow, session: str = ME, known: bool = True) -> Verdict:
+    """Judge a session that comes out of a compaction, as the restoring handler does."""
+    sessions.seen(project, session)
+    return judging.judge(project, session, workflows, known=known)
+
+
+def test_what_a_session_owns_is_restored_to_it(project: Project) -> None:
+    """Step 1: a workflow started in a session belongs to it."""
+    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
+    owners.own(project, mine, ME)
+    owners.own(project, theirs, OTHER)
+    sessions.seen(project, OTHER)
+
+    verdict = compacted(project, theirs, mine)
+
+    assert (verdict.full, verdict.step) == (mine, 1)
+    assert (verdict.others, verdict.refused) == ((), ())
+
+
+def test_two_sessions_in_one_folder_each_get_their_own(project: Project) -> None:
+    """Own 29, foreign 0: neither sees a word of the other's workflow, not even its title."""
+    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
+    owners.own(project, mine, ME)
+    owners.own(project, theirs, OTHER)
+
+    sessions.seen(project, OTHER)
+
+    for session, own in ((ME, mine), (OTHER, theirs), (ME, mine)):
+        verdict = compacted(project, mine, theirs, session=session)
+        assert (verdict.full, verdict.others, verdict.refused) == (own, (), ())
+
+
+def test_of_several_own_workflows_the_newest_is_whole(project: Project) -> None:
+    """R001-16: the newest in full, the others in a line each."""
+    old = workflow(project.root, "Old", updated_at="2026-03-01T08:00:00.000000Z")
+    new = workflow(project.root, "New")
+    for each in (old, new):
+        owners.own(project, each, ME)
+    sessions.seen(project, OTHER)
+
+    verdict = compacted(project, old, new)
+
+    assert (verdict.full, verdict.others) == (new, (old,))
+
+
+def test_what_another_live_session_could_own_is_refused(project: Project) -> None:
+    """Nothing decides and another session is live: refused, for a wrong restore is worse than none."""
+    nobodys = workflow(project.root)
+    sessions.seen(project, OTHER)
+
+    verdict = compacted(project, nobodys)
+
+    assert (verdict.full, verdict.refused, verdict.step) == (None, (nobodys,), 0)
+    assert verdict.others == ()
+
+
+def test_another_live_sessions_workflow_is_not_even_refused(project: Project) -> None:
+    """What a live session is known to own is none of the others' business."""
+    theirs = workflow(project.root)
+    owners.own(project, theirs, OTHER)
+    sessions.seen(project, OTHER)
+
+    verdict = compacted(project, theirs)
+
+    assert (verdict.full, verdict.others, verdict.refused) == (None, (), ())
+
+
+def test_a_dead_sessions_workflow_is_refused_while_another_lives(project: Project) -> None:
+    """Its owner is gone, and which of the two live sessions went on with it nobody knows: that is said."""
+    orphan = workflow(project.root)
+    owners.own(project, orphan, THIRD)
+    sessions.seen(project, THIRD)
+    sessions.ended(project, THIRD)
+    sessions.seen(project, OTHER)
+
+    verdict = compacted(project, orphan)
+
+    assert (verdict.full, verdict.refused) == (None, (orphan,))
+
+
+def test_a_session_id_that_changed_is_found_by_the_seal(project: Project) -> None:
+    """Step 2: the compaction gave the session a new id; the seal of the old one leads to its workflow."""
+    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
+    sessions.seen(project, ME)
+    owners.own(project, mine, ME)
+    sessions.seen(project, OTHER)
+    owners.own(project, theirs, OTHER)
+    seals.leave(project, ME, "auto", [seals.of(mine)])
+
+    verdict = compacted(project, theirs, mine, session=THIRD, known=False)
+
+    assert (verdict.full, verdict.step, verdict.seal is not None) == (mine, 2, True)
+    assert (verdict.others, verdict.refused) == ((), ())
+
+
+def test_the_old_id_of_a_session_is_no_other_session(project: Project) -> None:
+    """After the change of its id a session is alone again: the rest gets a line each, as R001-16 wants."""
+    mine, second = workflow(project.root, "Mine"), workflow(project.root, "Second")
+    sessions.seen(project, ME)
+    seals.leave(project, ME, "auto", [seals.of(mine)])
+
+    verdict = compacted(project, mine, second, session=THIRD, known=False)
+
+    assert (verdict.full, verdict.others) == (mine, (second,))
+    assert sessions.live_others(project, THIRD) == set()
+
+
+def test_a_known_session_does_not_inherit_anothers_seal(project: Project) -> None:
+    """Two sessions, one of them between PreCompact and its restore: the other one's compaction takes nothing."""
+    theirs = workflow(project.root)
+    sessions.seen(project, OTHER)
+    owners.own(project, theirs, OTHER)
+    seals.leave(project, OTHER, "auto", [seals.of(theirs)])
+
+    assert compacted(project, theirs).full is None
+    assert compacted(project, theirs, session=OTHER).full == theirs
+
+
+def test_alone_the_newest_is_restored_and_the_others_get_a_line(project: Project) -> None:
+    """Step 5, R001-16: no other live session could own one."""
+    old = workflow(project.root, "Old", updated_at="2026-03-01T08:00:00.000000Z")
+    new = workflow(project.root, "New")
+
+    verdict = compacted(project, old, new)
+
+    assert (verdict.full, verdict.others, verdict.step) == (new, (old,), 5)
+    assert verdict.seal is None
+
+
+@pytest.mark.parametrize("death", ["ended", "silent", "process gone"])
+def test_a_dead_sessions_workflow_goes_to_who_is_alone(
+    project: Project, monkeypatch: pytest.MonkeyPatch, death: str
+) -> None:
+    """A session that ended, was silent for an hour, or whose process is gone owns nothing against a live one."""
+    theirs = workflow(project.root)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:59:59Z" if death == "silent" else "2026-03-01T11:59:00Z")
+    sessions.seen(project, OTHER, str(2**22 + 1) if death == "process gone" else None)  # above every pid_max
+    owners.own(project, theirs, OTHER)
+    if death == "ended":
+        sessions.ended(project, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+
+    verdict = compacted(project, theirs)
+
+    assert (verdict.full, verdict.step) == (theirs, 5)
+
+
+@pytest.mark.parametrize(("days", "restored"), [(6.9, True), (7.1, False)])
+def test_a_stale_workflow_of_nobody_is_not_restored(project: Project, days: float, restored: bool) -> None:
+    """Newest file wins is how a 90-day-old workflow got into a new session; 7 days after its change it is a line."""
+    from holdfast import clock
+
+    changed = clock.stamp(clock.from_mtime(clock.now().timestamp() - days * 86_400))
+    verdict = compacted(project, old := workflow(project.root, updated_at=changed))
+
+    assert (verdict.full is not None) is restored
+    assert verdict.others == (() if restored else (old,))
+    assert verdict.step == (5 if restored else 0)
+
+
+def test_freshness_counts_from_the_last_change_of_content(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I001-10: a copy or checkout touches the modification time of a file, not what it says."""
+    touched = workflow(project.root, updated_at="2026-03-20T11:00:00.000000Z")
+    generations.keep(project, touched.path, touched.raw, why="test")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-20T12:00:00Z")
+
+    assert compacted(project, touched).full is None
+
+
+def test_a_finished_workflow_is_never_restored(project: Project) -> None:
+    """A finished workflow is a line, whoever owns it and whatever a seal says."""
+    finished = workflow(project.root, "Finished", status="completed", current=5, phase_status="completed")
+    owners.own(project, finished, ME)
+    seals.leave(project, ME, "auto", [seals.of(finished)])
+
+    verdict = compacted(project, finished)
+
+    assert (verdict.full, verdict.others, verdict.step) == (None, (finished,), 0)
+
+
+def test_a_failed_workflow_is_restored(project: Project) -> None:
+    """I000-9: a failed workflow can be retried, so it is unfinished."""
+    failed = workflow(project.root, status="failed", phase_status="failed")
+
+    assert compacted(project, failed).full == failed
+
+
+def test_what_a_plan_says_ranks_below_what_an_agent_keeps(project: Project) -> None:
+    """I001-9: of a workflow derived from a plan and one that agents made the latter is restored, even if older."""
+    planned = workflow(project.root, "Planned", origin="plan", updated_at="2026-03-01T11:59:00.000000Z")
+    made = workflow(project.root, "Made", updated_at="2026-03-01T08:00:00.000000Z")
+
+    verdict = compacted(project, planned, made)
+
+    assert (verdict.full, verdict.others) == (made, (planned,))
+
+
+def test_of_two_of_the_same_moment_always_the_same_is_newest(project: Project) -> None:
+    """Lesson of `same bytes`: the order in which files are found decides nothing."""
+    a, b = workflow(project.root, "A"), workflow(project.root, "B")
+
+    assert compacted(project, a, b).full == compacted(project, b, a).full
+
+
+def test_the_sealed_workflow_goes_before_a_newer_one(project: Project) -> None:
+    """What the session had at PreCompact is what it gets back, not what happened to change last."""
+    had = workflow(project.root, "Had", updated_at="2026-03-01T08:00:00.000000Z")
+    newer = workflow(project.root, "Newer")
+    seals.leave(project, ME, "auto", [seals.of(had)])
+
+    verdict = compacted(project, newer, had)
+
+    assert (verdict.full, verdict.others, verdict.step) == (had, (newer,), 2)
+
+
+def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Project) -> None:
+    """A path may be used again: the key of a workflow holds which one it is."""
+    gone = workflow(project.root, "Release", id="first")
+    again = workflow(project.root, "Release", id="second")
+    sessions.seen(project, OTHER)
+    seals.leave(project, ME, "auto", [seals.of(gone)])
+
+    assert compacted(project, again).full is None
+
+
+def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: Project) -> None:
+    """Three sessions nobody saw before come out of compactions at the same moment, with one seal among them."""
+    mine = workflow(project.root)
+    seals.leave(project, "gone", "auto", [seals.of(mine)])
+    project.close()
+    before = "from holdfast.sessions.ownership import judging, sessions\nfrom tests.handmade import workflow"
+
+    said = together(
+        project.root,
+        ["one", "two", "three"],
+        deed="sessions.seen(project, me)\n"
+        "verdict = judging.judge(project, me, [workflow(project.root)], known=False)\n"
+        "print(verdict.full.title if verdict.full else '-')",
+        before=before,
+    )
+
+    assert sorted(said) == ["-", "-", "Release"]
+
+
+def test_beside_another_a_session_gets_its_own_though_it_sealed_a_newer_one(project: Project) -> None:
+    """It was alone when it sealed what is nobody's; by now the other session could have come for that."""
+    mine = workflow(project.root, "Mine", updated_at="2026-03-01T08:00:00.000000Z")
+    nobodys = workflow(project.root, "Nobody's")
+    owners.own(project, mine, ME)
+    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    assert compacted(project, mine, nobodys).full == nobodys
+
+    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    sessions.seen(project, OTHER)
+    verdict = compacted(project, mine, nobodys)
+
+    assert (verdict.full, verdict.others, verdict.step) == (mine, (), 1)
+
+
+def test_what_was_set_free_since_it_was_sealed_comes_back(project: Project) -> None:
+    """Nobody claimed it between, so it is still that session's, another one beside it or not."""
+    mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
+    owners.own(project, mine, ME)
+    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    owners.release(project, mine)
+    sessions.seen(project, OTHER)
+
+    verdict = compacted(project, nobodys, mine)
+
+    assert (verdict.full, verdict.others, verdict.step) == (mine, (), 2)
+
+
+def test_a_session_that_has_a_workflow_takes_no_other_when_it_is_compacted(project: Project) -> None:
+    """It seals both, and what is nobody's stays so: another session may come for it."""
+    mine, free = workflow(project.root, "Mine"), workflow(project.root, "Free")
+    owners.own(project, mine, ME)
+    sessions.seen(project, ME)
+
+    assert judging.settle(project, ME, [free, mine]) == [mine, free]
+    assert owners.owner(project, free) is None
+
+
+def checkout(root: Path, branch: str) -> None:
+    """Check a branch out, as far as Holdfast looks."""
+    (root / ".git").mkdir(exist_ok=True)
+    (root / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+@pytest.mark.parametrize("branch", ["feature", "main", "third"])
+def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str, sealed: bool) -> None:
+    """Step 4: the newest is not the one that belongs to what is checked out; where that tells nothing, the newest."""
+    checkout(tmp_path, "feature")
+    project = Project.open(tmp_path)
+    old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
+    new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
+    owners.own(project, old, OTHER)
+    checkout(tmp_path, "main")
+    owners.own(project, new, OTHER)
+    sessions.seen(project, OTHER)
+    sessions.ended(project, OTHER)
+    assert (owners.branch(project, old), owners.branch(project, new)) == ("feature", "main")
+
+    checkout(tmp_path, branch)
+    if sealed:
+        seals.leave(project, ME, "auto", [seals.of(new), seals.of(old)])
+    verdict = compacted(project, new, old)
+
+    wanted = old if branch == "feature" else new
+    assert verdict.full == wanted
+    assert verdict.others == ((new,) if wanted is old else (old,))
+    assert verdict.step == (2 if sealed else 4 if wanted is old else 5)
+
+
+def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> None:
+    """Nobody has worked on it yet, so only the time decides."""
+    checkout(tmp_path, "main")
+    project = Project.open(tmp_path)
+    old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
+    new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
+    owners.own(project, old, OTHER)
+    sessions.seen(project, OTHER)
+    sessions.ended(project, OTHER)
+
+    assert compacted(project, old, new).full == new
+
+
+def test_what_a_session_owns_it_gets_back_on_any_branch(tmp_path: Path) -> None:
+    """Step 1 comes first: a branch switched in the middle of a session takes nothing from it."""
+    checkout(tmp_path, "feature")
+    project = Project.open(tmp_path)
+    mine = workflow(tmp_path, "Mine", updated_at=clock.stamp())
+    owners.own(project, mine, ME)
+    checkout(tmp_path, "main")
+    theirs = workflow(tmp_path, "Theirs", updated_at=clock.stamp())
+    owners.own(project, theirs, OTHER)
+
+    verdict = compacted(project, theirs, mine)
+
+    assert (verdict.full, verdict.step) == (mine, 1)
+
+
+WRITTEN = Path(__file__).parents[1] / "transcripts"
+PARENT, FORK, STRANGER = (
+    str(WRITTEN / f"{name}.jsonl") for name in ("worked-2.1.329-tasks", "fork-2.1.329", "clear-2.1.329")
+)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Project, known: bool) -> None:
+    """Step 3: no PreCompact left a seal, others are live, and the transcript goes on where the owner's was."""
+    mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
+    sessions.seen(project, OTHER, transcript=PARENT)
+    owners.own(project, mine, OTHER)
+    sessions.seen(project, "stranger")
+    owners.own(project, theirs, "stranger")
+    sessions.seen(project, ME, transcript=FORK)
+
+    verdict = compacted(project, theirs, mine, known=known)
+
+    assert (verdict.full, verdict.others, verdict.refused, verdict.step) == (mine, (), (), 3)
+    assert sessions.live_others(project, ME) == {"stranger"}  # the old id is this session's own
+
+
+def test_one_transcript_under_two_ids_is_one_session(project: Project) -> None:
+    """A client that keeps its transcript's path while the id changes ([ISS 29094])."""
+    mine = workflow(project.root)
+    sessions.seen(project, OTHER, transcript=STRANGER)
+    owners.own(project, mine, OTHER)
+    sessions.seen(project, "stranger")
+    sessions.seen(project, ME, transcript=STRANGER)
+
+    assert compacted(project, mine).step == 3
+
+
+def test_alone_but_for_the_id_it_had_before_a_session_gets_lines_too(project: Project) -> None:
+    """The former self is no other live session, so the rest of the project's workflows are no secret."""
+    mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
+    sessions.seen(project, OTHER, transcript=PARENT)
+    owners.own(project, mine, OTHER)
+    sessions.seen(project, ME, transcript=FORK)
+
+    verdict = compacted(project, mine, nobodys)
+
+    assert (verdict.full, verdict.others, verdict.step) == (mine, (nobodys,), 3)
+
+
+@pytest.mark.parametrize("why", ["strangers", "no transcript", "owner's unknown", "goes on", "runs"])
+def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
+    project: Project, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    """A fork beside the session it came from takes nothing from it; another session's transcript proves nothing."""
+    mine = workflow(project.root)
+    sessions.seen(
+        project,
+        OTHER,
+        process=str(os.getpid()) if why == "runs" else None,
+        transcript="" if why == "owner's unknown" else PARENT,
+    )
+    owners.own(project, mine, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:01:00Z")
+    own = {"strangers": STRANGER, "no transcript": ""}.get(why, FORK)
+    sessions.seen(project, ME, process="1" if why == "runs" else None, transcript=own)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:02:00Z")
+    if why == "goes on":
+        sessions.seen(project, OTHER)
+
+    verdict = compacted(project, mine)
+
+    assert (verdict.full, verdict.refused, verdict.step) == (None, (), 0)
+    assert sessions.live_others(project, ME) == {OTHER}

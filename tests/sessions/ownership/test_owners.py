@@ -1,0 +1,167 @@
+"""A workflow belongs to one session of one checkout, and others leave it alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.sessions.ownership import owners, sessions
+from tests.handmade import ME, OTHER, workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """An empty project, an hour after the workflows made by hand last changed."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    return Project.open(tmp_path)
+
+
+def test_configuration_says_how_long_a_workflow_is_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`freshness_days` in holdfast.toml."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "holdfast.toml").write_text("freshness_days = 0.01\n")
+    project = Project.open(tmp_path)
+
+    assert not owners.fresh(project, workflow(tmp_path))
+    assert owners.fresh(project, workflow(tmp_path, updated_at="2026-03-01T11:50:00.000000Z"))
+
+
+def test_a_change_at_an_unknown_time_is_fresh(project: Project) -> None:
+    """A time that cannot be read keeps nothing from being restored."""
+    assert owners.fresh(project, workflow(project.root, updated_at=""))
+
+
+def test_owning_takes_a_workflow_from_whoever_had_it(project: Project) -> None:
+    """`holdfast start` and the CLI's verbs in a session make a workflow that session's."""
+    release = workflow(project.root)
+    assert owners.owner(project, release) is None
+
+    owners.own(project, release, OTHER)
+    owners.own(project, release, ME)
+
+    assert owners.owner(project, release) == ME
+
+
+@pytest.mark.parametrize("give", [owners.own, owners.take])
+def test_giving_a_session_what_it_has_only_refreshes_the_branch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, give: Callable[[Project, Workflow, str], None]
+) -> None:
+    """It has had the workflow since then, and works on it in the branch that is checked out now."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    head = tmp_path / ".git" / "HEAD"
+    head.parent.mkdir()
+    head.write_text("ref: refs/heads/main\n")
+    project, release = Project.open(tmp_path), workflow(tmp_path)
+    give(project, release, ME)
+
+    head.write_text("ref: refs/heads/feature\n")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T13:00:00Z")
+    give(project, release, ME)
+
+    row = project.ledger.one("SELECT since FROM owners")
+    assert row == {"since": "2026-03-01T12:00:00.000000Z"}
+    assert owners.branch(project, release) == "feature"
+
+
+def test_a_workflow_is_another_sessions_since_that_one_got_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hour at which the session before got it is none of its."""
+    release = workflow(project.root)
+    owners.own(project, release, OTHER)
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T13:00:00Z")
+    owners.own(project, release, ME)
+
+    assert project.ledger.one("SELECT since FROM owners") == {"since": "2026-03-01T13:00:00.000000Z"}
+
+
+def test_what_belongs_to_another_live_session_is_not_taken(project: Project) -> None:
+    """To work on it by name is no claim; once that session has ended it is."""
+    release = workflow(project.root)
+    sessions.seen(project, OTHER)
+    owners.own(project, release, OTHER)
+
+    owners.take(project, release, ME)
+    assert owners.owner(project, release) == OTHER
+
+    sessions.ended(project, OTHER)
+    owners.take(project, release, ME)
+    assert owners.owner(project, release) == ME
+
+
+def test_the_later_of_a_change_and_a_release_counts(project: Project) -> None:
+    """Neither does an old release hide a later change, nor an old change a later release."""
+    released_long_ago = workflow(project.root, "Changed lately")
+    changed_long_ago = workflow(project.root, "Released lately", updated_at="2025-12-01T11:00:00.000000Z")
+    with pytest.MonkeyPatch.context() as clock:
+        clock.setenv("HOLDFAST_NOW", "2025-12-01T12:00:00Z")
+        owners.release(project, released_long_ago, by_hand=True)
+    owners.release(project, changed_long_ago, by_hand=True)
+
+    assert owners.fresh(project, released_long_ago)
+    assert owners.fresh(project, changed_long_ago)
+
+
+def test_of_very_many_workflows_the_newest_are_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen of those that were given to a session, and of those that were set free."""
+    many = [workflow(project.root, f"Release {number}") for number in range(20)]
+    newest = [each.key for each in reversed(many[-16:])]
+    for number, each in enumerate(many):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{number:02}:00Z")
+        owners.own(project, each, ME)
+    assert owners.lately(project, ME) == owners.lately(project, OTHER) == newest
+
+    for number, each in enumerate(many):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T13:{number:02}:00Z")
+        owners.release(project, each)
+    assert owners.lately(project, ME) == newest
+
+
+def test_a_session_alone_may_save_and_move_all(project: Project) -> None:
+    """With no other live session nobody else could mind."""
+    mine, theirs, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Nobody's"))
+    owners.own(project, mine, ME)
+    owners.own(project, theirs, OTHER)
+
+    assert owners.of_session(project, ME, [mine, theirs, nobodys]) == [mine, theirs, nobodys]
+
+
+def test_beside_another_a_session_may_save_and_move_only_its_own(project: Project) -> None:
+    """A session that is not alone leaves alone what is not its own, also what is nobody's."""
+    mine, theirs, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Nobody's"))
+    owners.own(project, mine, ME)
+    owners.own(project, theirs, OTHER)
+    sessions.seen(project, OTHER)
+
+    assert owners.of_session(project, ME, [mine, theirs, nobodys]) == [mine]
+
+
+def test_a_stale_workflow_of_nobody_is_nobodys_to_save_and_move(project: Project) -> None:
+    """Else its PreCompact would make a session the owner of what lay there for 90 days, and restore it."""
+    stale = workflow(project.root, updated_at="2025-12-01T11:00:00.000000Z")
+    assert owners.of_session(project, ME, [stale]) == []
+
+    owners.own(project, stale, ME)
+    assert owners.of_session(project, ME, [stale]) == [stale]
+
+
+def test_worktrees_have_owners_of_their_own(tmp_path: Path) -> None:
+    """The same file in two checkouts of one project is two workflows."""
+    for name in ("a", "b"):
+        (tmp_path / name / ".claude").mkdir(parents=True)
+        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
+    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    owners.own(there, workflow(there.root), OTHER)
+
+    assert owners.owner(here, workflow(here.root)) is None
+    assert owners.owner(there, workflow(there.root)) == OTHER

@@ -1,0 +1,161 @@
+"""Which workflow a command is about: the named one, the session's own, or the only one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import formats
+from holdfast.errors import HoldfastError
+from holdfast.project import Project
+from holdfast.sessions.history import archive
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.ownership.selection import select
+from holdfast.workflow.model import Found
+from tests.handmade import ME, OTHER, workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty project."""
+    return Project.open(tmp_path)
+
+
+@pytest.fixture
+def there(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[Workflow]:
+    """The workflows that are found, the newest first; tests put theirs in."""
+    listed: list[Workflow] = []
+    monkeypatch.setattr(formats, "all_found", lambda project: Found(tuple(listed)))
+    return listed
+
+
+def test_a_workflow_is_found_by_any_of_its_names(project: Project, there: list[Workflow]) -> None:
+    """Id, title, path in the project, whole path, reference, or how id or title begin."""
+    release, other = workflow(project.root, "Release one"), workflow(project.root, "Other work")
+    there += [other, release]
+
+    names = [release.id, release.title, release.place, str(release.path), release.ref, "release-", "Release o"]
+    assert [select(project, name, None) for name in names] == [release] * len(names)
+
+
+def test_a_whole_name_goes_before_a_beginning(project: Project, there: list[Workflow]) -> None:
+    """Else a workflow whose name begins another's could not be named."""
+    there += [workflow(project.root, "Release"), workflow(project.root, "Release notes")]
+
+    assert select(project, "Release", None).title == "Release"
+    assert select(project, "release", None).title == "Release"
+
+
+def test_to_change_a_workflow_one_names_it_whole(project: Project, there: list[Workflow]) -> None:
+    """A beginning that happens to fit would move another workflow than the one that was meant."""
+    there += [workflow(project.root, "Release notes"), workflow(project.root, "Other")]
+
+    for name in ("Release notes", there[0].id, there[0].place, str(there[0].path), there[0].ref):
+        assert select(project, name, None, whole=True) is there[0]
+    with pytest.raises(HoldfastError, match=r"no workflow is named 'Release'; \S+ \('Release notes'\) begins so"):
+        select(project, "Release", None, whole=True)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_whole_name_of_a_completed_one_goes_before_a_beginning(
+    project: Project, there: list[Workflow], whole: bool
+) -> None:
+    """Who names what is over is told so, and gets no other."""
+    archive.keep(project, workflow(project.root, "Release", status="completed"), "2026-01-02T03:04:05Z")
+    there += [workflow(project.root, "Release notes")]
+
+    with pytest.raises(HoldfastError, match="'Release' was completed at 2026-01-02"):
+        select(project, "Release", None, whole=whole)
+
+
+def test_a_finished_workflow_can_be_named(project: Project, there: list[Workflow]) -> None:
+    """`holdfast show` is for those, too."""
+    there += [workflow(project.root, "Done", status="completed"), workflow(project.root, "Open")]
+
+    assert select(project, "Done", None).title == "Done"
+
+
+def test_without_a_name_it_is_the_only_unfinished_one(project: Project, there: list[Workflow]) -> None:
+    """One workflow is at hand, so nobody has to name it."""
+    there += [workflow(project.root, "Done", status="completed"), workflow(project.root, "Open")]
+
+    assert select(project, None, None).title == "Open"
+
+
+def test_without_a_name_the_sessions_own_goes_before_others(project: Project, there: list[Workflow]) -> None:
+    """The model of a session means its own workflow, the newest of several."""
+    newer, mine, older = (workflow(project.root, name) for name in ("Newer", "Mine", "Older"))
+    there += [newer, mine, older]
+    owners.own(project, newer, OTHER)
+    owners.own(project, mine, ME)
+    owners.own(project, older, ME)
+
+    assert select(project, None, ME) == mine
+
+
+def test_between_several_nobody_guesses(project: Project, there: list[Workflow]) -> None:
+    """The error lists them, and says how to name one."""
+    there += [workflow(project.root, "One"), workflow(project.root, "Two")]
+
+    with pytest.raises(HoldfastError, match=r"several workflows are unfinished: one .*'One'.*two .*'Two'.*by its id"):
+        select(project, None, ME)
+
+
+def test_an_ambiguous_beginning_is_an_error(project: Project, there: list[Workflow]) -> None:
+    """Only the candidates are listed."""
+    there += [workflow(project.root, name) for name in ("Release one", "Release two", "Other")]
+
+    with pytest.raises(HoldfastError, match="several workflows are named 'Release'") as caught:
+        select(project, "Release", None)
+    assert "Other" not in str(caught.value)
+
+
+def test_a_name_nobody_has_is_an_error_that_lists_what_there_is(project: Project, there: list[Workflow]) -> None:
+    """The message says what could have been meant."""
+    there += [workflow(project.root, "One")]
+
+    with pytest.raises(HoldfastError, match=r"no workflow is named 'Tow'; there are: one \('One'\)"):
+        select(project, "Tow", None)
+
+
+def test_where_all_are_finished_they_are_listed(project: Project, there: list[Workflow]) -> None:
+    """Nothing is unfinished; what is there is named."""
+    there += [workflow(project.root, "One", status="completed")]
+
+    with pytest.raises(HoldfastError, match="no workflow is unfinished; there are: one"):
+        select(project, None, None)
+
+
+def test_where_there_is_none_the_way_to_start_one_is_named(project: Project, there: list[Workflow]) -> None:
+    """An error says what to do."""
+    with pytest.raises(HoldfastError, match="no workflow is unfinished; start one with holdfast start TITLE"):
+        select(project, None, ME)
+
+
+def test_an_error_names_no_more_than_one_can_read(project: Project, there: list[Workflow]) -> None:
+    """Ten thousand characters of a title, or a hundred workflows, do not bury the message."""
+    there += [workflow(project.root, f"{number} {'x' * 200}") for number in range(100)]
+
+    with pytest.raises(HoldfastError, match="and 90 more; name one by its id") as caught:
+        select(project, None, None)
+    assert len(str(caught.value)) < 4_000
+
+
+def test_another_live_sessions_workflow_is_nobodys_current_one(project: Project, there: list[Workflow]) -> None:
+    """A model that says `done` must not complete what another session works on; by name it can be reached."""
+    theirs = workflow(project.root, "Theirs")
+    there.append(theirs)
+    sessions.seen(project, OTHER)
+    owners.own(project, theirs, OTHER)
+
+    with pytest.raises(HoldfastError, match=r"1 belong to other live sessions.*Theirs"):
+        select(project, None, ME)
+    assert select(project, "Theirs", ME) is theirs
+    sessions.ended(project, OTHER)
+    assert select(project, None, ME) is theirs

@@ -1,0 +1,289 @@
+"""Which sessions are live decides what may be restored into another one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.errors import HoldfastError
+from holdfast.project import Project
+from holdfast.sessions.ownership import sessions
+from tests.handmade import ME, OTHER, THIRD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """An empty project at ten o'clock."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+    return Project.open(tmp_path)
+
+
+@dataclass(frozen=True)
+class _Elsewhere(Project):
+    """The same project on another machine."""
+
+    @property
+    def host(self) -> str:
+        """Return a name no machine of ours has."""
+        return "elsewhere.example"
+
+
+def test_a_session_is_known_once_it_has_been_seen(project: Project) -> None:
+    """Only a session the ledger saw before this compaction counts as known."""
+    assert not sessions.known(project, ME)
+
+    sessions.seen(project, ME)
+
+    assert sessions.known(project, ME)
+    assert not sessions.known(project, OTHER)
+
+
+def test_another_session_with_a_recent_event_is_live(project: Project) -> None:
+    """A session never counts as another one beside itself."""
+    sessions.seen(project, ME)
+    sessions.seen(project, OTHER)
+
+    assert sessions.live_others(project, ME) == {OTHER}
+    assert sessions.live_others(project, THIRD) == {ME, OTHER}
+
+
+@pytest.mark.parametrize(("time", "live"), [("11:00:00", True), ("11:00:01", False)])
+def test_an_hour_of_silence_ends_a_session(
+    project: Project, monkeypatch: pytest.MonkeyPatch, time: str, live: bool
+) -> None:
+    """Live means an event within 60 minutes."""
+    sessions.seen(project, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}Z")
+
+    assert bool(sessions.live_others(project, ME)) is live
+
+
+def test_a_later_event_keeps_a_session_live(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The silence counts from the last event and not from the first."""
+    sessions.seen(project, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:50:00Z")
+    sessions.seen(project, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:30:00Z")
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_a_clock_that_jumps_back_kills_no_session(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A last event in the future is a recent one."""
+    sessions.seen(project, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T07:00:00Z")
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_a_session_that_ended_is_not_live_until_it_is_resumed(project: Project) -> None:
+    """SessionEnd ends a session; an event after it shows that it was resumed."""
+    sessions.seen(project, OTHER)
+    sessions.ended(project, OTHER)
+    assert sessions.live_others(project, ME) == set()
+
+    sessions.seen(project, OTHER)
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_the_end_of_a_session_nobody_saw_is_no_error(project: Project) -> None:
+    """A SessionEnd may be the first that is heard of a session; it does not make it known."""
+    sessions.ended(project, ME)
+
+    assert not sessions.known(project, ME)
+
+
+def test_a_session_whose_process_has_gone_is_not_live(project: Project) -> None:
+    """Where CLAUDE_PID was noted on this host, that process must still run."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    sessions.seen(project, OTHER, str(gone.pid))
+    sessions.seen(project, THIRD, str(os.getpid()))
+
+    assert sessions.live_others(project, ME) == {THIRD}
+
+
+def test_a_client_has_one_session_at_a_time(project: Project) -> None:
+    """A fork of client 2.1.197 first resumes under the old id: what ran in our own process before us is over."""
+    other = str(os.getppid())
+    sessions.seen(project, OTHER, str(os.getpid()))
+    sessions.seen(project, ME, str(os.getpid()))
+    assert sessions.live_others(project, ME) == set()
+    assert sessions.live_others(project, THIRD) == {OTHER, ME}, "nobody knows which of the two goes on"
+
+    sessions.seen(project, OTHER, other)
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_a_process_of_somebody_else_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That we may not signal a process shows that there is one."""
+
+    def refuse(process: int, number: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refuse)
+    sessions.seen(project, OTHER, "1")
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_a_process_on_another_machine_is_not_looked_for(project: Project) -> None:
+    """Process numbers mean nothing on another host: there the silence alone decides."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    sessions.seen(_Elsewhere(project.root, project.config), OTHER, str(gone.pid))
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_an_event_without_the_process_keeps_what_was_noted(project: Project) -> None:
+    """CLAUDE_PID is not in every environment; an event without it does not bring the dead back to life."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    sessions.seen(project, OTHER, str(gone.pid))
+    sessions.seen(project, OTHER)
+
+    assert sessions.live_others(project, ME) == set()
+
+
+@pytest.mark.parametrize("process", ["", "abc", "-1", "²", "9" * 30, "0"])
+def test_a_process_number_that_is_none_is_ignored(project: Project, process: str) -> None:
+    """Whatever stands in CLAUDE_PID, the session is noted."""
+    sessions.seen(project, OTHER, process)
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
+    """Worktrees share one ledger, but a session in one cannot own what lies in another."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / name / ".claude").mkdir()
+        (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
+    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    assert here.key == there.key
+
+    sessions.seen(there, OTHER)
+
+    assert sessions.live_others(here, ME) == set()
+    assert sessions.known(here, OTHER)
+
+
+def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Project) -> None:
+    """Stop begins the rest; a prompt ends it. A session nobody saw does not rest."""
+    sessions.rest(project, ME)
+    assert not sessions.resting(project, ME)
+    assert not sessions.known(project, ME)
+
+    sessions.seen(project, ME)
+    assert not sessions.resting(project, ME)
+    sessions.rest(project, ME)
+    assert sessions.resting(project, ME)
+    assert not sessions.resting(project, OTHER)
+    sessions.seen(project, ME)
+    assert not sessions.resting(project, ME)
+
+
+def test_the_end_of_a_turn_is_a_sign_of_life(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn may take longer than an hour; its end shows that the session lives."""
+    sessions.seen(project, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    sessions.rest(project, OTHER)
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+def test_the_clients_process_is_named_or_found(tmp_path: Path) -> None:
+    """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`."""
+    client = tmp_path / "claude"
+    client.write_text('#!/bin/sh\n"$@"\nexit 0\n')
+    client.chmod(0o755)
+    script = "from holdfast.sessions.ownership import sessions; print(sessions.client_process({}))"
+    shell = ["/bin/sh", "-c", '"$@"; exit 0', "sh"]
+
+    with subprocess.Popen([client, *shell, sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.communicate()[0].strip() == str(process.pid)
+
+    assert sessions.client_process({"CLAUDE_PID": "42"}) == "42"
+
+
+def test_without_a_client_there_is_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a session's silence alone decides."""
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+
+    assert sessions.client_process({}) is None
+
+
+def test_all_sessions_are_listed_with_the_latest_first(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`holdfast status --json` shows when each session was first and last seen, and when it ended."""
+    sessions.seen(project, OTHER)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:30:00Z")
+    sessions.seen(project, ME)
+    sessions.ended(project, ME)
+
+    first, second = sessions.all_of(project)
+    assert (first["id"], first["ended_at"]) == (ME, "2026-03-01T10:30:00.000000Z")
+    assert (second["id"], second["first_seen"], second["ended_at"]) == (OTHER, "2026-03-01T10:00:00.000000Z", None)
+
+
+def test_a_session_goes_on_in_the_process_it_has(project: Project) -> None:
+    """A fork of 2.1.197 first sends an event with the id it comes from, out of its own process."""
+    here, elsewhere = str(os.getpid()), str(os.getppid())
+    sessions.seen(project, ME, here)
+    sessions.seen(project, ME, elsewhere)
+    sessions.seen(project, OTHER, elsewhere)
+    assert sessions.live_others(project, OTHER) == {ME}
+
+    sessions.ended(project, ME)
+    sessions.seen(project, ME, elsewhere)  # resumed
+    assert sessions.live_others(project, OTHER) == set()
+
+
+def test_a_session_whose_process_is_gone_goes_on_in_the_next(project: Project) -> None:
+    """It crashed, and is resumed."""
+    sessions.seen(project, ME, str(2**22 + 1))  # above every pid_max
+    sessions.seen(project, ME, str(os.getpid()))
+    sessions.seen(project, OTHER, "1")
+    assert sessions.live_others(project, OTHER) == {ME}
+
+
+@pytest.mark.parametrize("over", [True, False])
+def test_a_session_that_ended_can_have_become_another(project: Project, over: bool) -> None:
+    """Even if its last event came after the other's first, and its process runs: a client goes on under another id."""
+    sessions.seen(project, OTHER, process=str(os.getpid()))
+    sessions.seen(project, ME, process=str(os.getppid()))
+    if over:
+        sessions.ended(project, OTHER)
+
+    assert sessions.superseded(project, OTHER, ME) == over
+
+
+def test_of_very_many_sessions_the_newest_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crowd of silent sessions, of which none said that it ended, hides none that is live."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T07:00:00Z")
+    with project.ledger.transaction():
+        for number in range(250):
+            sessions.seen(project, f"silent-{number}")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+    sessions.seen(project, OTHER)
+
+    assert sessions.live_others(project, ME) == {OTHER}
+
+
+@pytest.mark.parametrize(("known", "said"), [(5, "abc-4; give"), (6, "abc-4 and more; give")])
+def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Project, known: int, said: str) -> None:
+    """Five of them, and that there are more where there are."""
+    for number in range(known):
+        sessions.seen(project, f"abc-{number}")
+
+    with pytest.raises(HoldfastError, match=f"several sessions begin with 'abc': abc-0, .*{said}"):
+        sessions.meant(project, "abc")

@@ -1,0 +1,687 @@
+"""What a session has really read is known by content, from events and from what both clients wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.config import Config
+from holdfast.errors import LedgerError
+from holdfast.project import Project
+from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.reading import readfiles, reading, reads, readtexts, transcripts
+from tests import permissions
+from tests.handmade import ME, OTHER, together, workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.workflow.model import Workflow
+
+WRITTEN = Path(__file__).parents[1] / "transcripts"
+CLIENTS = ("2.1.329", "2.1.197")
+WORKED = [f"worked-{client}-{tools}" for client in CLIENTS for tools in ("tasks", "todo")]
+BOUNDARY = b'"subtype":"compact_boundary"'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "project" / "docs").mkdir(parents=True)
+    (tmp_path / "project" / "docs" / "a.md").write_text("one\ntwo\nthree\n")
+    return Project.open(tmp_path / "project")
+
+
+def flow(project: Project, *entries: str) -> Workflow:
+    return workflow(project.root, reading=entries or ("@docs/a.md",))
+
+
+def states(project: Project, *entries: str, session: str = ME) -> list[tuple[str, bool]]:
+    """What is said of each entry: how it changed, and whether the model has it before it."""
+    found = reading.states(project, session, flow(project, *entries))
+    return [(each.change, each.in_context) for each in found.values()]
+
+
+def due(project: Project, *entries: str, session: str = ME) -> list[str]:
+    found = reading.states(project, session, flow(project, *entries))
+    return [each.entry for each in found.values() if each.due]
+
+
+def response(text: str, first: int = 1, count: int | None = None, **more: Any) -> dict[str, Any]:
+    """What the client's Read answers with, of a text's lines; it counts an empty one behind the last line break."""
+    lines = text.split("\n")
+    part = lines[first - 1 : None if count is None else first - 1 + count]
+    file = {"content": "\n".join(part), "numLines": len(part), "startLine": first, "totalLines": len(lines)}
+    return {"type": "text", "file": {"filePath": "/somewhere", **file, **more}}
+
+
+def read(project: Project, place: str = "docs/a.md", first: int = 1, count: int | None = None, **more: Any) -> None:
+    """Read a file, or lines of it, as the model does."""
+    path = project.root / place
+    text = readfiles.as_shown(path.read_bytes().decode("utf-8", "replace"))
+    session = more.pop("session", ME)
+    asked: dict[str, Any] = {"file_path": str(path)}
+    asked |= {"offset": first} if first > 1 else {}
+    asked |= {"limit": count} if count else {}
+    readtexts.heard(project, session, asked, response(text, first, count, **more))
+
+
+def put(project: Project, place: str, content: str | bytes) -> Path:
+    path = project.root / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def lines_of(project: Project, name: str) -> list[bytes]:
+    """A transcript that a client wrote, as if in this project; its files are there as they were at its end."""
+    put(project, "app.py", "a = 2\n")
+    put(project, "new.py", "b = 1\n")
+    put(project, "docs/req.md", "requirement one\n")
+    data = (WRITTEN / f"{name}.jsonl").read_bytes()
+    return data.replace(b"/home/user/project", os.fsencode(project.root)).splitlines(keepends=True)
+
+
+def transcribed(project: Project, lines: list[bytes], session: str = ME) -> Path:
+    """Put a transcript where the session's events say it is."""
+    path = project.root.parent / f"{session}.jsonl"
+    path.write_bytes(b"".join(lines))
+    sessions.seen(project, session, None, str(path))
+    return path
+
+
+def cut_at_boundary(lines: list[bytes]) -> int:
+    return next(number for number, line in enumerate(lines) if BOUNDARY in line)
+
+
+def said(**entry: Any) -> bytes:
+    return json.dumps({"uuid": "0" * 32, **entry}, separators=(",", ":")).encode() + b"\n"
+
+
+def shown(project: Project, text: str, place: str = "docs/a.md", **more: Any) -> bytes:
+    """A line of a transcript: a Read's result."""
+    result = response(text, filePath=str(project.root / place), **more)
+    return said(type="user", toolUseResult=result)
+
+
+# From events
+
+
+def test_a_file_is_never_read_then_unchanged_changed_and_missing(project: Project) -> None:
+    """By content, since it was last read in this session."""
+    assert states(project) == [("never read", False)]
+    read(project)
+    assert states(project) == [("unchanged", True)]
+    put(project, "docs/a.md", "other\n")
+    assert states(project) == [("changed", True)]
+    assert due(project) == []  # it was read; the client itself tells the model of the change
+    (project.root / "docs/a.md").unlink()
+    assert states(project) == [("missing", False)]
+    assert due(project) == []
+    put(project, "docs/a.md", "one\ntwo\nthree\n")
+    assert states(project) == [("unchanged", True)]
+
+
+def test_after_each_compaction_it_is_to_be_read_again(project: Project) -> None:
+    """What was read before is known still, and stands before the model no more."""
+    read(project)
+    for _ in range(2):
+        reads.compacted(project, ME)
+        assert states(project) == [("unchanged", False)]
+        assert due(project) == ["@docs/a.md"]
+        read(project)
+        assert states(project) == [("unchanged", True)]
+    assert reads.reader(project, ME).compactions == 2
+
+
+def test_a_part_is_not_the_whole(project: Project) -> None:
+    """A Read with offset or limit counts only if it covers the file."""
+    read(project, first=2, count=1)
+    assert states(project) == [("never read", False)]
+    read(project, count=2)
+    assert due(project) == ["@docs/a.md"]
+    read(project, count=4)
+    assert states(project) == [("unchanged", True)]
+
+
+@pytest.mark.parametrize("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
+def test_parts_that_make_the_whole_count(project: Project, parts: list[tuple[int, int]]) -> None:
+    """A file too long for one Read can be read all the same; behind the last line break there is nothing to read."""
+    for first, count in parts:
+        assert states(project) == [("never read", False)]
+        read(project, first=first, count=count)
+    assert states(project) == [("unchanged", True)]
+
+
+def test_parts_with_a_gap_of_another_content_or_another_context_do_not(project: Project) -> None:
+    """All of them must be of the content that is there now, and before the model together."""
+    read(project, first=1, count=1)
+    read(project, first=3, count=1)
+    assert states(project) == [("never read", False)]
+    put(project, "docs/a.md", "one\nTWO\nthree\n")
+    read(project, first=2, count=1)
+    assert states(project) == [("never read", False)]
+    reads.compacted(project, ME)
+    read(project, first=1, count=1)
+    read(project, first=3, count=1)
+    assert states(project) == [("never read", False)]
+
+
+def test_parts_read_at_the_same_time_are_all_kept(project: Project) -> None:
+    """The client runs reads of one message beside one another."""
+    text = "".join(f"line {number}\n" for number in range(100))
+    put(project, "docs/a.md", text)
+    before = f"""
+from holdfast.sessions.reading import reads, readtexts
+reads.rows(project, {ME!r})
+path = project.root / "docs/a.md"
+"""
+    deed = f"""
+for number in range(int(me), 100, 4):
+    file = {{"content": f"line {{number}}", "numLines": 1, "startLine": number + 1, "totalLines": 101}}
+    asked = {{"file_path": str(path), "offset": number + 1, "limit": 1}}
+    readtexts.heard(project, {ME!r}, asked, {{"type": "text", "file": file}})
+"""
+    together(project.root, ["0", "1", "2", "3"], deed, before)
+    assert states(project) == [("unchanged", True)]
+
+
+def test_a_read_the_client_itself_cut_is_a_part(project: Project) -> None:
+    """`truncatedByTokenCap`: a first page, whatever the numbers say."""
+    asked = {"file_path": str(project.root / "docs/a.md")}
+    cut = response("one\ntwo\n", truncatedByTokenCap=True)
+    readtexts.heard(project, ME, asked, cut)
+    assert due(project) == ["@docs/a.md"]
+
+
+def test_what_was_written_between_read_and_event_is_not_taken_for_read(project: Project) -> None:
+    """The content the model was shown counts, not what lies there by now."""
+    asked = {"file_path": str(project.root / "docs/a.md")}
+    readtexts.heard(project, ME, asked, response("an older text\n"))
+    assert states(project) == [("changed", True)]
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xef\xbb\xbfone\r\ntwo\r\n", "one\ntwo\n".encode("utf-16"), b"\xff\x00\xc3(\n", b"", b"no newline"]
+)
+def test_text_is_compared_as_the_client_decodes_it(project: Project, content: bytes) -> None:
+    """A byte order mark, CRLF, UTF-16 and broken UTF-8 are no change."""
+    path = put(project, "docs/odd.txt", content)
+    text = content[2:].decode("utf-16-le") if content[:2] == b"\xff\xfe" else content.decode("utf-8", "replace")
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    readtexts.heard(project, ME, {"file_path": str(path)}, response(plain))
+    assert states(project, "@docs/odd.txt") == [("unchanged", True)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "counts"),
+    [
+        ({}, {"type": "file_unchanged", "file": {"filePath": "/x"}}, True),
+        ({"offset": 2}, {"type": "file_unchanged", "file": {"filePath": "/x"}}, False),
+        ({"limit": 1}, {"type": "file_unchanged", "file": {"filePath": "/x"}}, False),
+        ({}, {"type": "image", "file": {"base64": "…"}}, True),
+        ({}, {"type": "notebook", "file": {"cells": []}}, True),
+        ({"pages": "1-3"}, {"type": "parts", "file": {"count": 3}}, True),
+        ({"offset": 1, "limit": 9}, {"type": "text", "file": {}}, False),
+        ({}, {"type": "text", "file": {"content": None}}, True),
+        ({}, "plain words", True),
+        ({}, None, True),
+    ],
+)
+def test_other_results_than_text(project: Project, asked: dict[str, Any], answer: Any, counts: bool) -> None:
+    """Asked for whole and not refused is read, in whatever form a client says so."""
+    readtexts.heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
+    assert states(project) == [("unchanged", True) if counts else ("never read", False)]
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"file_path": 3}, {"file_path": ""}, {"file_path": "a\0b"}, {"file_path": "~x/y"}]
+)
+def test_a_read_of_nothing_costs_nothing(project: Project, asked: dict[str, Any]) -> None:
+    """Nothing is noted, and nothing is raised."""
+    readtexts.heard(project, ME, asked, response("x"))
+    assert reads.rows(project, ME) == {}
+
+
+# Places
+
+
+@pytest.mark.parametrize("entry", ["@docs/a.md", "docs/a.md", "@docs/../docs/./a.md", "@{root}/docs/a.md", "@link.md"])
+def test_a_file_is_the_same_by_any_name(project: Project, entry: str) -> None:
+    """Relative, absolute, with or without @, through a link."""
+    (project.root / "link.md").symlink_to("docs/a.md")
+    read(project)
+    assert states(project, entry.format(root=project.root)) == [("unchanged", True)]
+    (state,) = reading.states(project, ME, flow(project, entry.format(root=project.root))).values()
+    assert (state.path, state.inside) == ("docs/a.md", True)
+
+
+def test_files_elsewhere_are_never_looked_at(project: Project) -> None:
+    """In the home by `~`, or absolute, or where a link leads out: not read, not due, nothing waits for them."""
+    outside = project.root.parent / "outside.md"
+    for path in (Path.home() / "notes.md", outside):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("notes\n")
+        readtexts.heard(project, ME, {"file_path": str(path)}, response("notes\n"))
+    (project.root / "out.md").symlink_to(outside)
+    entries = ("@~/notes.md", f"@{outside}", "@out.md")
+    assert states(project, *entries) == [("outside the project", False)] * 3
+    assert due(project, *entries) == []
+    assert reads.rows(project, ME) == {}
+    assert reading.contents(project, reading.states(project, OTHER, flow(project, *entries))) == []
+
+
+def test_what_nobody_can_read_whole_is_not_checked(project: Project) -> None:
+    """A folder, a pattern, a pipe, ten megabytes: neither missing nor due."""
+    os.mkfifo(project.root / "pipe")
+    with (project.root / "large.bin").open("wb") as stream:
+        stream.truncate(10 << 20)
+    entries = ("@docs", "@docs/", "@", "@docs/*.md", "@docs/[ab].md", "@pipe", "@large.bin")
+    assert states(project, *entries) == [("not checked", False)] * len(entries)
+    assert due(project, *entries) == []
+    asked = {"file_path": str(project.root / "large.bin")}
+    readtexts.heard(project, ME, asked, response("", totalLines=99))
+    assert reads.rows(project, ME) == {}
+
+
+def test_a_file_nobody_may_read_is_not_checked(project: Project) -> None:
+    """It is there, so it is not missing."""
+    (project.root / "docs/a.md").chmod(0)
+    with permissions.counting():
+        assert states(project) == [("not checked", False)]
+
+
+@pytest.mark.parametrize("entry", ["@gone.md", "@docs/a.md/x", "@a\0b", "@" + "x" * 5000, "@~nobody-of-this-name/x"])
+def test_what_is_not_there_is_missing(project: Project, entry: str) -> None:
+    """I001-21, also for what no file can be called."""
+    assert states(project, entry) == [("missing", False)]
+    assert due(project, entry) == []
+
+
+def test_a_link_that_leads_to_itself_is_no_error(project: Project) -> None:
+    """A circle of links is no file that could be read."""
+    (project.root / "loop").symlink_to("loop")
+    assert states(project, "@loop") == [("not checked", False)]
+
+
+def test_so_many_bytes_and_no_more_are_compared(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand large files must not keep an event waiting."""
+    monkeypatch.setattr(readfiles, "MOST", 20)
+    put(project, "docs/b.md", "0123456789")
+    assert states(project, "@docs/a.md", "@docs/b.md") == [("never read", False), ("not checked", False)]
+
+
+# Sessions
+
+
+def test_another_sessions_reads_are_its_own(project: Project) -> None:
+    """Nor does its compaction touch ours."""
+    read(project, session=OTHER)
+    assert states(project) == [("never read", False)]
+    read(project)
+    reads.compacted(project, OTHER)
+    assert states(project) == [("unchanged", True)]
+    assert states(project, session=OTHER) == [("unchanged", False)]
+
+
+def test_reads_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest go."""
+    monkeypatch.setattr(reads, "KEPT", 3)
+    for number in range(6):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:00:0{number}Z")
+        reads.note(project, ME, f"{number}.md", "x")
+    reads.compacted(project, ME)
+    assert list(reads.rows(project, ME)) == ["3.md", "4.md", "5.md"]
+
+
+def test_a_ledger_that_fails_costs_only_what_it_knows(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missing is seen without it."""
+    read(project)
+
+    def broken(*_: object) -> None:
+        raise LedgerError("no")
+
+    monkeypatch.setattr(reads, "rows", broken)
+    assert states(project, "@docs/a.md", "@gone.md") == [("never read", False), ("missing", False)]
+
+
+def test_switched_off_only_what_is_missing_is_known(project: Project) -> None:
+    """`reading = "off"`: what was read before tells nothing any more."""
+    read(project)
+    off = Project(project.root, Config(reading="off"))
+    assert states(off, "@docs/a.md", "@gone.md") == [("never read", False), ("missing", False)]
+
+
+def test_whose_reading_it_is(project: Project) -> None:
+    """Of the workflow a session owns and has not finished, the newest of several; of nobody else's."""
+    mine = [workflow(project.root, name, updated_at=f"2026-03-0{day}") for day, name in enumerate("abc", 1)]
+    theirs, done = workflow(project.root, "d"), workflow(project.root, "e", status="completed", updated_at="2026-04-01")
+    for each in (*mine, done):
+        owners.own(project, each, ME)
+    owners.own(project, theirs, OTHER)
+    nobodys = workflow(project.root, "f", updated_at="2026-05-01")
+    found = reading.mine(project, ME, [*mine, theirs, done, nobodys])
+    assert found is not None
+    assert found.title == "c"
+    assert reading.mine(project, "33", [*mine, theirs, done, nobodys]) is None
+
+
+# From the transcript
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_what_the_client_attached_again_stands_before_the_model(project: Project, name: str) -> None:
+    """No PostToolUse told of anything: the transcript of both clients does."""
+    lines = lines_of(project, name)
+    transcribed(project, lines)
+    entries = ("@docs/req.md", "@app.py", "@new.py", "@docs/a.md")
+    assert states(project, *entries) == [("unchanged", True)] * 3 + [("never read", False)]
+    assert {row["how"] for row in reads.rows(project, ME).values()} == {"attached"}
+    assert reads.reader(project, ME).compactions == 1  # no event told of it
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_until_it_is_written_what_is_attached_again_is_not_known(project: Project, name: str) -> None:
+    """At SessionStart(compact) the transcript ends with the context that is gone; what was read there is known."""
+    lines = lines_of(project, name)
+    cut = cut_at_boundary(lines)
+    path = transcribed(project, lines[:cut])
+    assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True), ("changed", True)]
+    reads.compacted(project, ME)
+    assert states(project, "@docs/req.md", "@app.py") == [("unchanged", False), ("changed", False)]
+    assert not readtexts.settle(project, ME, ())
+    assert reading.reminder(project, ME, flow(project, "@docs/req.md")) is None
+    path.write_bytes(b"".join(lines))
+    assert readtexts.settle(project, ME, ())
+    assert states(project, "@docs/req.md", "@app.py") == [("unchanged", True)] * 2
+    assert reading.reminder(project, ME, flow(project, "@docs/req.md")) == []
+    assert reads.reader(project, ME).compactions == 1  # the boundary is that of the compaction that was announced
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_what_was_read_before_and_not_attached_again_is_due(project: Project, name: str) -> None:
+    """The client attaches only some files again; of the others it is known that this session read them."""
+    lines = lines_of(project, name)
+    cut = cut_at_boundary(lines)
+    transcribed(project, lines[:cut])
+    reads.compacted(project, ME)
+    transcribed(project, [line for line in lines if b'"attachment":{"type":"file"' not in line])
+    assert states(project, "@docs/req.md") == [("unchanged", False)]
+    assert due(project, "@docs/req.md") == ["@docs/req.md"]
+    read(project, "docs/req.md")
+    assert due(project, "@docs/req.md") == []
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_a_second_compaction_takes_away_what_was_attached(project: Project, name: str) -> None:
+    """Only what stands behind the last boundary counts, announced or not."""
+    lines = lines_of(project, name)
+    transcribed(project, lines)
+    assert states(project, "@docs/req.md") == [("unchanged", True)]
+    again = lines[cut_at_boundary(lines)].replace(b'"uuid":"', b'"uuid":"2')
+    path = transcribed(project, [*lines, again])
+    assert states(project, "@docs/req.md") == [("unchanged", False)]
+    assert reads.reader(project, ME).compactions == 2
+    reads.compacted(project, ME)
+    path.write_bytes(path.read_bytes() + again.replace(b'"uuid":"2', b'"uuid":"3'))
+    assert states(project, "@docs/req.md") == [("unchanged", False)]
+    assert reads.reader(project, ME).compactions == 3
+    assert readtexts.settle(project, ME, ())
+    assert reads.reader(project, ME).compactions == 3
+
+
+def test_a_read_by_event_in_a_context_that_is_gone_is_gone(project: Project) -> None:
+    """SessionStart(compact) need not fire: the boundary in the transcript tells."""
+    read(project)
+    transcribed(project, [shown(project, "one\ntwo\nthree\n"), said(type="system", subtype="compact_boundary")])
+    assert states(project) == [("unchanged", False)]
+
+
+def test_two_compactions_of_which_one_was_announced(project: Project) -> None:
+    """Both count, and what was read between them is gone."""
+    transcribed(project, [said(type="user")])
+    reads.compacted(project, ME)
+    read(project)
+    boundaries = [said(type="system", subtype="compact_boundary", uuid=letter * 32) for letter in "ab"]
+    transcribed(project, [said(type="user"), boundaries[0], shown(project, "one\ntwo\nthree\n"), boundaries[1]])
+    assert states(project) == [("unchanged", False)]
+    assert reads.reader(project, ME).compactions == 2
+
+
+def test_a_boundary_farther_back_than_is_read_is_no_lack(project: Project) -> None:
+    """After megabytes of work, all that is read of the transcript is of the present context."""
+    path = transcribed(project, [said(type="user")])
+    reads.compacted(project, ME)
+    filler = [said(type="user", message={"content": "x" * 500_000}) for _ in range(10)]
+    boundary = said(type="system", subtype="compact_boundary")
+    path.write_bytes(b"".join([path.read_bytes(), boundary, *filler, shown(project, "one\ntwo\nthree\n")]))
+    assert readtexts.settle(project, ME, ())
+    assert states(project) == [("unchanged", True)]
+
+
+def test_what_was_searched_is_not_searched_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session has many prompts and a long transcript; for another file, or another content, it is searched anew."""
+    searched: list[int] = []
+    divided = transcripts.divided
+
+    def noting(path: str, at: int, *, since: int = 0, **more: Any) -> transcripts.Divided:
+        searched.append(since)
+        return divided(path, at, since=since, **more)
+
+    monkeypatch.setattr(transcripts, "divided", noting)
+    filler = [said(type="user", message={"content": "x" * 50_000}) for _ in range(4)]
+    path = transcribed(project, [shown(project, "one\ntwo\nthree\n"), *filler])
+    put(project, "docs/b.md", "other\n")
+    assert states(project) == [("unchanged", True)]
+    assert states(project) == [("unchanged", True)]
+    size = path.stat().st_size
+    assert searched == [0, size - readtexts._OVERLAP]
+    path.write_bytes(path.read_bytes() + shown(project, "other\n", "docs/b.md"))
+    assert states(project, "@docs/a.md", "@docs/b.md") == [("unchanged", True), ("unchanged", True)]
+    put(project, "docs/a.md", "one\n")
+    assert states(project) == [("changed", True)]
+    assert searched[2:] == [0, 0]
+
+
+def test_a_read_that_fails_after_its_call_was_searched_is_noted(project: Project) -> None:
+    """A person is asked about a Read; meanwhile another event looks."""
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(project.root / "docs/a.md")}}
+    path = transcribed(project, [said(type="assistant", message={"content": [call]})])
+    entry = "@docs/a.md"
+    assert not reading.states(project, ME, flow(project, entry))[entry].refused
+    result = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "no"}
+    path.write_bytes(path.read_bytes() + said(type="user", message={"content": [result]}))
+    assert reading.states(project, ME, flow(project, entry))[entry].refused
+
+
+def test_a_boundary_that_never_comes_is_not_waited_for(project: Project) -> None:
+    """After megabytes without it all counts as of the present context; one that comes then is a further compaction."""
+    path = transcribed(project, [said(type="user")])
+    reads.compacted(project, ME)
+    filler = [said(type="user", message={"content": "x" * 500_000}) for _ in range(10)]
+    path.write_bytes(b"".join([path.read_bytes(), *filler]))
+    assert readtexts.settle(project, ME, ())
+    assert reads.reader(project, ME).compactions == 1
+    path.write_bytes(path.read_bytes() + said(type="system", subtype="compact_boundary"))
+    states(project)
+    assert reads.reader(project, ME).compactions == 2
+
+
+def test_an_old_line_of_the_transcript_does_not_undo_what_the_event_told(project: Project) -> None:
+    """It may be read again and again; the newest content counts."""
+    transcribed(project, [shown(project, "an older text\n")])
+    read(project)
+    assert states(project) == [("unchanged", True)]
+    assert states(project) == [("unchanged", True)]
+
+
+def test_a_read_that_only_the_transcript_tells_of_another_content(project: Project) -> None:
+    """Changed since it was read, whether in this context or in one that is gone."""
+    lines = [shown(project, "an older text\n")]
+    transcribed(project, lines)
+    assert states(project) == [("changed", True)]
+    reads.compacted(project, OTHER)
+    transcribed(project, [*lines, said(type="system", subtype="compact_boundary")], OTHER)
+    assert states(project, session=OTHER) == [("changed", False)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda project: shown(project, "one\ntwo\nthree\n").replace(
+            b'"type":"user"', b'"type":"user","isSidechain":true'
+        ),
+        lambda project: said(
+            type="attachment",
+            attachment={
+                "type": "file",
+                "truncated": True,
+                "content": response("one\ntwo\n", filePath=str(project.root / "docs/a.md")),
+            },
+        ),
+        lambda project: said(
+            type="attachment",
+            attachment={"type": "compact_file_reference", "filename": str(project.root / "docs/a.md")},
+        ),
+        lambda project: said(
+            type="attachment", attachment={"type": "already_read_file", "content": response("one\ntwo\nthree\n")}
+        ),
+        lambda project: shown(project, "one\ntwo\nthree\n", "docs/b.md"),
+        lambda project: said(type="user", toolUseResult={"type": "text", "file": {"content": "one\ntwo\nthree\n"}}),
+        lambda project: said(type="user", toolUseResult={"type": "text", "file": None}),
+        lambda project: said(type="user", toolUseResult=["odd"], attachment="odd", message={"content": ["odd", 3]}),
+    ],
+)
+def test_what_does_not_show_the_file_is_no_read(project: Project, line: Callable[[Project], bytes]) -> None:
+    """A subagent's read, a cut attachment, a mere reference, another file, broken entries."""
+    transcribed(project, [line(project)])
+    assert states(project) == [("never read", False)]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_part_read_in_a_context_that_is_gone_makes_no_whole(project: Project, known: bool) -> None:
+    """Parts count only together in one context."""
+    place = str(project.root / "docs/a.md")
+    half = said(type="user", toolUseResult=response("one\ntwo\nthree\n", 1, 2, filePath=place))
+    rest = said(type="user", toolUseResult=response("one\ntwo\nthree\n", 3, 2, filePath=place))
+    transcribed(project, [half])
+    if known:
+        assert states(project) == [("never read", False)]
+    transcribed(project, [half, said(type="system", subtype="compact_boundary"), rest])
+    assert states(project) == [("never read", False)]
+    transcribed(project, [half, said(type="system", subtype="compact_boundary"), rest, half])
+    assert states(project) == [("unchanged", True)]
+
+
+@pytest.mark.parametrize("error", [True, False])
+def test_a_read_that_failed_holds_nothing(project: Project, error: bool) -> None:
+    """No PostToolUse tells that the client did not permit a Read; until the next compaction nobody waits for it."""
+    place = str(project.root / "docs/a.md")
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": place}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": error, "content": "not permitted"}
+    lines = [said(type="assistant", message={"content": [use]}), said(type="user", message={"content": [result]})]
+    transcribed(project, lines)
+    (state,) = reading.states(project, ME, flow(project)).values()
+    assert (state.due, state.refused, state.holds) == (True, error, not error)
+    reads.compacted(project, ME)
+    (state,) = reading.states(project, ME, flow(project)).values()
+    assert (state.due, state.refused, state.holds) == (True, False, True)
+
+
+@pytest.mark.parametrize("content", [b"", b"no json\n{broken\n\xff\n", b"[]\n3\nnull\n"])
+def test_a_broken_transcript_is_none(project: Project, content: bytes) -> None:
+    """What the events told counts."""
+    read(project)
+    transcribed(project, [content])
+    assert states(project) == [("unchanged", True)]
+    sessions.seen(project, OTHER, None, str(project.root / "gone.jsonl"))
+    assert states(project, session=OTHER) == [("never read", False)]
+
+
+# What guidance says
+
+
+def test_the_words_of_the_guidance(project: Project) -> None:
+    """Unchanged, changed, missing; nothing of what was never read."""
+    for name in ("b", "c"):
+        put(project, f"docs/{name}.md", name)
+        read(project, f"docs/{name}.md")
+    put(project, "docs/c.md", "changed")
+    entries = ("@docs/a.md", "@docs/b.md", "@docs/c.md", "@docs/d.md", "@docs")
+    words = reading.files(reading.states(project, ME, flow(project, *entries)))
+    assert [words(entry) for entry in entries] == [None, "unchanged", "changed", "missing", "not checked"]
+    assert words("@unheard of") is None
+
+
+def inlinable(project: Project, *entries: str) -> list[str]:
+    known = reading.states(project, ME, flow(project, *entries))
+    return [text for _, text in reading.contents(project, known)]
+
+
+@pytest.mark.parametrize(
+    ("content", "given"),
+    [
+        (b"small\n", True),
+        (b"x" * 1_500, True),
+        (b"x" * 1_501, False),
+        ("🚀".encode() * 750, True),
+        ("🚀".encode() * 751, False),
+        (b"\xff\xfe\x00", False),
+        (b"a\0b", False),
+        (b"", False),
+        (b" \n", False),
+        (b"\xef\xbb\xbfone\r\ntwo\r\n", True),
+    ],
+)
+def test_only_small_texts_are_inlined(project: Project, content: bytes, given: bool) -> None:
+    """1,500 UTF-16 units, whole; no binary, nothing empty."""
+    put(project, "docs/s.md", content)
+    reads.note(project, ME, "docs/s.md", readfiles.look(project, "docs/s.md").digest)
+    reads.compacted(project, ME)
+    text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    assert inlinable(project, "@docs/s.md") == ([text] if given else [])
+
+
+def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: Project) -> None:
+    """Never what it did not read, what has changed, what lies outside, what stands before the model anyway."""
+    outside = project.root.parent / "outside.md"
+    outside.write_text("outside\n")
+    (project.root / "out.md").symlink_to(outside)
+    readtexts.heard(project, ME, {"file_path": str(outside)}, response("outside\n"))
+    put(project, "docs/b.md", "b\n")
+    put(project, "docs/c.md", "c\n")
+    read(project)
+    read(project, "docs/c.md")
+    put(project, "docs/c.md", "changed\n")
+    entries = ("@docs/a.md", "@docs/b.md", "@docs/c.md", "@out.md", f"@{outside}")
+    assert inlinable(project, *entries) == []  # the model has it
+    reads.compacted(project, ME)
+    assert inlinable(project, *entries) == ["one\ntwo\nthree\n"]
+
+
+def test_what_was_inlined_is_not_due_and_is_inlined_again(project: Project) -> None:
+    """It stands before the model, unless that guidance was lost: the second chance gives it again."""
+    read(project)
+    reads.compacted(project, ME)
+    known = reading.states(project, ME, flow(project))
+    reading.inlined(project, ME, known, ["@docs/a.md"])
+    assert due(project) == []
+    assert inlinable(project, "@docs/a.md") == ["one\ntwo\nthree\n"]
+    reads.compacted(project, ME)
+    assert due(project) == ["@docs/a.md"]
+    assert inlinable(project, "@docs/a.md") == ["one\ntwo\nthree\n"]
+    transcribed(project, [said(type="system", subtype="compact_boundary"), shown(project, "one\ntwo\nthree\n")])
+    assert inlinable(project, "@docs/a.md") == []  # read again, it is there without us
+
+
+def test_what_is_excluded_from_capture_is_never_inlined(project: Project) -> None:
+    """By its path, whatever this session has read of it."""
+    read(project)
+    reads.compacted(project, ME)
+    assert inlinable(project, "@docs/a.md")
+    hidden = replace(project, config=project.config.model_copy(update={"exclude": ["docs/a.md"]}))
+    assert inlinable(hidden, "@docs/a.md") == []

@@ -1,0 +1,205 @@
+"""Transcripts are read boundedly, from what the clients really wrote (tests/sessions/transcripts)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from holdfast.sessions.reading import transcripts
+
+WRITTEN = Path(__file__).parents[1] / "transcripts"
+CLIENTS = ("2.1.329", "2.1.197")
+MARK = "RESTORED AFTER COMPACTION"
+
+
+def written(name: str) -> bytes:
+    """Return a transcript as a client wrote it."""
+    return (WRITTEN / f"{name}.jsonl").read_bytes()
+
+
+def places(data: bytes, words: bytes) -> list[int]:
+    """Return where the lines begin that hold these words."""
+    found, place = [], 0
+    for line in data.splitlines(keepends=True):
+        found += [place] if words in line else []
+        place += len(line)
+    return found
+
+
+def put(tmp_path: Path, data: bytes) -> str:
+    tmp_path.mkdir(exist_ok=True)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(data)
+    return str(path)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("name", ["guided", "worked", "clear", "fork"])
+def test_entries_are_read_and_the_clients_own_notes_are_not(client: str, name: str) -> None:
+    """Prompts, answers, results and attachments are there; requests as they were sent are left out."""
+    name = f"{name}-{client}{'-tasks' if name == 'worked' else ''}"
+    entries = transcripts.tail(str(WRITTEN / f"{name}.jsonl"))
+    kinds = {entry["type"] for entry in entries}
+    assert {"user", "assistant", "system"} <= kinds
+    assert not [kind for kind in kinds if kind.startswith(("api-request", "atis", "queue", "cost"))]
+    attached = {entry["attachment"]["type"] for entry in entries if entry["type"] == "attachment"}
+    assert "prompt_snapshot" not in attached
+    everything = [json.loads(line) for line in written(name).splitlines()]
+    assert [entry for entry in everything if entry["type"] == "user"] == [e for e in entries if e["type"] == "user"]
+
+
+@pytest.mark.parametrize("most", [1, 500, 5_000, 20_000])
+def test_only_the_end_is_read(tmp_path: Path, most: int) -> None:
+    """So many bytes and no more, whole lines of them, oldest first."""
+    data = written("worked-2.1.197-todo")
+    entries = transcripts.tail(put(tmp_path, data), most=most)
+    everything = transcripts.tail(put(tmp_path, data))
+    assert len(entries) < len(everything)
+    assert entries == everything[len(everything) - len(entries) :]
+    first = json.dumps(entries[0], ensure_ascii=False, separators=(",", ":")).encode() if entries else b""
+    assert not first or data.index(first) >= len(data) - most
+
+
+@pytest.mark.parametrize("most", [2_000, 20_000, transcripts.TAIL])
+def test_the_end_is_divided_where_one_says(tmp_path: Path, most: int) -> None:
+    """A line that begins before the place belongs to what is before; nothing is lost or doubled."""
+    data = written("worked-2.1.197-todo")
+    place = put(tmp_path, data)
+    everything = transcripts.tail(place, most=most)
+    for at in (0, 1, len(data) - 3_000, len(data) - 1, len(data), len(data) + 9, *places(data, b"\n")[-9:]):
+        before, after, end = transcripts.divided(place, at, most=most)
+        assert before + after == everything
+        assert end == len(data)
+        begins = data[at:] if at == 0 or data[at - 1 : at] == b"\n" else data[at:].partition(b"\n")[2]
+        assert after == transcripts.tail(put(tmp_path / "rest", begins), most=most)
+        put(tmp_path, data)
+
+
+def test_only_lines_that_hold_what_is_looked_for_are_parsed(tmp_path: Path) -> None:
+    """In their order, each once, the last one without a line break too; what lies before a place is not even read."""
+    words = ["a b b", "c", "b", "a", "cb"]
+    lines = [json.dumps({"n": number, "words": each}).encode() for number, each in enumerate(words)]
+    place, pattern = put(tmp_path, b"\n".join(lines)), re.compile(b"b")
+    assert [each["n"] for each in transcripts.tail(place, only=pattern)] == [0, 2, 4]
+    cut = sum(map(len, lines[:2])) + 2
+    found = transcripts.divided(place, 0, since=cut - 1, only=pattern)
+    assert ([each["n"] for each in found.after], found.end) == ([2, 4], sum(map(len, lines[:4])) + 4)
+    put(tmp_path, b"\n".join([*lines, b""]))
+    assert [each["n"] for each in transcripts.divided(place, 0, since=found.end - 1, only=pattern).after] == [4]
+
+
+def test_where_reading_takes_too_long_the_newest_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line takes a hundredth of a second by this clock."""
+    ticks = iter(range(1_000_000))
+    monkeypatch.setattr(transcripts, "time", SimpleNamespace(thread_time=lambda: next(ticks) / 100))
+    lines = [b'{"type":"user","n":%d}' % number for number in range(200)]
+    found = [entry["n"] for entry in transcripts.tail(put(tmp_path, b"\n".join(lines)))]
+    assert found == list(range(200 - len(found), 200))
+    assert 40 <= len(found) <= 60
+
+
+def test_what_is_no_entry_is_left_out(tmp_path: Path) -> None:
+    """Half a line, what is no JSON, no object, far too long, or nested beyond reason."""
+    good = b'{"type":"user","message":{"role":"user","content":"hi"}}'
+    bad = [b"", b"[1]", b'"text"', b"{broken", b"\xff\xfe\x00", b'{"type":"user","x":"' + b"x" * (1 << 20) + b'"}']
+    deep = b'{"a":' + b"[" * 100_000
+    data = b"\n".join([*bad, good, deep, good, b'{"type":"us'])
+    assert transcripts.tail(put(tmp_path, data)) == [json.loads(good)] * 2
+
+
+@pytest.mark.parametrize("path", ["", "missing", "folder", "pipe", "link", "a\0b"])
+def test_what_is_no_transcript_is_empty(tmp_path: Path, path: str) -> None:
+    """Nothing is waited for, followed or raised."""
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(WRITTEN / "guided-2.1.329.jsonl")
+    place = str(tmp_path / path) if path else ""
+    assert transcripts.size(place) == 0
+    assert transcripts.tail(place) == []
+    assert transcripts.reached(place, MARK, 0) == "unknown"
+    assert not transcripts.shares(place, str(WRITTEN / "guided-2.1.329.jsonl"))
+    assert not transcripts.shares(str(WRITTEN / "guided-2.1.329.jsonl"), place)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("compaction", [0, 1])
+def test_guidance_is_confirmed_where_the_client_notes_it_as_context(
+    tmp_path: Path, client: str, compaction: int
+) -> None:
+    """Not before: neither the hook's own stdout nor the same words of an earlier compaction prove anything."""
+    data = written(f"guided-{client}")
+    begins = places(data, b"compact_boundary")[compaction]
+    noted = places(data, b'"type":"hook_additional_context"')[compaction]
+    ends = noted + data[noted:].index(b"\n") + 1
+    assert transcripts.reached(put(tmp_path, data[:begins]), MARK, begins) == "unknown"
+    assert transcripts.reached(put(tmp_path, data[:noted]), MARK, begins) == "unknown"
+    assert transcripts.reached(put(tmp_path, data[: ends - 10]), MARK, begins) == "unknown"
+    assert transcripts.reached(put(tmp_path, data[:ends]), MARK, begins) == "confirmed"
+    assert transcripts.reached(put(tmp_path, data), MARK, begins) == "confirmed"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_absence_is_proven_by_an_answer_after_the_compaction(tmp_path: Path, client: str) -> None:
+    """The client writes late: until the model has answered after the boundary, nothing is known."""
+    data = written(f"guided-{client}")
+    lines = data.splitlines(keepends=True)
+    silent = b"".join(line for line in lines if b'"type":"hook_additional_context"' not in line)
+    begins = places(silent, b"compact_boundary")[0]
+    answer = next(place for place in places(silent, b'"type":"assistant"') if place > begins)
+    assert transcripts.reached(put(tmp_path, silent[:answer]), MARK, begins) == "unknown"
+    assert transcripts.reached(put(tmp_path, silent), MARK, begins) == "absent"
+    assert transcripts.reached(put(tmp_path, silent[:begins]), MARK, 0) == "unknown"  # an answer, and no compaction
+    assert transcripts.reached(put(tmp_path, silent), MARK, len(silent)) == "unknown"
+    assert transcripts.reached(put(tmp_path, silent), MARK, len(silent) + 1) == "unknown"
+    assert transcripts.reached(put(tmp_path, silent), MARK, begins, most=answer - begins) == "unknown"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_absence_is_proven_by_a_compaction_after_which_nothing_is_written(tmp_path: Path, client: str) -> None:
+    """A person compacts, and says something before the model does: by then the client has long written all of it."""
+    data = written(f"guided-{client}")
+    lines = data.splitlines(keepends=True)
+    silent = b"".join(line for line in lines if b'"type":"hook_additional_context"' not in line)
+    begins = places(silent, b"compact_boundary")[0]
+    answer = next(place for place in places(silent, b'"type":"assistant"') if place > begins)
+    for content, since, proven, of_compaction in (
+        (silent[:answer], begins, "absent", True),
+        (silent[:begins], 0, "unknown", False),  # no compaction
+        (data[: data.index(b"\n", places(data, b'"type":"hook_additional_context"')[0])], begins, "confirmed", True),
+    ):
+        place = put(tmp_path, content)
+        assert transcripts.reached(place, MARK, since) in ("unknown", "confirmed")
+        os.utime(place, (1, time.time() - transcripts.REST / 2))
+        assert transcripts.compacted(place, since) is False
+        os.utime(place, (1, time.time() - transcripts.REST * 2))
+        assert transcripts.reached(place, MARK, since) == proven
+        assert transcripts.compacted(place, since) is of_compaction
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_fork_shares_entries_with_the_session_it_came_from(client: str) -> None:
+    """And with no other one, also not after `/clear`."""
+    fork, parent, clear, other = (
+        str(WRITTEN / f"{name}.jsonl")
+        for name in (f"fork-{client}", f"worked-{client}-tasks", f"clear-{client}", f"worked-{client}-todo")
+    )
+    assert transcripts.shares(fork, parent)
+    assert not transcripts.shares(fork, other)
+    assert not transcripts.shares(clear, parent)
+    assert not transcripts.shares(clear, fork)
+    assert not transcripts.shares(fork, clear)
+
+
+def test_a_boundary_names_the_entry_it_goes_on_from(tmp_path: Path) -> None:
+    """An id that changed with a compaction: the new transcript has nothing but the boundary in common."""
+    data = written("worked-2.1.329-tasks")
+    boundary = next(line for line in data.splitlines() if b"compact_boundary" in line)
+    before = data[: data.index(boundary)]
+    (tmp_path / "old.jsonl").write_bytes(before)
+    assert transcripts.shares(put(tmp_path, boundary + b"\n"), str(tmp_path / "old.jsonl"))
