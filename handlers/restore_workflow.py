@@ -208,7 +208,7 @@ def _trail(event: SessionStart | UserPromptSubmit, context: Context, seal: Seal 
     if not context.config.trail or not (own or before):
         return []
     from holdfast.sessions.reading import transcripts
-    from holdfast.workflow import trail
+    from holdfast.trail import text as trail
 
     entries = transcripts.tail(own)
     if before and before != own:
@@ -381,7 +381,8 @@ def _stale_plan(event: SessionStart | UserPromptSubmit, context: Context) -> lis
     places = hints.take(context.project, event.session_id, hints.STALE)
     if not places:
         return []
-    from holdfast.workflow import plans, wording
+    from holdfast.formats.compaction.detection import plans
+    from holdfast.workflow import wording
 
     lines = [line for place in places[-1:] if (line := plans.hint(context.root, place))]
     return [advise(wording.fenced("An old plan of this project was not taken up.", lines))] if lines else []

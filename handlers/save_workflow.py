@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from holdfast import formats, hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
+from holdfast.formats.compaction.detection import detect
 from holdfast.sessions.agents import launches
 from holdfast.sessions.compaction import compactions, seals, summaries
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import judging, owners, sessions
-from holdfast.workflow import detect
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
     from holdfast.events import PreCompact
-    from holdfast.workflow.extract import Extract
+    from holdfast.formats.compaction.detection.extract import Extract
 
 
 @hookimpl

@@ -72,7 +72,7 @@ def _merged(context: Context, written: Path) -> Path | None:
     """Merge what the memory file or the active plan says into its state file, and return that file if there is one."""
     from holdfast.errors import HoldfastError
     from holdfast.formats.compaction import adapter
-    from holdfast.workflow import detect
+    from holdfast.formats.compaction.detection import detect
 
     extract = detect.detect(context.project, written=written).extract
     if extract is None:

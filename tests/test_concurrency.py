@@ -16,13 +16,13 @@ from holdfast.errors import ChangedError, TransitionError
 from holdfast.files import atomic
 from holdfast.files import exchange as swapping
 from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.install import registration
 from holdfast.project import Project
 from holdfast.sessions.history import generations
 from holdfast.testkit import recorded
-from holdfast.workflow.detect import detect
 from holdfast.workflow.model import Changes, Start
 from tests import processes
 from tests.handmade import ME, OTHER

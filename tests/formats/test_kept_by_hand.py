@@ -12,9 +12,9 @@ import pytest
 
 from holdfast import formats
 from holdfast.project import Project
+from holdfast.sessions.explain import explain
 from holdfast.sessions.history import generations
 from holdfast.workflow import guidance
-from holdfast.workflow.explain import explain
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:

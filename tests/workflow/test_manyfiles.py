@@ -12,9 +12,10 @@ from holdfast import formats, paths
 from holdfast.config import Config
 from holdfast.files import cache
 from holdfast.formats.compaction import near, save
+from holdfast.formats.compaction.detection import extract, idleplans, plans
 from holdfast.formats.wfs import adapter
 from holdfast.project import Project
-from holdfast.workflow import extract, idleplans, manyfiles, plans, prose, statefile
+from holdfast.workflow import manyfiles, prose, statefile
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:

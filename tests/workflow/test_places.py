@@ -8,10 +8,11 @@ import pytest
 
 from holdfast import formats, paths
 from holdfast.formats.compaction import file
+from holdfast.formats.compaction.detection import memory, plans
 from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view
 from holdfast.formats.wfs import places as wfs_places
-from holdfast.workflow import extras, memory, places, plans
+from holdfast.workflow import extras, places
 
 ROOT = Path("/home/user/project")
 

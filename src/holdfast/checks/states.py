@@ -13,13 +13,15 @@ from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
 from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
+from holdfast.formats import foreign
 from holdfast.formats.compaction import file as compaction_file
+from holdfast.formats.compaction.detection import memory
+from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view
 from holdfast.formats.wfs import places as wfs_places
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.workflow import extras, foreign, memory, places, statefile
-from holdfast.workflow.detect import detect
+from holdfast.workflow import extras, places, statefile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import click
 
 from holdfast.commands import options
 from holdfast.install import skillcopy
-from holdfast.workflow.explain import explain, text
+from holdfast.sessions.explain import explain, text
 
 
 @click.command(name="explain")

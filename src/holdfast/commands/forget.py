@@ -11,11 +11,11 @@ from holdfast.commands import options
 from holdfast.dispatch import pairing
 from holdfast.errors import HoldfastError
 from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction.detection import detect
 from holdfast.plugins import faults
 from holdfast.sessions.forget import forgetting
 from holdfast.sessions.forget.erasing import Scope
 from holdfast.sessions.ownership import selection, sessions
-from holdfast.workflow import detect
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from holdfast.clock import stamp
 from holdfast.files import cache, document, unchanged
 from holdfast.formats.compaction import adapter
 from holdfast.formats.compaction import near as compaction_near
+from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.project import Project
 from holdfast.sessions.ownership import owners
 from holdfast.workflow import statefile
-from holdfast.workflow.extract import Extract
 from holdfast.workflow.model import Changes
 from tests.handmade import ME, OTHER
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from holdfast.errors import StateError
 from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction.detection.detect import detect
+from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.formats.compaction.save import Saved
 from holdfast.project import Project
 from holdfast.sessions.history import generations
-from holdfast.workflow.detect import detect
-from holdfast.workflow.extract import Extract
 from holdfast.workflow.model import Changes, Start
 
 if TYPE_CHECKING:

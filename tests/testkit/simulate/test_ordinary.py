@@ -13,8 +13,8 @@ from holdfast.testkit.simulate import ordinary, report, score, worked
 from holdfast.testkit.simulate.ordinary import GOAL, PLANTED, Ordinary
 from holdfast.testkit.simulate.result import Result, summed
 from holdfast.testkit.simulate.score import HEADING, TRAIL, TRAIL_CAP, Reading
-from holdfast.workflow import trail
-from tests.workflow.transcribed import CLIENTS, WRITTEN, Transcript, written
+from holdfast.trail import text as trail
+from tests.trail.transcribed import CLIENTS, WRITTEN, Transcript, written
 
 if TYPE_CHECKING:
     from pathlib import Path

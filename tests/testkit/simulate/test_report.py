@@ -14,7 +14,7 @@ from holdfast.testkit.simulate.result import Result, summed
 from holdfast.testkit.simulate.rows import ROWS
 from holdfast.testkit.simulate.score import Reading
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
+README = (Path(__file__).resolve().parents[3] / "README.md").read_text("utf-8")
 GOOD = Reading(Counter(reminder=3, context=2), Counter(reminder=3, context=1), Counter(context=1), (), (), (), 900, 1)
 
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from holdfast import log
 from holdfast.errors import LedgerError
 from holdfast.formats.compaction import file as files
+from holdfast.formats.compaction.detection.detect import detect
 from holdfast.sessions.history import extracts
 from holdfast.workflow import names, statefile
-from holdfast.workflow.detect import detect
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.formats.compaction.file import Entry
     from holdfast.project import Project
-    from holdfast.workflow.extract import Extract
     from holdfast.workflow.model import Workflow
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.formats.compaction.file import Entry
     from holdfast.project import Project
-    from holdfast.workflow.extract import Extract
     from holdfast.workflow.model import Workflow
 
 _HELD = "held"  # beside an extract's values in the ledger: the phase the state file had when it was last seen

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.formats.compaction.detection import memory
 from holdfast.patterns import regex
-from holdfast.workflow import memory, values
+from holdfast.workflow import values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.patterns import regex
-from holdfast.workflow import trailwords
-from holdfast.workflow.trailfields import mapping, plain, tag, text
+from holdfast.trail import words as trailwords
+from holdfast.trail.fields import mapping, plain, tag, text
 
 SHELLS = frozenset({"Bash", "PowerShell"})
 STOPPERS = frozenset({"TaskStop", "KillShell", "KillBash"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.workflow.trailfields import mapping, mappings, text
+from holdfast.trail.fields import mapping, mappings, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.workflow import memory, plans
-from holdfast.workflow.extract import Candidate, Detection, Extract
+from holdfast.formats.compaction.detection import memory, plans
+from holdfast.formats.compaction.detection.extract import Candidate, Detection, Extract
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import re
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.formats.compaction.detection import memoryphases
 from holdfast.patterns import regex
-from holdfast.workflow import memoryphases, prose, statuses
+from holdfast.workflow import prose, statuses
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:

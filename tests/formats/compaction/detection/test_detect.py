@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.formats.compaction import adapter
-from holdfast.workflow.detect import detect
+from holdfast.formats.compaction.detection.detect import detect
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:

@@ -6,16 +6,17 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from holdfast.files.redact import beginning, ending, redact
-from holdfast.workflow import trailwords, wording
-from holdfast.workflow.trailread import Trail, read
+from holdfast.trail import words
+from holdfast.trail.reading import Trail, read
+from holdfast.workflow import wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from holdfast.workflow.trailjobs import Failure, Job
-    from holdfast.workflow.trailread import Edit
-    from holdfast.workflow.trailtodos import Todo
+    from holdfast.trail.jobs import Failure, Job
+    from holdfast.trail.reading import Edit
+    from holdfast.trail.todos import Todo
 
 __all__ = ["CAP", "Trail", "mark", "read", "text"]
 
@@ -138,7 +139,7 @@ def _sections(trail: Trail, branch: str, root: str) -> list[_Section]:
 def _picked(requests: Sequence[str]) -> list[int]:
     """Return the places of earlier requests, the most important first: the first, the last, those that set a rule."""
     newest = range(len(requests) - 1, -1, -1)
-    rules = [number for number in newest if trailwords.rule(requests[number])]
+    rules = [number for number in newest if words.rule(requests[number])]
     return list(dict.fromkeys([*range(min(1, len(requests))), *newest[:1], *rules, *newest]))
 
 
@@ -149,7 +150,7 @@ def _request(request: str) -> str:
 def _earlier(request: str) -> str:
     """Return an earlier request; of a long one with a rule in it, the rule."""
     whole = _say(request, _WINDOW)
-    rule = trailwords.rule(beginning(wording.clean(request), _WINDOW)) if len(whole) > _EARLIER else ""
+    rule = words.rule(beginning(wording.clean(request), _WINDOW)) if len(whole) > _EARLIER else ""
     return f"… {wording.one_line(rule, _EARLIER)}" if rule else wording.one_line(whole, _EARLIER)
 
 
@@ -161,8 +162,8 @@ def _todo(todo: Todo | str) -> str:
 
 
 def _failure(failure: Failure) -> str:
-    output = trailwords.unescaped(ending(failure.output, 2 * _OUTPUT))
-    lines = trailwords.telling(redact(wording.clean(output))[-_OUTPUT:])
+    output = words.unescaped(ending(failure.output, 2 * _OUTPUT))
+    lines = words.telling(redact(wording.clean(output))[-_OUTPUT:])
     more = f" (+{len(lines) - 1} such lines)" if len(lines) > 1 else ""
     return f"{_say(failure.command)}: {_say(lines[-1]) if lines else 'no output'}{more}"
 

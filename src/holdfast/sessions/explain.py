@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock, formats
 from holdfast.errors import StateError
 from holdfast.files.document import Document
+from holdfast.formats import foreign
 from holdfast.formats.compaction import adapter, file
+from holdfast.formats.compaction.detection import memory, plans, planstatus
+from holdfast.formats.compaction.detection.detect import detect
 from holdfast.sessions.history import vanished
 from holdfast.sessions.ownership import restoring
-from holdfast.workflow import foreign, guidance, memory, plans, planstatus
-from holdfast.workflow.detect import detect
+from holdfast.workflow import guidance
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import clean, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from holdfast.formats.compaction.detection.extract import Candidate, Extract
     from holdfast.formats.compaction.save import Intent
     from holdfast.project import Project
-    from holdfast.workflow.extract import Candidate, Extract
     from holdfast.workflow.model import Workflow
 
 _MANY = 50  # plans the text names one by one

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.patterns import regex
-from holdfast.workflow.trailfields import texts
+from holdfast.trail.fields import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

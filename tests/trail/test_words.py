@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.workflow import trailwords
-from tests.workflow.transcribed import CLIENTS, notification, written
+from holdfast.trail import words
+from tests.trail.transcribed import CLIENTS, notification, written
 
 
 def user(content: Any, **more: Any) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def user(content: Any, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_of_what_the_clients_wrote_exactly_the_prompts_are_requests(client: str) -> None:
     """No result, notification, summary, caveat, command, or command's output is taken for a person's words."""
-    asked = [text for entry in written(client) if entry["type"] == "user" if (text := trailwords.asked(entry))]
+    asked = [text for entry in written(client) if entry["type"] == "user" if (text := words.asked(entry))]
     said = ["Build the parser, please.", "Always use tabs, never spaces.", "Go on after compaction.", "After resume."]
     assert asked == said * 2  # with TodoWrite, then with the Task tools
 
@@ -45,9 +45,9 @@ def test_of_what_the_clients_wrote_exactly_the_prompts_are_requests(client: str)
 )
 def test_the_clients_own_texts_are_no_requests(text: str) -> None:
     """Whatever their form: a plain text or a block."""
-    assert trailwords.asked(user(text)) == ""
-    assert trailwords.asked(user([{"type": "text", "text": text}])) == ""
-    assert trailwords.queued({"prompt": text}) == ""
+    assert words.asked(user(text)) == ""
+    assert words.asked(user([{"type": "text", "text": text}])) == ""
+    assert words.queued({"prompt": text}) == ""
 
 
 @pytest.mark.parametrize(
@@ -66,28 +66,28 @@ def test_the_clients_own_texts_are_no_requests(text: str) -> None:
 )
 def test_marks_and_origins_tell_whose_words_they_are(more: dict[str, Any]) -> None:
     """What is marked as the client's or comes from another agent is nobody's request here."""
-    assert trailwords.asked(user("words")) == "words"
-    assert trailwords.asked(user("words", **more)) == ""
+    assert words.asked(user("words")) == "words"
+    assert words.asked(user("words", **more)) == ""
 
 
 def test_a_persons_words_are_found_among_what_the_client_adds() -> None:
     """Blocks beside the prompt, reminders in it, an origin that says so, tags a person wrote."""
     blocks = [{"type": "text", "text": "<ide_selection>x</ide_selection>"}, {"type": "text", "text": "Fix this."}]
-    assert trailwords.asked(user([*blocks, {"type": "image", "source": {}}])) == "Fix this."
-    assert trailwords.asked(user("Fix.\n<system-reminder>secret\n</system-reminder>")) == "Fix."
-    assert trailwords.asked(user("Fix.", origin={"kind": "human"})) == "Fix."
-    assert trailwords.asked(user("<div> is not closed")) == "<div> is not closed"
-    assert trailwords.queued({"prompt": [{"type": "text", "text": "And."}], "commandMode": "prompt"}) == "And."
-    assert trailwords.queued({"prompt": "x", "commandMode": "task-notification"}) == ""
-    assert trailwords.queued({"prompt": "x", "isMeta": True}) == ""
+    assert words.asked(user([*blocks, {"type": "image", "source": {}}])) == "Fix this."
+    assert words.asked(user("Fix.\n<system-reminder>secret\n</system-reminder>")) == "Fix."
+    assert words.asked(user("Fix.", origin={"kind": "human"})) == "Fix."
+    assert words.asked(user("<div> is not closed")) == "<div> is not closed"
+    assert words.queued({"prompt": [{"type": "text", "text": "And."}], "commandMode": "prompt"}) == "And."
+    assert words.queued({"prompt": "x", "commandMode": "task-notification"}) == ""
+    assert words.queued({"prompt": "x", "isMeta": True}) == ""
 
 
 def test_a_slash_command_of_the_persons_own_is_kept_as_it_was_typed() -> None:
     """Not its expansion, which follows as a meta entry; local commands such as /compact are none."""
     text = "<command-message>fix is running…</command-message>\n<command-name>/fix</command-name>"
-    assert trailwords.asked(user(text + "\n<command-args>issue 12</command-args>")) == "/fix issue 12"
-    assert trailwords.asked(user(text)) == "/fix"
-    assert trailwords.asked(user("The expansion of fix.", isMeta=True)) == ""
+    assert words.asked(user(text + "\n<command-args>issue 12</command-args>")) == "/fix issue 12"
+    assert words.asked(user(text)) == "/fix"
+    assert words.asked(user("The expansion of fix.", isMeta=True)) == ""
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_a_slash_command_of_the_persons_own_is_kept_as_it_was_typed() -> None:
 )
 def test_rules_are_recognised(request_: str) -> None:
     """In any sentence of a request, and only that sentence is given."""
-    assert trailwords.rule(request_) == request_
-    assert trailwords.rule(f"Build it. {request_[0].upper()}{request_[1:]} Thanks!").startswith(
+    assert words.rule(request_) == request_
+    assert words.rule(f"Build it. {request_[0].upper()}{request_[1:]} Thanks!").startswith(
         request_[0].upper() + request_[1:]
     )
-    assert trailwords.rule("Build the parser, please. It is small.") == ""
+    assert words.rule("Build the parser, please. It is small.") == ""
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,14 @@ def test_rules_are_recognised(request_: str) -> None:
 )
 def test_decisions_are_recognised(sentence: str) -> None:
     """Out of a longer text, without the marks of a list."""
-    assert trailwords.decisions(f"Looking around. {sentence} Then the tests.") == [sentence]
-    assert trailwords.decisions(f"So:\n- **{sentence}**\n2. other things") == [sentence]
+    assert words.decisions(f"Looking around. {sentence} Then the tests.") == [sentence]
+    assert words.decisions(f"So:\n- **{sentence}**\n2. other things") == [sentence]
 
 
 def test_what_is_no_decision_is_left_out() -> None:
     """Talk, questions and plain reports."""
     text = "Let me look at the file. I will read it now. Should we do it? It uses SQLite. Done."
-    assert trailwords.decisions(text) == []
+    assert words.decisions(text) == []
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,13 @@ def test_what_is_no_decision_is_left_out() -> None:
 )
 def test_the_telling_line_names_the_test_or_the_error(output: str, line: str) -> None:
     """As the common runners and compilers write them."""
-    assert trailwords.telling(output)[-1] == line
+    assert words.telling(output)[-1] == line
 
 
 def test_a_failure_without_output_tells_nothing() -> None:
     """The client's own first line is none."""
-    assert trailwords.telling("Exit code 1") == ()
-    assert trailwords.telling("") == ()
+    assert words.telling("Exit code 1") == ()
+    assert words.telling("") == ()
 
 
 @pytest.mark.parametrize(
@@ -176,15 +176,15 @@ def test_a_failure_without_output_tells_nothing() -> None:
 )
 def test_a_pipe_does_not_hide_failed_tests(command: str, output: str, failed: bool) -> None:
     """`pytest | tail` exits with the code of `tail`; what only quotes a log is no run."""
-    assert trailwords.tests_failed(command, output) is failed
+    assert words.tests_failed(command, output) is failed
 
 
 @pytest.mark.parametrize("character", [" ", "\n", "=", ".", "a", "1", "<", "\x1b", "we ", "decision ", "error ", "- "])
 def test_long_texts_are_no_trouble(character: str) -> None:
     """Whatever fills a megabyte, nothing is looked at so often that it would take minutes (the suite's time limit)."""
     text = character * (1_000_000 // len(character))
-    trailwords.asked(user(text))
-    trailwords.rule(text)
-    trailwords.decisions(text)
-    trailwords.telling(text[:30_000])
-    assert not trailwords.tests_failed("x | y", text)
+    words.asked(user(text))
+    words.rule(text)
+    words.decisions(text)
+    words.telling(text[:30_000])
+    assert not words.tests_failed("x | y", text)

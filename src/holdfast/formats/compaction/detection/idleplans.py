@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.files import cache
 from holdfast.files.unchanged import Stamp, stamp
-from holdfast.workflow import planphases, planstatus, plantext, prose, statuses
+from holdfast.formats.compaction.detection import planphases, planstatus, plantext
+from holdfast.workflow import prose, statuses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,17 +7,18 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from holdfast.formats.compaction.detection import memoryblocks, memoryphases
+from holdfast.formats.compaction.detection.extract import Candidate, Extract
+from holdfast.formats.compaction.detection.memoryphases import position
 from holdfast.patterns import regex
-from holdfast.workflow import memoryblocks, memoryphases, prose, statuses
-from holdfast.workflow.extract import Candidate, Extract
-from holdfast.workflow.memoryphases import position
+from holdfast.workflow import prose, statuses
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from holdfast.workflow.memoryblocks import Block, Line
+    from holdfast.formats.compaction.detection.memoryblocks import Block, Line
 
 __all__ = ["FILE", "look", "parse", "position", "state"]
 

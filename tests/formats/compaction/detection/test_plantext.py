@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workflow import plantext
+from holdfast.formats.compaction.detection import plantext
 
 if TYPE_CHECKING:
-    from holdfast.workflow.extract import Extract
+    from holdfast.formats.compaction.detection.extract import Extract
 
 ROOT = Path("/project")
 PLAN = """# Plan 001: User Auth

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.workflow import planstatus, prose
+from holdfast.formats.compaction.detection import planstatus
+from holdfast.workflow import prose
 
 
 def going(text: str) -> bool:

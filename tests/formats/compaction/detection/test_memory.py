@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.workflow import memory, prose
-from holdfast.workflow.extract import Extract
+from holdfast.formats.compaction.detection import memory
+from holdfast.formats.compaction.detection.extract import Extract
+from holdfast.workflow import prose
 from tests.workflow import samples
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.formats.compaction import adapter
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.workflow import explain
+from holdfast.sessions import explain
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def test_an_empty_project_is_explained_too(project: Project) -> None:
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_completed_workflow_is_said_to_be_buried(project: Project, put: Put, seed: Seed, everything: bool) -> None:
     """Why nothing is saved although the memory file still names a workflow."""
-    from holdfast.workflow.detect import detect
+    from holdfast.formats.compaction.detection.detect import detect
 
     put("CLAUDE.local.md", seed("memory.md"))
     workflow = adapter.save(project, detect(project).extract).workflow

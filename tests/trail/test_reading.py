@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from holdfast.sessions.reading import transcripts
-from holdfast.workflow.trail import Trail, read
-from holdfast.workflow.trailread import Edit
-from holdfast.workflow.trailtodos import Todo
-from tests.workflow.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, notification
+from holdfast.trail.reading import Edit
+from holdfast.trail.text import Trail, read
+from holdfast.trail.todos import Todo
+from tests.trail.transcribed import CLIENTS, HOME, TASKS, WRITTEN, Transcript, notification
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -11,7 +11,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.files import cache, unchanged
-from holdfast.workflow import idleplans, plans, prose
+from holdfast.formats.compaction.detection import idleplans, plans
+from holdfast.workflow import prose
 from tests.workflow import samples
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.formats.compaction.detection import memoryphases
 from holdfast.patterns import regex
-from holdfast.workflow import memoryphases, prose, statuses
+from holdfast.workflow import prose, statuses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

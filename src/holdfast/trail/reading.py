@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.workflow import trailwords
-from holdfast.workflow.trailfields import blocks, mapping, plain, text
-from holdfast.workflow.trailjobs import SHELLS, STOPPERS, Failure, Job, Jobs
-from holdfast.workflow.trailtodos import TASK_TOOLS, Todo, Todos
+from holdfast.trail import words as trailwords
+from holdfast.trail.fields import blocks, mapping, plain, text
+from holdfast.trail.jobs import SHELLS, STOPPERS, Failure, Job, Jobs
+from holdfast.trail.todos import TASK_TOOLS, Todo, Todos
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

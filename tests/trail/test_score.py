@@ -11,8 +11,9 @@ import pytest
 from holdfast.sessions.reading import transcripts
 from holdfast.testkit.simulate import ordinary
 from holdfast.testkit.simulate.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
-from holdfast.workflow import trail, wording
-from tests.workflow.transcribed import CLIENTS, HOME, Transcript
+from holdfast.trail import text as trail
+from holdfast.workflow import wording
+from tests.trail.transcribed import CLIENTS, HOME, Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable

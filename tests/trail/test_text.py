@@ -13,12 +13,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.workflow import trail, wording
-from holdfast.workflow.trailjobs import Failure, Job
-from holdfast.workflow.trailread import Edit, Trail
-from holdfast.workflow.trailtodos import Todo
+from holdfast.trail import text as trail
+from holdfast.trail.jobs import Failure, Job
+from holdfast.trail.reading import Edit, Trail
+from holdfast.trail.todos import Todo
+from holdfast.workflow import wording
 from tests import processes
-from tests.workflow.transcribed import CLIENTS, HOME, Transcript, notification, written
+from tests.trail.transcribed import CLIENTS, HOME, Transcript, notification, written
 
 SECRET = "sk-ant-api03-" + "Ab3dEf6hIj" * 4
 LEAST = len("\n".join([*trail._LEAD, trail._END])) + 1 + trail._RESERVE
@@ -355,14 +356,14 @@ def test_the_trail_is_light(tmp_path: Path) -> None:
     """It is read on the hook path: nothing but the standard library and light rooms of our own is loaded for it."""
     place = processes.make(tmp_path)
     script = "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules)\n"
-    script += "import holdfast.workflow.trail\nprint(*(set(sys.modules) - before))"
+    script += "import holdfast.trail.text\nprint(*(set(sys.modules) - before))"
     command = [*processes.INTERPRETER, "-c", script, str(processes.SOURCE)]
     ended = processes.run(command, b"", place.environ(), place.root)
     loaded = set(ended.stdout.split())
     ours = {name for name in loaded if name.startswith("holdfast.")}
     rooms = {"fields", "jobs", "read", "todos", "words", ""}
     assert ours == {
-        *(f"holdfast.workflow.trail{room}" for room in rooms),
+        *(f"holdfast.trail.text{room}" for room in rooms),
         *("holdfast.patterns", "holdfast.files", "holdfast.files.redact", "holdfast.files.secretnames"),
         *("holdfast.files.tokenshapes", "holdfast.workflow", "holdfast.workflow.wording"),
     }

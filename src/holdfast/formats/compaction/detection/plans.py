@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.files.unchanged import settled, stamp
-from holdfast.workflow import idleplans, manyfiles, plantext, prose
-from holdfast.workflow.extract import Candidate, Extract
+from holdfast.formats.compaction.detection import idleplans, plantext
+from holdfast.formats.compaction.detection.extract import Candidate, Extract
+from holdfast.workflow import manyfiles, prose
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:

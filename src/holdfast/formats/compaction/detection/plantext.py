@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.formats.compaction.detection import planphases, planstatus
+from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.patterns import regex
-from holdfast.workflow import planphases, planstatus, prose, statuses
-from holdfast.workflow.extract import Extract
+from holdfast.workflow import prose, statuses
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
