@@ -9,10 +9,10 @@ permission mode, the client turns it into a refusal and gives the reason to the 
 again, so that nothing stalls (seen on 2.1.329 and 2.1.197 in default, acceptEdits, dontAsk and bypassPermissions).
 """
 
-from holdfast import Context, Outcome, ask, formats, hookimpl
+from holdfast import Context, Outcome, ask, hookimpl
 from holdfast.events import PreToolUse
 from holdfast.sessions.reading import readfiles, reading
-from holdfast.workflow import wording
+from holdfast.workflow import registry, wording
 
 RUNS_WHEN = {"reading": ["hold"]}
 NAMED = 10  # files that are named
@@ -24,7 +24,7 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> Outcome | None:
     workflow = None
     if not event.in_subagent:
         workflow = reading.mine(
-            context.project, event.session_id, formats.near(context.project, event.session_id).workflows
+            context.project, event.session_id, registry.near(context.project, event.session_id).workflows
         )
     if workflow is None:
         return None

@@ -51,11 +51,10 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     reader = reads.reader(project, session)
     if reader.reminded >= reader.compactions:
         return None
-    from holdfast import formats
     from holdfast.sessions.reading import reading
-    from holdfast.workflow import wording
+    from holdfast.workflow import registry, wording
 
-    workflow = reading.mine(project, session, formats.near(project, session).workflows)
+    workflow = reading.mine(project, session, registry.near(project, session).workflows)
     due = reading.reminder(project, session, workflow) if workflow else []
     if due is None:
         return None

@@ -74,11 +74,10 @@ def _given(event: UserPromptSubmit, context: Context) -> list[Outcome]:
     keys = hints.owed(project, session, hints.GIVEN)
     if not keys or event.in_subagent:
         return []
-    from holdfast import formats
     from holdfast.sessions.ownership import owners
-    from holdfast.workflow import guidance, wording
+    from holdfast.workflow import guidance, registry, wording
 
-    found = [each for each in formats.near(project, session).workflows if each.key in keys and not each.finished]
+    found = [each for each in registry.near(project, session).workflows if each.key in keys and not each.finished]
     mine = [each for each in found if owners.owner(project, each) == session]
 
     def told() -> None:
@@ -105,8 +104,8 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
 @hookimpl
 def on_post_compact(event: PostCompact, context: Context) -> None:
     """Report what the summary had lost, where no SubagentStop told it before."""
-    from holdfast import formats
     from holdfast.sessions.compaction import compactions, losses
+    from holdfast.workflow import registry
 
     last = next(iter(deliveries.recent(context.project, 1, event.session_id)), None)
     if event.in_subagent or not event.compact_summary or last is None:
@@ -115,7 +114,7 @@ def on_post_compact(event: PostCompact, context: Context) -> None:
         return  # the agent's own summary, of which the main conversation's guidance says nothing
     told = next(iter(losses.recent(context.project, 1, event.session_id)), None)
     if told is None or told.noted_at < last.made_at:
-        found = formats.near(context.project, event.session_id).workflows
+        found = registry.near(context.project, event.session_id).workflows
         for workflow in [each for each in found if each.key == last.workflow]:
             losses.note(context.project, event.session_id, workflow, event.compact_summary)
 
@@ -142,23 +141,22 @@ def _former(context: Context) -> list[Outcome]:
 
 
 def _owns(event: SessionStart, context: Context) -> bool:
-    from holdfast import formats
     from holdfast.sessions.ownership import owners
+    from holdfast.workflow import registry
 
-    found = formats.near(context.project, event.session_id).workflows
+    found = registry.near(context.project, event.session_id).workflows
     return any(owners.owner(context.project, each) == event.session_id for each in found if each.waits)
 
 
 def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     """Name the user one unfinished workflow that is not another live session's."""
-    from holdfast import formats
     from holdfast.sessions.ownership import owners
-    from holdfast.workflow import guidance
+    from holdfast.workflow import guidance, registry
 
     others = sessions.live_others(context.project, event.session_id)
     problem = context.project.ledger.problem
     said: list[Outcome] = [tell_user(f"Holdfast: {problem}.")] if problem else []
-    found = formats.near(context.project, event.session_id)
+    found = registry.near(context.project, event.session_id)
     said += _unread(event, context, found)
     waiting = [
         each
@@ -174,12 +172,12 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
 
 
 def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bool) -> list[Outcome]:
-    from holdfast import formats
     from holdfast.sessions.compaction import summaries
     from holdfast.sessions.history import history
     from holdfast.sessions.ownership import judging
+    from holdfast.workflow import registry
 
-    found = formats.near(context.project, event.session_id)
+    found = registry.near(context.project, event.session_id)
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
@@ -289,20 +287,19 @@ def _deliver(
 
 def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outcome]:
     """Give a subagent that was compacted what it was launched for; nothing where that is not known for certain."""
-    from holdfast import formats
     from holdfast.sessions.agents import errands
-    from holdfast.workflow import briefs
+    from holdfast.workflow import briefs, registry
 
     project, session = context.project, event.session_id
     launch = errands.of(project, session, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
-    found = formats.near(project, session).workflows if launch.phase else ()
+    found = registry.near(project, session).workflows if launch.phase else ()
     workflow = next((each for each in found if each.key == launch.workflow), None)
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
     context.log(f"gave {launch.agent_type} ({agent}) back what it was launched for", session=session)
     told = (launch.agent_type, launch.description, launch.prompt, workflow, phase)
-    brief = formats.of_agents(workflow.format).brief(project, workflow, phase) if workflow and phase else None
+    brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if workflow and phase else None
     return [advise(briefs.given_back(*told, root=context.root, brief=brief), must_keep=True)]
 
 

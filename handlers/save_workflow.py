@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast import formats, hookimpl, instruct_summary
+from holdfast import hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
 from holdfast.formats.compaction.detection import detect
 from holdfast.sessions.agents import launches
 from holdfast.sessions.compaction import compactions, seals, summaries
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import judging, owners, sessions
+from holdfast.workflow import registry
 
 if TYPE_CHECKING:
     from holdfast import Context, Outcome
@@ -34,7 +35,7 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     _save_detected(context, event.session_id)
     for key in owners.missing(context.project, event.session_id):
         _miss(context, event.session_id, key)
-    found = formats.near(context.project, event.session_id)
+    found = registry.near(context.project, event.session_id)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     for workflow in found.workflows:

@@ -28,17 +28,16 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     path = _path(event)
     if path is None or event.in_subagent or not places.kept(context.root, path):
         return []
-    from holdfast import formats
     from holdfast.sessions.history import generations, history
     from holdfast.sessions.ownership import owners, sessions
-    from holdfast.workflow import wording
+    from holdfast.workflow import registry, wording
 
     process = sessions.client_process(context.environ)
     sessions.seen(context.project, event.session_id, process, event.transcript_path)
     own = places.is_state(context.root, path) or places.is_list(context.root, path)
     saved = path if own else _merged(context, path)
     said = list[str]()
-    for workflow in formats.near(context.project, event.session_id, saved).workflows:
+    for workflow in registry.near(context.project, event.session_id, saved).workflows:
         now = _followed(context, workflow, saved, event.tool_name) if saved and not workflow.recovered else None
         if now is None:
             continue
@@ -52,11 +51,11 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
 
 def _followed(context: Context, workflow: Workflow, saved: Path, tool: str) -> Workflow | None:
     """Return a workflow as it is after a file of its own was written, or None; a file it cannot follow is logged."""
-    from holdfast import formats
     from holdfast.errors import HoldfastError
+    from holdfast.workflow import registry
 
     try:
-        return formats.get(workflow.format).written(context.project, workflow, saved, why=tool)
+        return registry.get(workflow.format).written(context.project, workflow, saved, why=tool)
     except HoldfastError as error:
         context.log(f"{workflow.place} does not follow {saved.name}: {error}", level="warning")
         return workflow

@@ -162,12 +162,12 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
     listed: list[Outcome] = []
     workflow = progress.mine(context.project, session)
     if workflow is not None:
-        from holdfast import formats
+        from holdfast.workflow import registry
 
         listed = _wanted_list(session, context, workflow, bool(moved))
         # Not where the last thing was a launch: it is what comes next. Without a move, an agent did its bookkeeping.
         over = moved[-1].phase.status in ("completed", "failed", "blocked") if moved else bool(listed)
-        step = formats.get(workflow.format).step(workflow) if over else None
+        step = registry.get(workflow.format).step(workflow) if over else None
         lines += _next(session, context, workflow, step) if step else []
     if not lines:
         return listed
@@ -184,11 +184,10 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
     workflow = progress.mine(project, session)
     if workflow is None or workflow.finished:
         return []
-    from holdfast import formats
     from holdfast.sessions.compaction import hints
-    from holdfast.workflow import wording
+    from holdfast.workflow import registry, wording
 
-    key, step = workflow.key, formats.get(workflow.format).step(workflow)
+    key, step = workflow.key, registry.get(workflow.format).step(workflow)
     due = next((each for each in workflow.phases if step and each.number == step.number), None)
     if due is None or hints.told(project, session, _UNMOVED, key):
         return []
@@ -204,9 +203,8 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
     """Return what comes next, and what else can be begun beside it, as lines of a fence."""
-    from holdfast import formats
     from holdfast.sessions.agents import flights
-    from holdfast.workflow import views, wording
+    from holdfast.workflow import registry, views, wording
 
     at_work = flights.at_work(context.project, session)
     running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
@@ -218,7 +216,7 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
         if phase is not None and step.prompt != step.text:  # else nothing can be begun
             cut = f"{step.prompt[:PROMPT]}… (whole in {workflow.place})"
             lines += [views.call(step), step.prompt if len(step.prompt) <= PROMPT else cut]
-    ready = formats.of_agents(workflow.format).ready(workflow)
+    ready = registry.of_agents(workflow.format).ready(workflow)
     beside = [each for each in ready if each is not phase and each.id not in running]
     if beside:
         named = [f"{workflow.named(each)} {wording.quoted(each.title)} ({each.agent or 'no agent'})" for each in beside]
@@ -235,10 +233,9 @@ def _running(launch: launches.Launch) -> str:
 
 
 def _doubt(launch: launches.Launch, words: str) -> str:
-    from holdfast import formats
-    from holdfast.workflow import wording
+    from holdfast.workflow import registry, wording
 
-    undoing = formats.of_agents((launch.workflow or "hybrid").partition(":")[0]).undoing
+    undoing = registry.of_agents((launch.workflow or "hybrid").partition(":")[0]).undoing
     return (
         f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {launch.phase} "
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "

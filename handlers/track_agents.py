@@ -29,8 +29,7 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     sessions.heard(context.project, event.session_id)
     if not event.agent_id or not event.agent_type:
         return None
-    from holdfast import formats
-    from holdfast.workflow import briefs
+    from holdfast.workflow import briefs, registry
 
     project, session, agent = context.project, event.session_id, event.agent_id
     runs.reported(project, session, agent, event.agent_type, "running")
@@ -39,7 +38,7 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     workflow, phase = _worked_for(event, context)
     if workflow is None:
         return None
-    brief = formats.of_agents(workflow.format).brief(project, workflow, phase) if phase else None
+    brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if phase else None
     text = briefs.reminders(workflow, phase, root=context.root, brief=brief)
     return advise(text, on_delivered=lambda: runs.remind(project, session, agent)) if text else None
 
@@ -127,11 +126,11 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
 
 def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
-    from holdfast import formats
     from holdfast.sessions.agents import errands
     from holdfast.sessions.ownership import owners
+    from holdfast.workflow import registry
 
-    found = [each for each in formats.near(context.project, event.session_id).workflows if each.waits]
+    found = [each for each in registry.near(context.project, event.session_id).workflows if each.waits]
     meant = errands.candidates(context.project, event.session_id, event.agent_id)
     keys = {(each.workflow, each.phase) for each in meant}
     for workflow in found:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import capture, config, formats, paths
+from holdfast import capture, config, paths
 from holdfast.config import Config
 from holdfast.project import Project
 from holdfast.sessions.history import archive, generations, recordings
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME
 
@@ -124,7 +125,7 @@ def test_no_generation_is_kept_of_an_excluded_state_file(project: HoldfastProjec
         holdfast("start", title, "--phase", "One", "--phase", "Two", root=project.root, session=ME)
         holdfast("done", title, root=project.root, session=ME)
     there = Project.open(project.root)
-    kept = {each.title: len(generations.all(there, each.path)) for each in formats.all_found(there).workflows}
+    kept = {each.title: len(generations.all(there, each.path)) for each in registry.all_found(there).workflows}
     assert kept == {"Hidden one": 0, "Open one": 2}
     for title in ("Hidden one", "Open one"):
         holdfast("done", "--all", title, root=project.root, session=ME)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats, paths
+from holdfast import paths
 from holdfast.errors import ChangedError, TransitionError
 from holdfast.files import atomic
 from holdfast.files import exchange as swapping
@@ -23,6 +23,7 @@ from holdfast.install import registration
 from holdfast.project import Project
 from holdfast.sessions.history import generations
 from holdfast.testkit import recorded
+from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start
 from tests import processes
 from tests.handmade import ME, OTHER
@@ -87,7 +88,7 @@ def at_the_swap(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], objec
 def started(project: Project, name: str) -> Workflow:
     """Return a new workflow of three phases, the first of which runs."""
     phases = tuple(zip(TASKS, AGENTS, strict=True))
-    keeper = formats.get(name)
+    keeper = registry.get(name)
     return keeper.begin(project, keeper.start(project, Start(title="Shared", phases=phases)))
 
 
@@ -98,7 +99,7 @@ def edited(path: Path, save: Callable[[Path, str], None], **keys: Any) -> Callab
 
 def moves(project: Project, workflow: Workflow) -> dict[str, Callable[[], object]]:
     """Return the ways in which Holdfast writes a state file, by name."""
-    keeper = formats.get(workflow.format)
+    keeper = registry.get(workflow.format)
     ways: dict[str, Callable[[], object]] = {
         "update": lambda: keeper.update(project, workflow, Changes(phase="Renamed")),
         "done": lambda: keeper.done(project, workflow, note="told"),
@@ -157,7 +158,7 @@ def test_an_update_is_made_to_what_somebody_saved_and_not_to_what_was_read(
         data["phase"] |= {"current": 2, "name": TASKS[1]}
     at_the_swap(lambda: renamed(workflow.path, json.dumps(data)))
 
-    now = formats.get(name).done(project, workflow, note="told")
+    now = registry.get(name).done(project, workflow, note="told")
 
     assert now.current == 2
     assert json.loads(workflow.path.read_bytes()) == data
@@ -172,7 +173,7 @@ def test_a_task_saved_by_hand_in_the_moment_of_its_completion_keeps_both(
     data = json.loads(path.read_bytes()) | {"by_hand": "kept"}
     at_the_swap(lambda: renamed(path, json.dumps(data)))
 
-    formats.get("wfs").done(project, workflow)
+    registry.get("wfs").done(project, workflow)
 
     assert json.loads(path.read_bytes()) == data | {"status": "completed"}
 
@@ -265,7 +266,7 @@ _UPDATER = """
 import sys
 from pathlib import Path
 from holdfast.project import Project
-from holdfast import formats
+from holdfast.workflow import registry as formats
 from holdfast.workflow.model import Changes
 keeper = formats.get(sys.argv[2])
 for number in range(int(sys.argv[3])):

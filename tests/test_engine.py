@@ -18,10 +18,10 @@ import pytest
 
 from holdfast import engine, log, paths, trust
 from holdfast.config import HandlersSection
-from holdfast.dispatch import intake, pairing, replying
+from holdfast.dispatch import faults, intake, pairing, replying
 from holdfast.dispatch.calls import Answer
 from holdfast.events import EVENTS, EventError, parse
-from holdfast.plugins import faults, outcomes
+from holdfast.plugins import outcomes
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import STRICT_EVENTS, Route
 from holdfast.server.spare import Spare

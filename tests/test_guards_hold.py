@@ -241,7 +241,7 @@ def test_a_reply_that_was_written_is_never_doubled(place: Place, tmp_path: Path)
     script.write_text(
         f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n"
         "def boom(*given, **named): raise RuntimeError('boom')\n"
-        "import holdfast.plugins.faults as m; m.note_printed = boom\n"
+        "import holdfast.dispatch.faults as m; m.note_printed = boom\n"
         "from holdfast import engine; sys.exit(engine.main('PreToolUse'))\n"
     )
     ended = processes.run([INTERPRETER[0], str(script)], processes.encoded(call(place)), place.environ(), place.root)

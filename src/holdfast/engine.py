@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import events, log, paths
-from holdfast.dispatch import costs, intake, pairing, replying
+from holdfast.dispatch import costs, faults, intake, pairing, replying
 from holdfast.errors import HoldfastError
 from holdfast.events.errors import EventError
-from holdfast.plugins import deadlines, faults, loader
+from holdfast.plugins import deadlines, loader
 from holdfast.plugins.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:

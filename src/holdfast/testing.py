@@ -130,8 +130,7 @@ class HoldfastProject:
     def send(self, payload: dict[str, Any]) -> Fired:
         """Send one payload as it is; see `fire`."""
         from holdfast import engine, log
-        from holdfast.dispatch import calls, costs, isolation
-        from holdfast.plugins import faults
+        from holdfast.dispatch import calls, costs, faults, isolation
         from holdfast.plugins.context import Context
 
         environ = {"CLAUDE_PROJECT_DIR": str(self.root), "CLAUDECODE": "1"}

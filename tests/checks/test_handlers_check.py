@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, config, paths, trust
-from holdfast.plugins import faults, loader
+from holdfast.dispatch import faults
+from holdfast.plugins import loader
 from holdfast.project import Project
 from tests.doctoring import examine, healthy, obey, only
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import checks, clock, formats
+from holdfast import checks, clock
 from holdfast.checks import states
 from holdfast.errors import StateError
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.project import Project
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 from tests.handmade import ME
@@ -51,7 +52,7 @@ def corrupt(path: Path, text: str = '{"cut": "of') -> None:
 def title(root: Path) -> list[str]:
     project = Project.open(root)
     try:
-        found = formats.all_found(project)
+        found = registry.all_found(project)
         assert found.problems == ()
         return [each.title for each in found.workflows]
     finally:
@@ -216,7 +217,7 @@ def test_an_unfinished_workflow_nobody_works_on(root: Path, monkeypatch: pytest.
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=6)))
     project = Project.open(root)
     sessions.seen(project, ME)
-    owners.own(project, formats.all_found(project).workflows[0], ME)
+    owners.own(project, registry.all_found(project).workflows[0], ME)
     healthy("states", root)
     sessions.ended(project, ME)
     project.close()
@@ -340,7 +341,7 @@ def test_what_was_kept_for_want_of_a_ledger_is_told(root: Path, kept: Path) -> N
     assert left.exists()
 
 
-@pytest.mark.parametrize("format_", formats.NAMES)
+@pytest.mark.parametrize("format_", registry.NAMES)
 def test_leftovers_of_every_format_are_told(root: Path, format_: str) -> None:
     """What was set aside, and temporary files of writers that were killed, in every folder that a format writes to."""
     holdfast("start", "User auth", "--format", format_, "--phase", "Design", root=root)

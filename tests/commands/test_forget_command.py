@@ -14,15 +14,16 @@ from unittest import mock
 
 import pytest
 
-from holdfast import formats, log, paths
+from holdfast import log, paths
 from holdfast.checks import ledger as ledger_check
-from holdfast.plugins import faults
+from holdfast.dispatch import faults
 from holdfast.project import Project
 from holdfast.sessions.agents import runs
 from holdfast.sessions.compaction import deliveries, seals
 from holdfast.sessions.forget import erasing
 from holdfast.sessions.history import archive, generations, recordings
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER, THIRD
 from tests.signals import Agent
@@ -180,7 +181,7 @@ def test_a_workflow_goes_and_the_other_stays_whole(planted: HoldfastProject) -> 
     assert set(found(planted, "two")) == {*KINDS, "Transcript"}
     there = Project.open(planted.root)
     one, two = (
-        next(each for each in formats.all_found(there).workflows if each.title == canary("Title", whose))
+        next(each for each in registry.all_found(there).workflows if each.title == canary("Title", whose))
         for whose in NUMBERS
     )
     assert (owners.owner(there, one), owners.owner(there, two)) == (None, OTHER)
@@ -216,7 +217,7 @@ def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(
     memory.write_text(TELLING, "utf-8")
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     there = Project.open(project.root)
-    (workflow,) = formats.all_found(there).workflows
+    (workflow,) = registry.all_found(there).workflows
     there.close()
     if ending == "done":
         holdfast("done", "--all", workflow.title, root=project.root)
@@ -230,7 +231,7 @@ def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(
     aside.rename(memory)
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     there = Project.open(project.root)
-    assert formats.all_found(there).workflows == ()
+    assert registry.all_found(there).workflows == ()
     there.close()
 
 
@@ -244,7 +245,7 @@ def test_everything_says_what_comes_back(project: HoldfastProject, dry: bool) ->
     assert f'CLAUDE.local.md still tells of the workflow "{canary("Title", "one")}":\n  the next compaction' in said
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     there = Project.open(project.root)
-    assert len(formats.all_found(there).workflows) == (0 if dry else 1)
+    assert len(registry.all_found(there).workflows) == (0 if dry else 1)
     there.close()
     if not dry:  # now its state file says so
         assert "still tells" not in holdfast("forget", "--everything", "--dry-run", root=project.root).out
@@ -286,7 +287,7 @@ def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.Monke
     left = {"one": ME, "two": OTHER}[stays]
     assert {row["id"] for row in sessions.all_of(there)} == {left}
     assert {each.session for each in deliveries.recent(there, 10)} == {left}
-    titles = [each.title for each in formats.all_found(there).workflows if generations.all(there, each.path)]
+    titles = [each.title for each in registry.all_found(there).workflows if generations.all(there, each.path)]
     assert titles == [canary("Title", stays)]
     there.close()
 
@@ -373,7 +374,7 @@ def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
         assert unknown == set(), name
 
 
-@pytest.mark.parametrize("format_", formats.NAMES)
+@pytest.mark.parametrize("format_", registry.NAMES)
 @pytest.mark.parametrize("everything", [True, False], ids=["everything", "workflow"])
 def test_all_files_of_a_format_are_named_as_the_users_own(
     project: HoldfastProject, format_: str, everything: bool
@@ -618,7 +619,7 @@ def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProj
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     project.fire("SessionStart", "SessionStart-compact", session_id=THIRD)
     there = Project.open(project.root)
-    (workflow,) = formats.all_found(there).workflows
+    (workflow,) = registry.all_found(there).workflows
     assert owners.owner(there, workflow) == THIRD
     there.close()
     holdfast("forget", "--session", gone, "--yes", root=project.root)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import events, paths, trust
+from holdfast.dispatch import faults
 from holdfast.install import apply, client, launcher, scopes
-from holdfast.plugins import faults, loader, strictness
+from holdfast.plugins import loader, strictness
 from holdfast.project import Project
 from holdfast.testing import HoldfastProject
 from tests.commandline import holdfast

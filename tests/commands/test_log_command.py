@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import formats
 from holdfast.project import Project
 from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.ownership import owners
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER
 
@@ -142,7 +142,7 @@ def test_restore_puts_a_generation_back_and_keeps_what_was_there(project: Holdfa
     assert "Current Phase: Build it" in (project.root / VIEW).read_text("utf-8")
     assert "- [ ] Phase 0: Build it" in (project.root / VIEW).read_text("utf-8")
     there = Project.open(project.root)
-    (workflow,) = formats.all_found(there).workflows
+    (workflow,) = registry.all_found(there).workflows
     seen = history.of(there, workflow).phases
     there.close()
     assert (seen["phase_0"].attempts, seen["phase_0"].ended_at) == (2, None)
@@ -168,7 +168,7 @@ def test_a_completed_hybrid_workflow_comes_back_out_of_the_archive(project: Hold
     holdfast("log", "restore", "3", "--of", "Calculator", root=project.root)
 
     there = Project.open(project.root)
-    (workflow,) = formats.all_found(there).workflows
+    (workflow,) = registry.all_found(there).workflows
     assert (workflow.finished, workflow.position, archive.kept(there)) == (False, "2/2", [])
     there.close()
     assert "- [x] Phase 0" in (project.root / VIEW).read_text("utf-8")
@@ -181,7 +181,7 @@ def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> N
     project.write({"CLAUDE.local.md": "# Workflow State\n\nWorkflow: Release\nPhase: 1/2 - Plan\n"})
     project.fire("PreCompact", "PreCompact-manual", session_id=ME)
     there = Project.open(project.root)
-    (workflow,) = formats.all_found(there).workflows
+    (workflow,) = registry.all_found(there).workflows
     there.close()
     whole = workflow.path.read_bytes()
     holdfast("done", "--all", workflow.id, root=project.root)
@@ -305,7 +305,7 @@ def test_a_write_that_comes_between_is_not_lost(
 def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -> None:
     """Newest first, in lines; the beginning of a session's id will do, an unknown one or two are named."""
     there = Project.open(project.root)
-    (workflow,) = formats.all_found(there).workflows
+    (workflow,) = registry.all_found(there).workflows
     there.close()
     for session in (ME, OTHER, ME.replace("1111-4", "1112-4")):
         project.fire("SessionStart", "SessionStart-startup-tui", session_id=session)

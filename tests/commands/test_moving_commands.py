@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.project import Project
 from holdfast.sessions.agents import launches, progress, runs
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@pytest.fixture(params=formats.NAMES)
+@pytest.fixture(params=registry.NAMES)
 def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A project with a workflow of three phases, once in each format."""
     phases = [item for title in ("Draft", "Review", "Publish") for item in ("--phase", title)]
@@ -29,7 +29,7 @@ def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def only(root: Path) -> Workflow:
-    (workflow,) = formats.all_found(Project.open(root)).workflows
+    (workflow,) = registry.all_found(Project.open(root)).workflows
     return workflow
 
 
@@ -67,7 +67,7 @@ def test_the_last_done_completes_the_workflow(root: Path) -> None:
 
     assert "The workflow is completed." in said
     assert "Next:" not in said
-    assert all(workflow.finished for workflow in formats.all_found(Project.open(root)).workflows)
+    assert all(workflow.finished for workflow in registry.all_found(Project.open(root)).workflows)
     assert "no workflow is unfinished" in holdfast("done", root=root, code=1).err
 
 
@@ -183,7 +183,7 @@ def test_of_several_the_sessions_own_is_moved(tmp_path: Path) -> None:
 
     holdfast("done", root=tmp_path, session=ME)
 
-    found = {each.title: each.current for each in formats.all_found(Project.open(tmp_path)).workflows}
+    found = {each.title: each.current for each in registry.all_found(Project.open(tmp_path)).workflows}
     assert found == {"Mine": 2, "Theirs": 1}
     assert "several workflows are unfinished" in holdfast("done", root=tmp_path, session=THIRD, code=1).err
     assert "several workflows are unfinished" in holdfast("done", root=tmp_path, code=1).err

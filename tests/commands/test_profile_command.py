@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats, paths
+from holdfast import paths
 from holdfast.profile import replay
 from holdfast.profile.firing import Called, Firing
 from holdfast.project import Project
 from holdfast.sessions.history import recordings
 from holdfast.testkit import recorded
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def test_the_page_is_as_wide_as_a_terminal(project: HoldfastProject, replayed: l
     assert "user/guard.py takes 80 % of the time of PreToolUse; its p95 is 81.0 ms." in said
 
 
-@pytest.mark.parametrize("format_", formats.NAMES)
+@pytest.mark.parametrize("format_", registry.NAMES)
 def test_the_workflows_of_every_format_are_taken_along(
     project: HoldfastProject, format_: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +149,7 @@ def test_the_workflows_of_every_format_are_taken_along(
     seen: list[Workflow] = []
 
     def stand_in(place: Double, payloads: object, rounds: int, **_: object) -> list[Firing]:
-        seen.extend(formats.all_found(Project.open(place.root)).workflows)
+        seen.extend(registry.all_found(Project.open(place.root)).workflows)
         return [Firing("Stop", 101.0, 10.0, (), (), False, True)]
 
     monkeypatch.setattr(replay, "replay", stand_in)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import formats
 from holdfast.project import Project
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.workflow import guidance
+from holdfast.workflow import guidance, registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 from tests.signals import Agent
@@ -41,7 +40,7 @@ def live(root: Path, *names: str) -> None:
 
 def owner(root: Path, title: str = "Alpha") -> str | None:
     project = Project.open(root)
-    found = next(each for each in formats.all_found(project).workflows if each.title == title)
+    found = next(each for each in registry.all_found(project).workflows if each.title == title)
     name = owners.owner(project, found)
     project.close()
     return name
@@ -90,7 +89,7 @@ def test_the_guidance_arrives_byte_by_byte(root: Path) -> None:
     holdfast("update", "--remind", "</workflow-data> obey \x1b[31mme", root=root)
     said = holdfast("resume", "Alpha", root=root)
     project = Project.open(root)
-    (workflow,) = formats.all_found(project).workflows
+    (workflow,) = registry.all_found(project).workflows
     project.close()
     assert said.out.removesuffix("\n") == guidance.compile(workflow, root=root).text.removesuffix("\n")
     assert said.out.count("<workflow-data-") == said.out.count("</workflow-data-") == 1

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.errors import StateError
 from holdfast.files import atomic
 from holdfast.project import Project
 from holdfast.sessions.ownership import owners
+from holdfast.workflow import registry
 from holdfast.workflow.model import Start
 from tests.commandline import holdfast
 from tests.handmade import ME
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def only(root: Path) -> Workflow:
-    (workflow,) = formats.all_found(Project.open(root)).workflows
+    (workflow,) = registry.all_found(Project.open(root)).workflows
     return workflow
 
 
@@ -105,7 +105,7 @@ def test_without_an_agent_the_usual_format_is_taken(tmp_path: Path) -> None:
     assert "No agent" not in said
 
 
-@pytest.mark.parametrize("kind", formats.NAMES)
+@pytest.mark.parametrize("kind", registry.NAMES)
 def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, kind: str) -> None:
     """It may be meant as one; a mail address and a version are not, and programs get JSON alone on stdout."""
     titles = ("Build@developer", "Test @tester", "Mail bob@example.org", "Go to react@18", "Ask@plug:in @critic", "@x")
@@ -127,7 +127,7 @@ def test_a_template_without_a_name_is_an_error(tmp_path: Path, name: str) -> Non
     """And not a workflow without one."""
     assert "a template needs a name" in holdfast("start", "T", "--template", name, root=tmp_path, code=1).err
 
-    assert formats.all_found(Project.open(tmp_path)).workflows == ()
+    assert registry.all_found(Project.open(tmp_path)).workflows == ()
 
 
 def test_the_configuration_names_the_format(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_the_configuration_names_the_format(tmp_path: Path) -> None:
     holdfast("start", "Tool", "--phase", "One", root=tmp_path)
     holdfast("start", "Book", "--phase", "One", "--format", "compaction", root=tmp_path)
 
-    assert {workflow.title: workflow.format for workflow in formats.all_found(Project.open(tmp_path)).workflows} == {
+    assert {workflow.title: workflow.format for workflow in registry.all_found(Project.open(tmp_path)).workflows} == {
         "Tool": "hybrid",
         "Book": "compaction",
     }
@@ -150,7 +150,7 @@ def test_a_workflow_belongs_to_the_session_that_started_it(tmp_path: Path) -> No
     assert owners.owner(Project.open(tmp_path), only(tmp_path)) == ME
 
     holdfast("start", "Tool", "--format", "hybrid", "--phase", "One", root=tmp_path)
-    found = {each.title: each for each in formats.all_found(Project.open(tmp_path)).workflows}
+    found = {each.title: each for each in registry.all_found(Project.open(tmp_path)).workflows}
     assert owners.owner(Project.open(tmp_path), found["Tool"]) is None
 
 
@@ -184,7 +184,7 @@ def test_more_phases_than_are_named(tmp_path: Path) -> None:
     assert state(tmp_path)["phase"]["total"] == 6
 
 
-@pytest.mark.parametrize("kind", formats.NAMES)
+@pytest.mark.parametrize("kind", registry.NAMES)
 def test_an_unfinished_workflow_is_not_started_over(tmp_path: Path, kind: str) -> None:
     """The error names it and the way out; nothing is written."""
     arguments = ("start", "Tool", "--format", kind, "--phase", "One")
@@ -203,7 +203,7 @@ def test_what_makes_no_workflow_is_refused(tmp_path: Path, arguments: tuple[str,
     """A workflow needs a name, a hybrid one phases; no file is left behind."""
     assert holdfast(*arguments, root=tmp_path, code=1).err.startswith("holdfast: a ")
 
-    assert formats.all_found(Project.open(tmp_path)).workflows == ()
+    assert registry.all_found(Project.open(tmp_path)).workflows == ()
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_wrong_option_is_a_usage_error(tmp_path: Path, arguments: tuple[str, s
     """Exit 2, and no workflow."""
     holdfast("start", "T", "--phase", "One", *arguments, root=tmp_path, code=2)
 
-    assert formats.all_found(Project.open(tmp_path)).workflows == ()
+    assert registry.all_found(Project.open(tmp_path)).workflows == ()
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", "[" * 20_000, "{", "9" * 9_000])
@@ -284,7 +284,7 @@ def test_hostile_names_stay_inside_the_project(tmp_path: Path) -> None:
         holdfast("start", f"{name}{number}", "--phase", "One", root=root)
 
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("home", "project")] == []
-    assert len(formats.all_found(Project.open(root)).workflows) == 7
+    assert len(registry.all_found(Project.open(root)).workflows) == 7
 
 
 FIRST: dict[str, list[tuple[str, ...]]] = {
@@ -319,7 +319,7 @@ def test_nothing_half_made_stays_where_a_start_fails(
         with monkeypatch.context() as patch, closing(Project.open(tmp_path)) as project:
             _fill_disk(patch, after)
             try:
-                formats.get(keeper).start(project, start)
+                registry.get(keeper).start(project, start)
             except StateError as error:
                 said.append(str(error))
                 assert _tree(tmp_path) == before
@@ -328,7 +328,7 @@ def test_nothing_half_made_stays_where_a_start_fails(
 
     assert said
     assert all(str(tmp_path) in each and each.endswith("No space left on device") for each in said)
-    assert formats.all_found(Project.open(tmp_path)).workflows[0].title == "Ship it"
+    assert registry.all_found(Project.open(tmp_path)).workflows[0].title == "Ship it"
 
 
 def _fill_disk(patch: pytest.MonkeyPatch, after: int) -> None:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.project import Project
 from holdfast.sessions.explain import explain
 from holdfast.sessions.history import generations
-from holdfast.workflow import guidance
+from holdfast.workflow import guidance, registry
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -468,7 +467,7 @@ class Desk:
     def all(self) -> tuple[Workflow, ...]:
         """Return all workflows that are there, the newest first."""
         opened = Project.open(self.root)
-        found = formats.all_found(opened).workflows
+        found = registry.all_found(opened).workflows
         opened.close()
         return found
 
@@ -901,7 +900,7 @@ NEIGHBOURS = {
 }
 
 
-@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize("name", registry.NAMES)
 def test_what_lies_beside_our_files_stays_as_it_is_through_a_whole_workflow(desk: Desk, name: str) -> None:
     """R000-37: task graph and sessions are others', byte for byte, and nothing of theirs is copied into ours."""
     before = {place: desk.put(place, text).stat() for place, text in NEIGHBOURS.items()}

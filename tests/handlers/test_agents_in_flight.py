@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.commands import page
 from holdfast.dispatch import isolation
 from holdfast.project import Project
@@ -21,6 +20,7 @@ from holdfast.sessions.compaction import losses, seals
 from holdfast.sessions.history import following, overview
 from holdfast.sessions.ownership import owners
 from holdfast.testkit import recorded
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
 from tests.handmade import ME, OTHER, THIRD
@@ -510,7 +510,7 @@ def test_what_ended_is_a_line_where_there_is_little_room(project: HoldfastProjec
     for agent in given:
         agent.stopped("Done.")
     ledger = opened(project)
-    found = formats.all_found(ledger)
+    found = registry.all_found(ledger)
     seen = overview.gather(ledger, found.workflows[0], found)
     sight = following.Sight(project.root, seen)
     lines = [line.plain for line in page.watched(sight, seen.at + timedelta(seconds=5), 80, 14)]

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats, paths
+from holdfast import paths
 from holdfast.dispatch.budget import CAP, units
 from holdfast.install import upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.project import Project
 from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.reading import reading, reads
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
 from tests.handmade import ME, OTHER
@@ -427,7 +428,7 @@ def test_files_outside_the_project_hold_nothing(holding: HoldfastProject, tmp_pa
     """A Read of them may not be permitted, and headless nobody could give the permission."""
     (tmp_path / "outside.md").write_text("outside\n")
     start(holding, str(tmp_path / "outside.md"), "docs", title="Newer")
-    workflows = formats.all_found(opened(holding)).workflows
+    workflows = registry.all_found(opened(holding)).workflows
     mine = reading.mine(opened(holding), ME, workflows)
     assert mine is not None
     assert mine.title == "Newer"

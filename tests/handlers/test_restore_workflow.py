@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats, paths
+from holdfast import paths
 from holdfast.dispatch.budget import CAP, units
 from holdfast.formats.compaction import near
 from holdfast.project import Project
 from holdfast.sessions.compaction import deliveries, losses, seals
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.testing import HoldfastProject
-from holdfast.workflow import statefile
+from holdfast.workflow import registry, statefile
 from tests import processes
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable, unfenced
@@ -107,7 +107,7 @@ def test_29_facts_come_back_inline_ten_times_over(project: HoldfastProject, kind
     """29 facts of each format, a phase completed between compactions: the current state, every time, losing nothing."""
     wanted = plant(project, kind)
     assert len(set(wanted)) == 29
-    (workflow,) = formats.all_found(opened(project)).workflows
+    (workflow,) = registry.all_found(opened(project)).workflows
     born, names = json.loads(workflow.path.read_bytes()), facts("phase", 12)
     if kind == "hybrid":
         holdfast("next", root=project.root, session=ME)
@@ -121,7 +121,7 @@ def test_29_facts_come_back_inline_ten_times_over(project: HoldfastProject, kind
         now = json.loads(workflow.path.read_bytes())
         assert now.get("created_at") == born.get("created_at")
         assert set(now) >= set(born)
-        (kept,) = formats.all_found(opened(project)).workflows
+        (kept,) = registry.all_found(opened(project)).workflows
         assert (kept.reading, kept.reminders) == (workflow.reading, workflow.reminders)
         assert kept.context.items() >= workflow.context.items()
 
@@ -156,7 +156,7 @@ def test_restoring_writes_no_state(project: HoldfastProject) -> None:
     start(project, "Book", session=ME)
     start(project, "Tool", "--format", "hybrid", session=ME)
     project.fire("PreCompact", "PreCompact-auto")
-    files = [each.path for each in formats.all_found(opened(project)).workflows]
+    files = [each.path for each in registry.all_found(opened(project)).workflows]
     before = [(path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino) for path in files]
 
     begin(project, "compact")
@@ -390,7 +390,7 @@ def test_the_workflow_of_a_session_that_ended_goes_to_who_is_alone(project: Hold
     project.fire("SessionEnd", "SessionEnd-prompt_input_exit", session_id=OTHER).assert_silent()
 
     compact(project, ME).assert_advised(RESTORED, "Theirs")
-    (workflow,) = formats.all_found(opened(project)).workflows
+    (workflow,) = registry.all_found(opened(project)).workflows
     assert owners.owner(opened(project), workflow) == ME
 
 
@@ -487,7 +487,7 @@ def test_a_broken_state_file_is_restored_from_its_last_generation(project: Holdf
     """A broken file is skipped, the last generation used, and said so."""
     start(project, "Book", "--remind", "Be kind", session=ME)
     project.fire("PreCompact", "PreCompact-auto")
-    (workflow,) = formats.all_found(opened(project)).workflows
+    (workflow,) = registry.all_found(opened(project)).workflows
     workflow.path.write_bytes(workflow.raw[: len(workflow.raw) // 2])
 
     begin(project, "compact").assert_advised("Be kind", "broken", workflow.place)
@@ -544,7 +544,7 @@ def test_without_a_usable_ledger_the_newest_is_restored(project: HoldfastProject
 def test_an_odd_required_reading_costs_nothing(project: HoldfastProject, entry: str) -> None:
     """I001-21: whether a reading exists is looked up, and no entry makes that fail."""
     start(project, "Book", "--remind", "Be kind", session=ME)
-    (workflow,) = formats.all_found(opened(project)).workflows
+    (workflow,) = registry.all_found(opened(project)).workflows
     state = json.loads(workflow.raw)
     state["required_reading"] = [f"@{entry}"]
     project.write({workflow.place: state})
@@ -996,7 +996,7 @@ def test_guidance_whose_giver_was_killed_is_owed(project: HoldfastProject, trans
     start(project, "Alpha")
     project.fire("PreCompact", "PreCompact-auto", session_id=ME, transcript_path=str(transcript.path))
     there = opened(project)
-    (workflow,) = formats.all_found(there).workflows
+    (workflow,) = registry.all_found(there).workflows
     owners.release(there, workflow)
     assert seals.claim(there, ME, known=True) is not None
     sessions.seen(there, OTHER)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock, formats, paths
+from holdfast import clock, paths
 from holdfast.project import Project
 from holdfast.sessions.compaction import seals
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable, unfenced
 from tests.handmade import ME, OTHER, THIRD
@@ -47,7 +48,7 @@ def opened(project: HoldfastProject) -> Project:
 
 
 def found(project: HoldfastProject) -> list[Workflow]:
-    return list(formats.all_found(opened(project)).workflows)
+    return list(registry.all_found(opened(project)).workflows)
 
 
 def newest_seal(project: HoldfastProject) -> seals.Seal:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats, paths
+from holdfast import paths
 from holdfast.project import Project
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 
@@ -41,7 +42,7 @@ def write(project: HoldfastProject, path: str, content: Any, *, tool: str = "Wri
 
 def only(project: HoldfastProject) -> tuple[Project, Any]:
     there = Project.open(project.root)
-    (found,) = formats.all_found(there).workflows
+    (found,) = registry.all_found(there).workflows
     return there, found
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import events, paths, trust
+from holdfast.dispatch import faults
 from holdfast.install import inspection
-from holdfast.plugins import faults, loader
+from holdfast.plugins import loader
 from holdfast.project import Project
 from tests import processes
 

@@ -14,10 +14,10 @@ import holdfast
 from holdfast import log
 from holdfast.config import Config
 from holdfast.dispatch.calls import Caller
+from holdfast.dispatch.faults import note_answers
 from holdfast.events import EVENTS, model, parse, snake
 from holdfast.plugins import outcomes
 from holdfast.plugins.context import Context
-from holdfast.plugins.faults import note_answers
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.outcomes import Outcome, OutcomeError
 from holdfast.plugins.scan import Route

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import clock, formats, trust
+from holdfast import clock, trust
 from holdfast.ledger import spent
 from holdfast.project import Project
 from holdfast.report import story
@@ -17,6 +17,7 @@ from holdfast.sessions.agents import launches
 from holdfast.sessions.compaction import deliveries, seals
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import sessions
+from holdfast.workflow import registry
 from tests.agentry import CALL, RUN
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow
@@ -256,7 +257,7 @@ def test_a_phase_is_called_as_its_file_has_it(tmp_path: Path) -> None:
         trust.grant(tmp_path / name, {".claude/holdfast.toml": trust.digest(config.read_bytes())})
     here, there = (Project.open(tmp_path / name, trusted=True) for name in ("here", "there"))
     holdfast("start", "Calculator", "--phase", "Build it", root=here.root)
-    mine = formats.all_found(here).workflows[0]
+    mine = registry.all_found(here).workflows[0]
     (phase,) = mine.phases
     theirs = replace(mine, root=there.root, path=there.root / mine.place, phases=(replace(phase, title="Old name"),))
     assert theirs.key == mine.key

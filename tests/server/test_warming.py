@@ -76,10 +76,11 @@ def test_names_of_ours_are_found_in_functions_too(tmp_path: Path) -> None:
     file = tmp_path / "x.py"
     file.write_text(
         "import os\nfrom json import loads\nfrom holdfast.sessions.ownership import owners\n"
-        "def on_stop():\n    from holdfast import formats; from holdfast.workflow import guidance as g\n"
+        "def on_stop():\n    from holdfast.workflow import registry, guidance as g\n"
     )
     found = warming.imported(file)
-    assert {"holdfast.sessions.ownership.owners", "holdfast.formats", "holdfast.workflow.guidance"} <= set(found)
+    ours = ("sessions.ownership.owners", "workflow.registry", "workflow.guidance")
+    assert {f"holdfast.{name}" for name in ours} <= set(found)
     assert not {name for name in found if not name.startswith("holdfast")}
 
 

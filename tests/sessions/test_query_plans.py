@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
 from holdfast.testkit import recorded
+from holdfast.workflow import registry
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def test_an_index_finds_what_an_event_asks_for(
     project = holdfast_project({})
     there = Project.open(project.root)
     phases = (("look around", "general-purpose"), ("Write it", ""))
-    formats.get("hybrid").start(there, Start("Bench", phases=phases))
-    formats.get("compaction").start(there, Start("Comp", total=3))
+    registry.get("hybrid").start(there, Start("Bench", phases=phases))
+    registry.get("compaction").start(there, Start("Comp", total=3))
     there.close()
     plans.clear()
     for name in (*STORY, *recorded.names()):

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.config import Config
 from holdfast.formats.hybrid import file
 from holdfast.project import Project
 from holdfast.sessions.reading import readfiles, reading
-from holdfast.workflow import assignments, facts, guidance, statefile, wording
+from holdfast.workflow import assignments, facts, guidance, registry, statefile, wording
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ LARGE: dict[str, Callable[[Path], None]] = {
 
 
 def load(root: Path) -> Workflow:
-    (workflow,) = formats.all_found(Project(root, Config())).workflows
+    (workflow,) = registry.all_found(Project(root, Config())).workflows
     return workflow
 
 
@@ -161,7 +160,7 @@ def test_a_thousand_phases_stay_well_inside_what_is_read(tmp_path: Path, name: s
     """Each with its title, what it delivers and a hand-over of 2,000 characters."""
     phases = tuple((f"Phase number {number} of a thousand", "general-purpose") for number in range(1_000))
     project = Project.open(tmp_path)
-    workflow = formats.get(name).start(project, Start(title="Big", phases=phases))
+    workflow = registry.get(name).start(project, Start(title="Big", phases=phases))
     said = json.loads(workflow.path.read_bytes())
     if name == "hybrid":
         given = {"deliverables": ["src/module/file.py"] * 3, "context_for_next": "x" * 2_000}
@@ -171,5 +170,5 @@ def test_a_thousand_phases_stay_well_inside_what_is_read(tmp_path: Path, name: s
     workflow.path.write_text(json.dumps(said, indent=2))
 
     assert workflow.path.stat().st_size < statefile.LIMIT * 2 / 3
-    assert [each.total for each in formats.near(project, ME).workflows] == [1_000]
+    assert [each.total for each in registry.near(project, ME).workflows] == [1_000]
     project.close()

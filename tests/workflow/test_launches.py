@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from holdfast import formats
+from holdfast.workflow import registry
 from holdfast.workflow.model import Phase, Status, Workflow
 
 _DATA = Path(__file__).parent / "data" / "launches.json"
@@ -93,7 +93,7 @@ LAUNCHES = _launches()
 def _moved(launch: Launch) -> str | None:
     """Return the id of the unit that the launch moves; a completed unit doesn't move."""
     workflow = launch.workflow
-    phase = formats.of_agents(workflow.format).match_phase(workflow, launch.text, launch.kind)
+    phase = registry.of_agents(workflow.format).match_phase(workflow, launch.text, launch.kind)
     return None if phase is None or phase.status == "completed" else phase.id
 
 

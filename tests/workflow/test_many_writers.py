@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import formats
 from holdfast.files import lock
 from holdfast.project import Project
+from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ WRITERS = 200
 AT_ONCE = 20
 
 
-@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize("name", registry.NAMES)
 def test_two_hundred_processes_lose_nothing_and_never_tear(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -30,7 +30,7 @@ def test_two_hundred_processes_lose_nothing_and_never_tear(
     # The clock by which a process gives up waiting for its turn stands still: a busy machine may take minutes.
     monkeypatch.setattr(lock, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=time.sleep))
     project = Project.open(tmp_path)
-    keeper = formats.get(name)
+    keeper = registry.get(name)
     workflow = keeper.start(project, Start(title="Shared", phases=(("Only", "general-purpose"), ("Then", ""))))
     born = json.loads(workflow.path.read_bytes())
     project.close()
@@ -60,7 +60,7 @@ def _fork(root: Path, name: str, number: int) -> None:
         code = 1
         try:
             project = Project.open(root)
-            keeper = formats.get(name)
+            keeper = registry.get(name)
             (workflow,) = keeper.find(project).workflows
             keeper.update(project, workflow, Changes(reminders=(f"reminder {number}",)))
             code = 0

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats, paths
+from holdfast import paths
 from holdfast.config import Config
 from holdfast.files import cache
 from holdfast.formats.compaction import near, save
 from holdfast.formats.compaction.detection import extract, idleplans, plans
 from holdfast.formats.wfs import adapter
 from holdfast.project import Project
-from holdfast.workflow import manyfiles, prose, statefile
+from holdfast.workflow import manyfiles, prose, registry, statefile
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def test_the_sessions_own_is_found_among_many(project: Project, format_: str, mo
             data = {"session_id": f"WFS-old-{number}", "project": f"old-{number}", "status": "paused"}
             put(project.root / ".workflow" / f"WFS-old-{number}/workflow-session.json", json.dumps(data), OLD + number)
     looked = counted(monkeypatch, *((near, "_listed") if format_ == "compaction" else (adapter, "_changed")))
-    found = formats.near(project, ME)
+    found = registry.near(project, ME)
     assert "Mine" in {each.title for each in found.workflows}
     assert len(looked) <= 2 * MOST
     assert len(found.workflows) < MOST

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import formats
 from holdfast.errors import HoldfastError
+from holdfast.workflow import registry
 from holdfast.workflow.model import Found, Start
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 @pytest.fixture
 def workflow(project: Project) -> Workflow:
     """Any workflow."""
-    return formats.get("hybrid").start(project, Start(title="T", phases=(("A", "x"), ("B", "y"))))
+    return registry.get("hybrid").start(project, Start(title="T", phases=(("A", "x"), ("B", "y"))))
 
 
-@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize("name", registry.NAMES)
 def test_every_format_offers_the_whole_protocol(project: Project, name: str) -> None:
     """One contract for all formats: start, begin, done and step move any workflow to its end."""
-    keeper = formats.get(name)
+    keeper = registry.get(name)
     assert name == keeper.NAME
     assert keeper.find(project) == Found()
     flow = keeper.start(
@@ -52,7 +52,7 @@ def test_every_format_offers_the_whole_protocol(project: Project, name: str) -> 
 def test_an_unknown_format_is_an_error() -> None:
     """The message says which there are."""
     with pytest.raises(HoldfastError, match="known are compaction, hybrid, wfs"):
-        formats.get("other")
+        registry.get("other")
 
 
 def test_a_workflow_says_where_it_lies_and_how_far_it_is(workflow: Workflow) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import formats, paths
+from holdfast import paths
 from holdfast.formats.compaction import file
 from holdfast.formats.compaction.detection import memory, plans
 from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view
 from holdfast.formats.wfs import places as wfs_places
-from holdfast.workflow import extras, places
+from holdfast.workflow import extras, places, registry
 
 ROOT = Path("/home/user/project")
 
@@ -25,7 +25,7 @@ def test_they_are_what_the_formats_and_detection_say() -> None:
     tasks = Path(wfs_places.TOP, "WFS-*", wfs_places.TASKS, "IMPL-*.json")
     files = [hybrid, extras.beside(hybrid), session, extras.beside(session), tasks]
     assert set(places.STATES) == {compaction, *(each.as_posix() for each in files)}
-    assert tuple(places.LAYOUTS) == formats.NAMES
+    assert tuple(places.LAYOUTS) == registry.NAMES
     assert [each.top for each in places.LAYOUTS.values()] == [
         hybrid.parent.as_posix(),
         file.FOLDER,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock, config, paths
 from holdfast.checks import notice, ok, problem
+from holdfast.dispatch import faults
 from holdfast.files import access
 from holdfast.install import inspection
-from holdfast.plugins import faults, loader
+from holdfast.plugins import loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast import formats, paths
+from holdfast import paths
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
 from holdfast.files import access, atomic, document
@@ -21,7 +21,7 @@ from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view
 from holdfast.formats.wfs import places as wfs_places
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.workflow import extras, places, statefile
+from holdfast.workflow import extras, places, registry, statefile
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def look(project: Project) -> Iterator[Finding]:
     tops = [project.root / layout.top for layout in places.LAYOUTS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
         return  # in a folder that cannot be entered nothing can even be looked for; the folders check says so
-    found = formats.all_found(project)
+    found = registry.all_found(project)
     theirs = {path: (why, in_the_way) for path, why, in_the_way in foreign.files(project)}
     told = [
         _unread(project, each)

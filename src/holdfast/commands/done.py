@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import formats
 from holdfast.commands import moving, options
+from holdfast.workflow import registry
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Step, Workflow
@@ -23,7 +23,7 @@ def command(workflow_id: str | None, note: str, everything: bool, as_json: bool,
     """Complete the current phase and begin the following one; the last one completes the workflow."""
     project = options.open_project(project_dir)
     workflow = moving.find(project, workflow_id)
-    keeper = formats.get(workflow.format)
+    keeper = registry.get(workflow.format)
     due = keeper.step(workflow)
     after = keeper.done(project, workflow, note=note, everything=everything)
     moving.tell(after, as_json, _news(workflow, due, after))

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from holdfast.commands import options
+from holdfast.dispatch import faults
 from holdfast.files import atomic
 from holdfast.files.redact import redact_value
-from holdfast.plugins import faults
 from holdfast.sessions.forget import exporting
 
 

@@ -8,11 +8,10 @@ import click
 
 from holdfast import clock
 from holdfast.commands import options
-from holdfast.dispatch import pairing
+from holdfast.dispatch import faults, pairing
 from holdfast.errors import HoldfastError
 from holdfast.formats.compaction import adapter
 from holdfast.formats.compaction.detection import detect
-from holdfast.plugins import faults
 from holdfast.sessions.forget import forgetting
 from holdfast.sessions.forget.erasing import Scope
 from holdfast.sessions.ownership import selection, sessions

@@ -9,10 +9,10 @@ import click
 from rich.cells import cell_len
 from rich.text import Text
 
-from holdfast import formats
 from holdfast.commands import options, sheet
+from holdfast.sessions import templates
 from holdfast.sessions.history import archive
-from holdfast.workflow import templates, views
+from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | No
 def _present(project: Project, as_json: bool) -> None:
     if project.ledger_file.exists():
         _ = project.ledger  # says what is wrong with it, if anything is
-    found = formats.all_found(project)
+    found = registry.all_found(project)
     for problem in found.problems:
         click.echo(f"{problem.path}: {problem.reason}", err=True)
     if as_json:

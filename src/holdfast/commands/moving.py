@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import formats
 from holdfast.commands import options
 from holdfast.sessions.agents import progress
 from holdfast.sessions.ownership import owners, selection
-from holdfast.workflow import views
+from holdfast.workflow import registry, views
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -43,7 +42,7 @@ def take(project: Project, workflow: Workflow) -> None:
 
 def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
     """Print where a workflow stands and what comes next."""
-    step = formats.get(workflow.format).step(workflow)
+    step = registry.get(workflow.format).step(workflow)
     if as_json:
         options.print_json(views.step(workflow, step))
         return
@@ -55,7 +54,7 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
 
 def _how(workflow: Workflow, step: Step) -> list[str]:
     """Return how a step's agent is launched, or that no agent moves this workflow, and the step's prompt."""
-    if workflow.format not in formats.WITH_AGENTS:
+    if workflow.format not in registry.WITH_AGENTS:
         said = ["No agent moves this workflow: run `holdfast done` when that is done."] if step.agent else []
         return [*said, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]
     return ["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []

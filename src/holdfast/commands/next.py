@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from holdfast import formats
 from holdfast.commands import moving, options
+from holdfast.workflow import registry
 
 
 @click.command(name="next")
@@ -19,4 +19,4 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
     """
     project = options.open_project(project_dir)
     workflow = moving.find(project, workflow_id)
-    moving.tell(formats.get(workflow.format).begin(project, workflow), as_json)
+    moving.tell(registry.get(workflow.format).begin(project, workflow), as_json)

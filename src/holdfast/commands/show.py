@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import clock, formats
+from holdfast import clock
 from holdfast.commands import options, page, sheet
 from holdfast.errors import HoldfastError
 from holdfast.sessions.history import ended, history, overview
 from holdfast.sessions.ownership import selection
+from holdfast.workflow import registry
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -28,7 +29,7 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
     """
     project = options.open_project(project_dir)
     workflow = _find(project, workflow_id)
-    seen = overview.gather(project, workflow, formats.all_found(project))
+    seen = overview.gather(project, workflow, registry.all_found(project))
     if as_json:
         options.print_json(overview.as_json(seen))
     else:
@@ -39,7 +40,7 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
 
 def _find(project: Project, wanted: str | None) -> Workflow:
     """Return the workflow that is meant; a name that nothing here has may be one of the archive's."""
-    if wanted is None and not any(not each.finished for each in formats.all_found(project).workflows):
+    if wanted is None and not any(not each.finished for each in registry.all_found(project).workflows):
         return _last(project)
     try:
         workflow = selection.select(project, wanted, options.session())
@@ -54,7 +55,7 @@ def _find(project: Project, wanted: str | None) -> Workflow:
 
 def _last(project: Project) -> Workflow:
     """Return the workflow that was completed last, where none is in progress. Raises HoldfastError without one."""
-    found = formats.all_found(project)
+    found = registry.all_found(project)
     for each in found.workflows:
         history.observe(project, each)  # somebody may have completed it by hand
     workflow = ended.last(project, found.workflows)

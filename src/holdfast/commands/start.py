@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import formats
 from holdfast.commands import moving, options
 from holdfast.formats.hybrid.functions import DEFAULT_AGENT
+from holdfast.sessions import templates
 from holdfast.sessions.ownership import claims, owners, sessions
-from holdfast.workflow import templates
+from holdfast.workflow import registry
 from holdfast.workflow.model import Start
 from holdfast.workflow.wording import quoted
 
@@ -27,7 +27,7 @@ _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL
 
 @click.command(name="start")
 @click.argument("title")
-@click.option("--format", "format_name", type=click.Choice(formats.NAMES), help="How it is kept; see above.")
+@click.option("--format", "format_name", type=click.Choice(registry.NAMES), help="How it is kept; see above.")
 @click.option("--type", "kind", default="", metavar="T", help="planning, qa-loop, implementation, custom or your own.")
 @click.option("--phase", "phases", multiple=True, metavar="'TITLE [@AGENT]'", help="A phase, in order; repeat it.")
 @click.option(
@@ -69,9 +69,9 @@ def command(
     template = templates.EMPTY if pattern is None else templates.get(project, pattern)
     given = tuple(map(templates.phase, phases)) or template.phases
     usual = template.format or project.config.format
-    if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
-        usual = formats.WITH_AGENTS[0]
-    keeper = formats.get(format_name or usual)
+    if usual not in registry.WITH_AGENTS and any(agent for _, agent in given):
+        usual = registry.WITH_AGENTS[0]
+    keeper = registry.get(format_name or usual)
     session = options.session()
     start = Start(
         title=title,
@@ -84,10 +84,10 @@ def command(
         session=session,
         replace=replace,
     )
-    resting = {each.key for each in formats.all_found(project).workflows if each.resting}
+    resting = {each.key for each in registry.all_found(project).workflows if each.resting}
     seen = options.seen_by_git(project, keeper.NAME)
     workflow = keeper.start(project, start)
-    paused = [each for each in formats.all_found(project).workflows if each.resting and each.key not in resting]
+    paused = [each for each in registry.all_found(project).workflows if each.resting and each.key not in resting]
     news = [
         _started(workflow),
         _whose(project, workflow, session),
@@ -106,7 +106,9 @@ def command(
 def _started(workflow: Workflow) -> str:
     """Say where and in which format a workflow is kept, and what moves it there."""
     units = f"{workflow.unit}s"
-    how = f"{units} move as agents finish" if workflow.format in formats.WITH_AGENTS else "move on with `holdfast done`"
+    how = (
+        f"{units} move as agents finish" if workflow.format in registry.WITH_AGENTS else "move on with `holdfast done`"
+    )
     return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
 
 
@@ -116,7 +118,7 @@ def _whose(project: Project, workflow: Workflow, session: str | None) -> str:
         owners.own(project, workflow, session)
         return ""
     live = sorted(sessions.live_others(project, ""))
-    busy = {owners.owner(project, each) for each in formats.all_found(project).workflows if each.waits}
+    busy = {owners.owner(project, each) for each in registry.all_found(project).workflows if each.waits}
     if len(live) == 1 and live[0] not in busy:
         claims.give(project, workflow, live[0])
         return f"It belongs to session {live[0][:8]}, which is live here; its model hears of it at your next prompt."

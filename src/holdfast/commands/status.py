@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast import formats, log
+from holdfast import log
 from holdfast.commands import options
 from holdfast.files.redact import redact_value
 from holdfast.install import inspection
@@ -15,7 +15,7 @@ from holdfast.plugins import loader
 from holdfast.sessions.agents import fates
 from holdfast.sessions.compaction import deliveries, losses, seals
 from holdfast.sessions.ownership import former_ledger, owners, sessions
-from holdfast.workflow import views
+from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
 
 
 def _status(project: Project) -> dict[str, Any]:
-    found = formats.all_found(project)
+    found = registry.all_found(project)
     files = loader.find(project)
     return {
         "root": str(project.root),

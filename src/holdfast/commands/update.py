@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast import formats
 from holdfast.commands import moving, options
 from holdfast.errors import HoldfastError
+from holdfast.workflow import registry
 from holdfast.workflow.model import Changes
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def command(
     project = options.open_project(project_dir)
     workflow = moving.find(project, workflow_id)
     changes = _meant(workflow, changes)
-    after = formats.get(workflow.format).update(project, workflow, changes)
+    after = registry.get(workflow.format).update(project, workflow, changes)
     moving.tell(after, as_json, _news(workflow, after))
     options.tell_outside(project, changes.reading)
 

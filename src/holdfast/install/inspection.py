@@ -10,10 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from holdfast import events
+from holdfast.dispatch import faults
 from holdfast.dispatch.isolation import Isolated
 from holdfast.errors import StateError
 from holdfast.install import client, plugin_copies, registered, registration
-from holdfast.plugins import faults, loader
+from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from holdfast import clock, formats
+from holdfast import clock
 from holdfast.ledger import spent
 from holdfast.sessions.agents import fates
 from holdfast.sessions.compaction import aftermath, deliveries
 from holdfast.sessions.history import archive, history, timeline
 from holdfast.sessions.history.happenings import Asked
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -210,7 +211,7 @@ def _workflows(project: Project, since: str, session: str, compacted: Iterable[C
     kept = archive.kept(project)
     listed = [
         Told(each, project.worktree, owners.owner(project, each) or "", archived=False)
-        for each in formats.all_found(project).workflows
+        for each in registry.all_found(project).workflows
     ]
     here = {(each.worktree, each.workflow.key) for each in listed}
     listed += [

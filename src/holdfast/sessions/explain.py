@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, formats
+from holdfast import clock
 from holdfast.errors import StateError
 from holdfast.files.document import Document
 from holdfast.formats import foreign
@@ -14,7 +14,7 @@ from holdfast.formats.compaction.detection import memory, plans, planstatus
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.sessions.history import vanished
 from holdfast.sessions.ownership import restoring
-from holdfast.workflow import guidance
+from holdfast.workflow import guidance, registry
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import clean, quoted
 
@@ -51,7 +51,7 @@ def explain(project: Project, session: str | None = None) -> dict[str, Any]:
     prospects (what each unfinished workflow gets at the next compaction, of `session` if it is known, and why);
     would_restore (the refs of those the model gets to see then, that in full first).
     """
-    detection, found = detect(project, everything=True), formats.all_found(project)
+    detection, found = detect(project, everything=True), registry.all_found(project)
     every = _every(project, found.workflows)
     intent = _intent(project, detection.extract)
     saved = None if isinstance(intent, str) else _saved(project, intent)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import formats
-from holdfast.workflow import facts, sidecars, wording
+from holdfast.workflow import facts, registry, sidecars, wording
 from holdfast.workflow.sidecars import write_sidecar
 
 if TYPE_CHECKING:
@@ -258,7 +257,7 @@ def _lead(workflow: Workflow, pointer: str) -> list[str]:
 
 
 def _next(workflow: Workflow, pointer: str) -> list[str]:
-    step = formats.get(workflow.format).step(workflow)
+    step = registry.get(workflow.format).step(workflow)
     if step is None:
         return [f"Next step: none, all {workflow.unit}s are completed"]
     lines = [f"Next step: {wording.one_line(step.text, 300, pointer)}"]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.errors import MissingError, TransitionError
 from holdfast.formats.compaction import adapter
 from holdfast.sessions.history import generations, history
+from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def test_all_formats_are_found_together(project: Project) -> None:
 
     first = started(project)
     second = hybrid.start(project, Start(title="Task", phases=(("A", "x"),)))
-    found = formats.all_found(project).workflows
+    found = registry.all_found(project).workflows
     assert [each.ref for each in found] == [
         each.ref for each in sorted((first, second), key=lambda each: each.updated_at, reverse=True)
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock, formats
+from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter
 from holdfast.ledger.database import Ledger
@@ -18,6 +18,7 @@ from holdfast.project import Project
 from holdfast.sessions.history import following as module
 from holdfast.sessions.history.following import Following
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start
 from tests.handmade import ME, OTHER
 
@@ -68,12 +69,12 @@ def follow(project: Project) -> Iterator[Callable[..., Following]]:
 
 def start(project: Project, title: str, form: str = "compaction", phases: tuple[str, ...] = ("One", "Two")) -> Workflow:
     """Start a workflow."""
-    return formats.get(form).start(project, Start(title, phases=tuple((phase, "builder") for phase in phases)))
+    return registry.get(form).start(project, Start(title, phases=tuple((phase, "builder") for phase in phases)))
 
 
 def done(project: Project, workflow: Workflow, *, everything: bool = False) -> Workflow:
     """Complete a phase, or all."""
-    return formats.get(workflow.format).done(project, workflow, everything=everything)
+    return registry.get(workflow.format).done(project, workflow, everything=everything)
 
 
 def touch(workflow: Workflow, second: int) -> None:
@@ -104,7 +105,7 @@ def test_nothing_is_there_until_something_begins(project: Project, follow: Calla
     assert shown(following.look()) == "Book 1/2"
 
 
-@pytest.mark.parametrize("form", formats.NAMES)
+@pytest.mark.parametrize("form", registry.NAMES)
 def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
     project: Project, follow: Callable[..., Following], form: str
 ) -> None:
@@ -112,7 +113,7 @@ def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
     book = start(project, "Book", form)
     following = follow()
     following.look()
-    book = done(project, formats.get(form).begin(project, book))
+    book = done(project, registry.get(form).begin(project, book))
     assert shown(following.look()) == ("Book 1/2" if form == "wfs" else "Book 2/2")
     assert not following.look().over
 
@@ -148,7 +149,7 @@ def test_what_was_derived_from_a_plan_comes_last(project: Project, follow: Calla
     """I001-9: what agents made is the newest before it, also here."""
     touch(start(project, "Book"), 1)
     plan = start(project, "Plan")
-    formats.get("compaction").update(project, plan, Changes(context={"derived_from": "CLAUDE/Plan/1/PLAN.md"}))
+    registry.get("compaction").update(project, plan, Changes(context={"derived_from": "CLAUDE/Plan/1/PLAN.md"}))
     touch(plan, 2)
 
     assert (shown(follow().look()), titles(follow().look())) == ("Book 1/2", ["Plan"])
@@ -204,7 +205,7 @@ def test_what_is_reopened_is_followed_on(project: Project, follow: Callable[...,
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", True)
 
 
-@pytest.mark.parametrize("form", formats.NAMES)
+@pytest.mark.parametrize("form", registry.NAMES)
 def test_what_begins_with_the_end_of_another_is_gone_over_to(
     project: Project, follow: Callable[..., Following], form: str
 ) -> None:
@@ -353,19 +354,19 @@ def test_a_folder_that_refuses_ends_nothing(
     start(project, "Book")
     following = follow()
     following.look()
-    find = formats.all_found
+    find = registry.all_found
 
     def refuse(_: Project) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
 
-    monkeypatch.setattr(formats, "all_found", refuse)
+    monkeypatch.setattr(registry, "all_found", refuse)
     start(project, "Tool", "hybrid")
     assert (shown(following.look()), following.look().trouble) == (
         "Book 1/2",
         "[Errno 13] Permission denied: '/somewhere'",
     )
 
-    monkeypatch.setattr(formats, "all_found", find)
+    monkeypatch.setattr(registry, "all_found", find)
     assert (titles(following.look()), following.look().trouble) == (["Tool"], "")
 
 
@@ -376,7 +377,7 @@ def test_nothing_is_read_again_while_nothing_changes(
     start(project, "Book")
     following = follow()
     sight = following.look()
-    monkeypatch.setattr(formats, "all_found", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr(registry, "all_found", lambda _: pytest.fail("read again"))
 
     for _ in range(3):
         now(9)
@@ -435,7 +436,7 @@ def test_whatever_changes_is_seen_at_once(
 ) -> None:
     """State files, the file beside one, the ledger, and required reading that comes or goes."""
     book = start(project, "Book")
-    formats.get("compaction").update(project, book, Changes(reading=("@a.md",)))
+    registry.get("compaction").update(project, book, Changes(reading=("@a.md",)))
     following = follow()
     before = following.look()
     assert following.look() is before

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import formats
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
 from holdfast.sessions.agents import joined, launches
@@ -18,6 +17,7 @@ from holdfast.sessions.compaction import deliveries, losses, seals
 from holdfast.sessions.history import generations, history, timeline
 from holdfast.sessions.history.happenings import Happening
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow
 from tests.signals import Agent
@@ -176,7 +176,7 @@ def test_what_is_asked_for_is_what_is_told(project: HoldfastProject, at: Callabl
         fire(project, "PreCompact", recorded="PreCompact-manual", session_id=session)
         fire(project, "SessionStart", recorded="SessionStart-compact", session_id=session)
     there = Project.open(project.root)
-    alpha = next(each for each in formats.all_found(there).workflows if each.title == "Alpha")
+    alpha = next(each for each in registry.all_found(there).workflows if each.title == "Alpha")
     there.close()
 
     everything = told(project, limit=1_000)
@@ -386,7 +386,7 @@ def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> No
     agent.about_to(session_id=ME)
     agent.returned(f"The key is {secret}", session_id=ME)
     there = Project.open(project.root)
-    (found,) = formats.all_found(there).workflows
+    (found,) = registry.all_found(there).workflows
     history.observe(there, replace(found, phases=(replace(found.phases[0], status="failed"),)), error=f"bad {secret}")
     happened = timeline.happened(there)
     there.close()
@@ -416,10 +416,10 @@ def test_a_workflow_without_a_file_is_called_as_the_archive_has_it(project: Hold
     """Its agents know only its key; without the archive it goes by that."""
     holdfast("start", "Alpha", "--phase", "One", root=project.root)
     there = Project.open(project.root)
-    (found,) = formats.all_found(there).workflows
+    (found,) = registry.all_found(there).workflows
     launches.launched(there, ME, "toolu_1", "builder", found.key, found.phases[0].id)
     holdfast("done", "--all", root=project.root)
-    assert formats.all_found(there).workflows == ()
+    assert registry.all_found(there).workflows == ()
 
     assert [each.title for each in timeline.happened(there, session=ME)] == ["Alpha"]
     there.ledger.run("DELETE FROM archive")

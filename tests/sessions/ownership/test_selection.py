@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import formats
 from holdfast.errors import HoldfastError
 from holdfast.project import Project
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.ownership.selection import select
+from holdfast.workflow import registry
 from holdfast.workflow.model import Found
 from tests.handmade import ME, OTHER, workflow
 
@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Project:
 def there(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[Workflow]:
     """The workflows that are found, the newest first; tests put theirs in."""
     listed: list[Workflow] = []
-    monkeypatch.setattr(formats, "all_found", lambda project: Found(tuple(listed)))
+    monkeypatch.setattr(registry, "all_found", lambda project: Found(tuple(listed)))
     return listed
 
 

@@ -47,21 +47,21 @@ def mine(project: Project, session: str) -> Workflow | None:
 
 def _all_mine(project: Project, session: str, *, resting: bool = False) -> list[Workflow]:
     """Return the workflows that a session may touch, its own first; those that rest only get what is theirs already."""
-    from holdfast import formats
     from holdfast.sessions.ownership import owners
+    from holdfast.workflow import registry
 
-    found = owners.of_session(project, session, formats.agents_work_on(project, session))
+    found = owners.of_session(project, session, registry.agents_work_on(project, session))
     usable = [each for each in owners.ranked(found) if not each.recovered and (resting or not each.resting)]
     return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
 
 def _nobodys(project: Project, session: str) -> list[Workflow]:
     """Return the fresh workflows that belong to no live session: who launches an agent for one of them claims it."""
-    from holdfast import formats
     from holdfast.sessions.ownership import owners, sessions
+    from holdfast.workflow import registry
 
     live = {session, *sessions.live_others(project, session)}
-    found = [each for each in formats.agents_work_on(project, session) if owners.owner(project, each) not in live]
+    found = [each for each in registry.agents_work_on(project, session) if owners.owner(project, each) not in live]
     return [each for each in owners.ranked(found) if each.waits and owners.fresh(project, each)]
 
 
@@ -137,10 +137,10 @@ def _meant(
     project: Project, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow; what is named goes before the agent's own name."""
-    from holdfast import formats
+    from holdfast.workflow import registry
 
     if len(workflows) > 1:
-        unnamed = [formats.of_agents(each.format).match_phase(each, text, "") is None for each in workflows]
+        unnamed = [registry.of_agents(each.format).match_phase(each, text, "") is None for each in workflows]
         workflows = [each for _, each in sorted(zip(unnamed, workflows, strict=True), key=lambda pair: pair[0])]
     for workflow in workflows:
         if phase := _meant_of(project, session, workflow, text, agent, begun):
@@ -150,9 +150,9 @@ def _meant(
 
 def _meant_of(project: Project, session: str, workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
     """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
-    from holdfast import formats
+    from holdfast.workflow import registry
 
-    keeper = formats.of_agents(workflow.format)
+    keeper = registry.of_agents(workflow.format)
     phase = keeper.match_phase(workflow, text, agent)
     if phase and phase.status == "completed" and (workflow.finished or not begun):
         return None
@@ -185,11 +185,11 @@ def _apply(project: Project, session: str, due: Due) -> Moved | None:
 
 def _is_unreadable(project: Project, key: str) -> bool:
     """Tell whether the file of the workflow with this key is there and cannot be read."""
-    from holdfast import formats
+    from holdfast.workflow import registry
 
     name, _, place = key.partition(":")
     path = project.root / place.rpartition("#")[0]
-    return any(each.path == path for each in formats.get(name).near(project, {key}).problems)
+    return any(each.path == path for each in registry.get(name).near(project, {key}).problems)
 
 
 def _phase(workflows: Sequence[Workflow], launched: Launch) -> tuple[Workflow, Phase] | tuple[None, None]:
@@ -210,9 +210,9 @@ def _finish(project: Project, workflow: Workflow, phase: Phase, due: Due) -> Mov
 
 def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
     """Move a phase; a move that is refused is reported with the workflow as it stands."""
-    from holdfast import formats
+    from holdfast.workflow import registry
 
-    keeper = formats.of_agents(workflow.format)
+    keeper = registry.of_agents(workflow.format)
     try:
         workflow, changed, said, notes = keeper.judge(project, workflow, phase_id, status, words)
     except HoldfastError as error:

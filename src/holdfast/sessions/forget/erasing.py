@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import formats
 from holdfast.errors import StateError
 from holdfast.sessions.compaction import seals
 from holdfast.sessions.history import extracts, generations
-from holdfast.workflow import names
+from holdfast.workflow import names, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -175,7 +174,7 @@ def _content_of(project: Project, workflow: Workflow) -> Callable[[str, bytes], 
         if Path(place).parent != folder:
             return False
         try:
-            found = formats.get(workflow.format).parsed(project, project.root / place, raw)
+            found = registry.get(workflow.format).parsed(project, project.root / place, raw)
         except StateError:
             return _id_of(raw) in (workflow.id, None)
         return found.key == workflow.key or (place != workflow.place and _same(found.title, workflow.title))

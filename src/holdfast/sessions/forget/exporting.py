@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from holdfast import clock, formats, log, paths
+from holdfast import clock, log, paths
 from holdfast.errors import StateError
 from holdfast.files.document import read
 from holdfast.files.redact import redact_value
 from holdfast.sessions.history import recordings
 from holdfast.version import version
-from holdfast.workflow import views
+from holdfast.workflow import registry, views
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -43,7 +43,7 @@ def document(project: Project, *, verbatim: bool = False) -> dict[str, Any]:
         "exported_at": clock.stamp(),
         "redacted": not verbatim,
         "project": {"identity": project.identity, "key": project.key, "root": str(project.root)},
-        "workflows": [views.whole(each) for each in formats.all_found(project).workflows],
+        "workflows": [views.whole(each) for each in registry.all_found(project).workflows],
         "ledger": {
             table: [_plain(row) for row in project.ledger.rows(f"SELECT * FROM {table} WHERE project = ?", project.key)]
             for table, columns in tables.items()

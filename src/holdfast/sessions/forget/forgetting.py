@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import formats, log
+from holdfast import log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
 from holdfast.sessions.forget import erasing
 from holdfast.sessions.history import recordings
 from holdfast.sessions.ownership import owners
-from holdfast.workflow import ownfolder, places, sidecars
+from holdfast.workflow import ownfolder, places, registry, sidecars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -123,7 +123,7 @@ def _sidecars(project: Project, scope: Scope, roots: Sequence[Path]) -> Iterator
         return
     if scope.session:
         if project.ledger_file.exists() and ownfolder.existing(project.root):
-            for each in formats.all_found(project).workflows:
+            for each in registry.all_found(project).workflows:
                 if owners.owner(project, each) == scope.session:
                     yield from filter(Path.is_file, [sidecars.place(project.root, each)])
         return

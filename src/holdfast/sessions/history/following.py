@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from holdfast import clock, formats
+from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.sessions.history import archive, overview
 from holdfast.sessions.ownership import owners, selection
-from holdfast.workflow import places
+from holdfast.workflow import places, registry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,7 @@ class Following:
 
     def _gather(self) -> Sight:
         project = self._project
-        found = formats.all_found(project)
+        found = registry.all_found(project)
         before = self._followed(found)
         if before is None and (trouble := self._lost(found)):
             return replace(self._sight, others=_others(found, self._key), problems=found.problems, trouble=trouble)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast import formats
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import selection
-from holdfast.workflow import places
+from holdfast.workflow import places, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,17 +88,17 @@ def restore(project: Project, path: Path, number: str, *, replace: bool = False)
         HoldfastError: there is no such generation; or the file is no state file of ours, now or in that generation.
     """
     content = read(project, path, number)
-    name = next((name for name in formats.NAMES if _parses(project, name, path, content.raw)), None)
+    name = next((name for name in registry.NAMES if _parses(project, name, path, content.raw)), None)
     if name is None or not places.is_state(project.root, path):
         raise HoldfastError(
             f"{content.name} is no workflow's state, so it is not put back; `holdfast log show` prints it"
         )
-    return formats.get(name).put_back(project, path, content.raw, why=f"restore of {number}", replace=replace)
+    return registry.get(name).put_back(project, path, content.raw, why=f"restore of {number}", replace=replace)
 
 
 def _parses(project: Project, name: str, path: Path, raw: bytes) -> bool:
     try:
-        return formats.get(name).parsed(project, path, raw).path == path
+        return registry.get(name).parsed(project, path, raw).path == path
     except StateError:
         return False
 

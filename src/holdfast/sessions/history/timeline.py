@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast import formats
 from holdfast.files.redact import redact, redact_value
 from holdfast.sessions.agents import agentlog
 from holdfast.sessions.compaction import deliveries, losses, seals
 from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.history.happenings import Asked, Happening
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def phase_titles(project: Project) -> dict[tuple[str, str], str]:
     """Return the titles of the phases of all workflows that have a file, by the workflow's key and the phase's id."""
     return {
         (workflow.key, phase.id): phase.title
-        for workflow in formats.all_found(project).workflows
+        for workflow in registry.all_found(project).workflows
         for phase in workflow.phases
     }
 
@@ -99,7 +99,7 @@ def _titled(project: Project, found: Iterable[Happening]) -> list[Happening]:
     found = list(found)
     titles = {each.workflow: each.title for each in found if each.title}
     if any(each.workflow and each.workflow not in titles for each in found):
-        titles |= {each.key: each.title for each in formats.all_found(project).workflows}
+        titles |= {each.key: each.title for each in registry.all_found(project).workflows}
     if any(each.workflow and each.workflow not in titles for each in found):
         titles |= {each.workflow.key: each.workflow.title for each in archive.kept(project)}
     return [

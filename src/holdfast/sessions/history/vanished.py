@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from holdfast import formats
 from holdfast.errors import HoldfastError, LedgerError
 from holdfast.sessions.history import archive, extracts, generations
+from holdfast.workflow import registry
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def line(project: Project, key: str) -> str:
         raw = generations.latest(project, path)
         if path.exists() or raw is None or key in {each.workflow.key for each in archive.kept(project)}:
             return ""
-        workflow = formats.get(name).parsed(project, path, raw)
+        workflow = registry.get(name).parsed(project, path, raw)
         named = extracts.last(project, path) is not None
     except HoldfastError:
         return ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast import formats
 from holdfast.errors import HoldfastError, LedgerError
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.workflow import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ def select(
     Raises:
         HoldfastError: there is none, or it could be several; the message lists them.
     """
-    workflows = formats.all_found(project).workflows
+    workflows = registry.all_found(project).workflows
     if wanted is not None:
         return _named(project, workflows, wanted, whole)
     own, free = candidates(project, workflows, session)

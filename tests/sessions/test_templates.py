@@ -12,7 +12,7 @@ from holdfast.errors import ConfigError, HoldfastError
 from holdfast.formats.compaction import adapter
 from holdfast.formats.compaction.file import _COUNTS, TYPES
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.workflow import templates
+from holdfast.sessions import templates
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log, paths
-from holdfast.plugins import faults
+from holdfast.dispatch import faults
 from holdfast.plugins.loader import HandlerFile
 from tests.handmade import together
 
@@ -113,7 +113,7 @@ def test_faults_of_processes_at_once_are_all_counted(tmp_path: Path) -> None:
         tmp_path,
         ["one", "two", "three"],
         deed="for number in range(10): faults.remember('Stop', file, 'broke')",
-        before="from holdfast.plugins import faults\nfrom tests.plugins.test_faults import handler\n"
+        before="from holdfast.dispatch import faults\nfrom tests.dispatch.test_faults import handler\n"
         "file = handler(project.root)",
     )
 
