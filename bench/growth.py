@@ -168,7 +168,7 @@ def _preload(place: Place) -> None:
             *events.EVENTS.values(),
             "holdfast.engine",
             "holdfast.cli",
-            "holdfast.commands.wfs",
+            "holdfast.formats.wfs.commands.sessions",
             "holdfast.dispatch.isolation",
             "holdfast.dispatch.merging",
             "sqlite3",

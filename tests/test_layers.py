@@ -24,7 +24,7 @@ FOUNDATIONS = frozenset(
     ("capture", "clock", "config", "errors", "log", "paths", "patterns", "project", "relay", "terminal_text", "trust")
 ) | {"unplugged", "version"}
 CALLED_BY_NAME = frozenset(("__main__", "cli", "engine", "testing"))
-GROUND = frozenset(("files", "ledger", "process"))
+GROUND = frozenset(("files", "ledger", "process", "records"))
 # Each folder, and those it may import from beside itself, the foundations and the ground. The two wings are
 # `events` to `server` on the left, events in and replies out, and `workflow` to `sessions` on the right.
 LEFT = ("events", "plugins", "dispatch", "server")
@@ -58,8 +58,8 @@ UPWARD = {
 }
 EXEMPT = ("holdfast",)  # the lazy top level, for handlers
 ONLY_IN = {
-    "click": ("cli", "commands.*"),
-    "rich": ("cli", "commands.*"),
+    "click": ("cli", "commands.*", "formats.*.commands*"),
+    "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
     "pydantic": ("config", "server.warming", "events.*", "sessions.templates"),
     "pytest": ("testing",),
@@ -96,8 +96,15 @@ def imports(path: Path, *, typing: bool = True) -> frozenset[str]:
 
 
 def folder_of(module: str) -> str:
-    """Return the folder a module of ours lies in, below `src/holdfast`; at the top, its own name."""
-    return module.removeprefix("holdfast.").split(".")[0]
+    """Return the folder a module of ours lies in, below `src/holdfast`; at the top, its own name.
+
+    The commands and checks that belong to one format lie in its folder, and are bound as all commands and checks are.
+    Its record imports nothing, so that anybody may ask for it.
+    """
+    first, *rest = module.removeprefix("holdfast.").split(".")
+    if first == "formats" and (not rest or rest[1:] == ["record"]):
+        return "records"
+    return rest[1] if first == "formats" and rest[1:2] in (["commands"], ["checks"]) else first
 
 
 def test_at_the_top_lie_folders_and_a_few_foundations() -> None:
@@ -106,7 +113,7 @@ def test_at_the_top_lie_folders_and_a_few_foundations() -> None:
     folders = {path.parent.name for path in (SOURCE / "holdfast").glob("*/__init__.py")}
 
     assert top == FOUNDATIONS | CALLED_BY_NAME
-    assert folders == set(BELOW) - CALLED_BY_NAME
+    assert folders | {"records"} == set(BELOW) - CALLED_BY_NAME
 
 
 def test_the_rules_themselves_point_downward() -> None:

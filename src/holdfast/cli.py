@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from holdfast.errors import HoldfastError
+from holdfast.formats import RECORDS
 
 # name -> one line for `holdfast --help`; the module is holdfast.commands.<name>, loaded only when it is called
-COMMANDS = {
+_OWN = {
     "install": "Register Holdfast in a settings.json.",
     "uninstall": "Remove it again.",
     "doctor": "Find what is wrong, and mend it.",
@@ -35,10 +36,18 @@ COMMANDS = {
     "explain": "Say what is detected, saved and restored here, and why.",
     "server": "Show, start or stop the warm server.",
     "handlers": "List, trust, check and write handlers.",
-    "hybrid": "What only the hybrid format has.",
-    "wfs": "What only the wfs format has.",
+}
+_OF_FORMATS = {name: record.COMMANDS for name, record in RECORDS.items() if record.COMMANDS}
+COMMANDS = {
+    **_OWN,
+    **_OF_FORMATS,
     "dispatch": "Answer one event from stdin; what the entrypoint does.",
 }
+
+
+def module(name: str) -> str:
+    """Return the module of a command: one of `holdfast.commands`, or a format's own group."""
+    return f"holdfast.formats.{name}.commands" if name in _OF_FORMATS else f"holdfast.commands.{name}"
 
 
 class LazyGroup(click.Group):
@@ -52,7 +61,7 @@ class LazyGroup(click.Group):
         """Import a command's module and return its `command`."""
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"holdfast.commands.{name}").command
+        command: click.Command = import_module(module(name)).command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -68,9 +68,7 @@ class Config(_Section):
     """Every key of `holdfast.toml`; each has a default, so nothing needs configuring."""
 
     project: ProjectSection = Field(default_factory=ProjectSection.model_construct)
-    format: Literal["hybrid", "compaction", "wfs"] = Field(
-        default="compaction", description="The format `holdfast start` uses."
-    )
+    format: str = Field(default="compaction", description="The format `holdfast start` uses.")
     freshness_days: float = Field(
         default=7.0, ge=0, description="Days after its last change in which a workflow of nobody is still restored."
     )
@@ -97,6 +95,15 @@ class Config(_Section):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least important lines that reach the log."
     )
+
+    @field_validator("format")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        from holdfast.formats import NAMES
+
+        if name not in NAMES:
+            raise ValueError(f"no format is named {name!r}; known are {', '.join(NAMES)}")
+        return name
 
     @field_validator("exclude")
     @classmethod
@@ -268,7 +275,10 @@ def _is_table(annotation: object) -> bool:
 
 
 def _word(annotation: Any) -> str:
-    if choices := [choice for choice in getattr(annotation, "__args__", ()) if isinstance(choice, str)]:
+    from holdfast.formats import NAMES  # a plain text is a format's name
+
+    given = NAMES if annotation is str else getattr(annotation, "__args__", ())
+    if choices := [choice for choice in given if isinstance(choice, str)]:
         return ", ".join(f'`"{choice}"`' for choice in choices)
     words = {bool: "`true`, `false`", float: "number", list[str]: "list of texts", str | None: "text"}
     return words[annotation]

@@ -21,7 +21,7 @@ NAMES = [*checks.CHECKS, checks.FIRE]
 @pytest.mark.parametrize("name", NAMES)
 def test_each_check_is_a_file_with_one_sentence(name: str) -> None:
     """One file and one row are all a check needs."""
-    module = import_module(f"holdfast.checks.{name}")
+    module = import_module(checks.module(name))
     assert callable(module.look)
     said = ast.get_docstring(ast.parse(Path(str(module.__file__)).read_text("utf-8")))
     assert said
@@ -30,8 +30,10 @@ def test_each_check_is_a_file_with_one_sentence(name: str) -> None:
 
 def test_there_is_no_check_without_a_row() -> None:
     """What lies in the folder is run."""
-    files = {path.stem for path in Path(checks.__file__).parent.glob("*.py")} - {"__init__"}
-    assert files == set(NAMES)
+    folder = Path(checks.__file__).parent
+    files = {f"holdfast.checks.{path.stem}" for path in folder.glob("*.py")} - {"holdfast.checks.__init__"}
+    own = {f"holdfast.formats.{path.parent.name}.checks" for path in folder.parent.glob("formats/*/checks.py")}
+    assert files | own == set(map(checks.module, NAMES))
 
 
 def broken(error: BaseException) -> SimpleNamespace:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import checks, clock
+from holdfast import checks, clock, formats
 from holdfast.checks import states
 from holdfast.errors import StateError
 from holdfast.formats.hybrid import view as hybrid_view
@@ -341,7 +341,7 @@ def test_what_was_kept_for_want_of_a_ledger_is_told(root: Path, kept: Path) -> N
     assert left.exists()
 
 
-@pytest.mark.parametrize("format_", registry.NAMES)
+@pytest.mark.parametrize("format_", formats.NAMES)
 def test_leftovers_of_every_format_are_told(root: Path, format_: str) -> None:
     """What was set aside, and temporary files of writers that were killed, in every folder that a format writes to."""
     holdfast("start", "User auth", "--format", format_, "--phase", "Design", root=root)

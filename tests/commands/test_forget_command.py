@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from holdfast import log, paths
+from holdfast import formats, log, paths
 from holdfast.checks import ledger as ledger_check
 from holdfast.dispatch import faults
 from holdfast.project import Project
@@ -374,7 +374,7 @@ def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
         assert unknown == set(), name
 
 
-@pytest.mark.parametrize("format_", registry.NAMES)
+@pytest.mark.parametrize("format_", formats.NAMES)
 @pytest.mark.parametrize("everything", [True, False], ids=["everything", "workflow"])
 def test_all_files_of_a_format_are_named_as_the_users_own(
     project: HoldfastProject, format_: str, everything: bool

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.project import Project
 from holdfast.sessions.agents import launches, progress, runs
 from holdfast.sessions.ownership import owners, sessions
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 
-@pytest.fixture(params=registry.NAMES)
+@pytest.fixture(params=formats.NAMES)
 def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A project with a workflow of three phases, once in each format."""
     phases = [item for title in ("Draft", "Review", "Publish") for item in ("--phase", title)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.profile import replay
 from holdfast.profile.firing import Called, Firing
 from holdfast.project import Project
@@ -141,7 +141,7 @@ def test_the_page_is_as_wide_as_a_terminal(project: HoldfastProject, replayed: l
     assert "user/guard.py takes 80 % of the time of PreToolUse; its p95 is 81.0 ms." in said
 
 
-@pytest.mark.parametrize("format_", registry.NAMES)
+@pytest.mark.parametrize("format_", formats.NAMES)
 def test_the_workflows_of_every_format_are_taken_along(
     project: HoldfastProject, format_: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.errors import StateError
 from holdfast.files import atomic
 from holdfast.project import Project
@@ -105,7 +106,7 @@ def test_without_an_agent_the_usual_format_is_taken(tmp_path: Path) -> None:
     assert "No agent" not in said
 
 
-@pytest.mark.parametrize("kind", registry.NAMES)
+@pytest.mark.parametrize("kind", formats.NAMES)
 def test_an_at_sign_without_a_space_names_no_agent_and_is_said(tmp_path: Path, kind: str) -> None:
     """It may be meant as one; a mail address and a version are not, and programs get JSON alone on stdout."""
     titles = ("Build@developer", "Test @tester", "Mail bob@example.org", "Go to react@18", "Ask@plug:in @critic", "@x")
@@ -184,7 +185,7 @@ def test_more_phases_than_are_named(tmp_path: Path) -> None:
     assert state(tmp_path)["phase"]["total"] == 6
 
 
-@pytest.mark.parametrize("kind", registry.NAMES)
+@pytest.mark.parametrize("kind", formats.NAMES)
 def test_an_unfinished_workflow_is_not_started_over(tmp_path: Path, kind: str) -> None:
     """The error names it and the way out; nothing is written."""
     arguments = ("start", "Tool", "--format", kind, "--phase", "One")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast import formats
 from holdfast.project import Project
 from holdfast.sessions.explain import explain
 from holdfast.sessions.history import generations
@@ -900,7 +901,7 @@ NEIGHBOURS = {
 }
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", formats.NAMES)
 def test_what_lies_beside_our_files_stays_as_it_is_through_a_whole_workflow(desk: Desk, name: str) -> None:
     """R000-37: task graph and sessions are others', byte for byte, and nothing of theirs is copied into ours."""
     before = {place: desk.put(place, text).stat() for place, text in NEIGHBOURS.items()}

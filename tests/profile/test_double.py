@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths, trust
+from holdfast.formats import RECORDS
 from holdfast.ledger.database import Ledger
 from holdfast.profile import double as doubles
 from holdfast.profile.moving import Move
 from holdfast.project import Project
 from holdfast.testkit import recorded
-from holdfast.workflow import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> Iterator[Projec
 
 @pytest.fixture
 def double(project: Project) -> Iterator[Double]:
-    with doubles.opened(project, [layout.top for layout in places.LAYOUTS.values()]) as place:
+    with doubles.opened(project, [record.TOP for record in RECORDS.values()]) as place:
         yield place
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import formats
 from holdfast.files import lock
 from holdfast.project import Project
 from holdfast.workflow import registry
@@ -22,7 +23,7 @@ WRITERS = 200
 AT_ONCE = 20
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", formats.NAMES)
 def test_two_hundred_processes_lose_nothing_and_never_tear(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

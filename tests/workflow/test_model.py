@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import formats
 from holdfast.errors import HoldfastError
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found, Start
@@ -24,7 +25,7 @@ def workflow(project: Project) -> Workflow:
     return registry.get("hybrid").start(project, Start(title="T", phases=(("A", "x"), ("B", "y"))))
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", formats.NAMES)
 def test_every_format_offers_the_whole_protocol(project: Project, name: str) -> None:
     """One contract for all formats: start, begin, done and step move any workflow to its end."""
     keeper = registry.get(name)

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from holdfast import paths
+from holdfast.formats import RECORDS
 from holdfast.formats.compaction import file
 from holdfast.formats.compaction.detection import memory, plans
 from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view
 from holdfast.formats.wfs import places as wfs_places
-from holdfast.workflow import extras, places, registry
+from holdfast.workflow import extras, places
 
 ROOT = Path("/home/user/project")
 
@@ -25,14 +26,10 @@ def test_they_are_what_the_formats_and_detection_say() -> None:
     tasks = Path(wfs_places.TOP, "WFS-*", wfs_places.TASKS, "IMPL-*.json")
     files = [hybrid, extras.beside(hybrid), session, extras.beside(session), tasks]
     assert set(places.STATES) == {compaction, *(each.as_posix() for each in files)}
-    assert tuple(places.LAYOUTS) == registry.NAMES
-    assert [each.top for each in places.LAYOUTS.values()] == [
-        hybrid.parent.as_posix(),
-        file.FOLDER,
-        wfs_places.TOP,
-    ]
-    assert all(pattern.startswith(f"{each.top}/") for each in places.LAYOUTS.values() for pattern in each.states)
-    assert places.LAYOUTS["hybrid"].views == (view.FILE,)
+    tops = {name: record.TOP for name, record in RECORDS.items()}
+    assert tops == {"hybrid": hybrid.parent.as_posix(), "compaction": file.FOLDER, "wfs": wfs_places.TOP}
+    assert all(pattern.startswith(f"{each.TOP}/") for each in RECORDS.values() for pattern in each.STATES)
+    assert RECORDS["hybrid"].VIEWS == (view.FILE,)
     assert paths.plans_dir(ROOT) == ROOT / plans.FOLDER
     assert set(places.SOURCES) == {memory.FILE, f"{plans.FOLDER}/*/{plans.FILE}"}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from holdfast.errors import HoldfastError
 from holdfast.files import access
+from holdfast.formats import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 Level = Literal["ok", "notice", "problem"]
 
-# name -> what it looks at; the module is holdfast.checks.<name> and offers look(project)
+_OF_FORMATS = {record.CHECK[0]: record for record in RECORDS.values() if record.CHECK[0]}
+# name -> what it looks at; the module is holdfast.checks.<name>, or a format's own, and offers look(project)
 CHECKS = {
     "programs": "the programs that registered commands run",
     "plugin": "the environments of the plugin's copies",
@@ -31,7 +33,7 @@ CHECKS = {
     "ledger": "the project's ledger",
     "deliveries": "what SessionStart restored after the last compactions",
     "states": "workflow state files",
-    "sessions": "sessions of the wfs format",
+    **{name: record.CHECK[1] for name, record in _OF_FORMATS.items()},
     "configuration": "holdfast.toml",
 }
 UNMENDED = "could not be mended: "
@@ -73,11 +75,17 @@ def problem(text: str, remedy: str = "", fix: Callable[[], str] | None = None) -
     return Finding("problem", text, remedy, fix)
 
 
+def module(name: str) -> str:
+    """Return the module of a check: one of this folder, or a format's own."""
+    own = _OF_FORMATS.get(name)
+    return f"holdfast.formats.{own.NAME}.checks" if own else f"holdfast.checks.{name}"
+
+
 def run(project: Project, names: Iterable[str] = tuple(CHECKS)) -> Iterator[Finding]:
     """Run checks one after another and yield what they find; one that fails itself costs only itself."""
     for name in names:
         try:
-            for found in import_module(f"holdfast.checks.{name}").look(project):
+            for found in import_module(module(name)).look(project):
                 yield replace(found, check=name)
         except (HoldfastError, OSError) as error:
             yield Finding("problem", f"this could not be looked at: {error}", _opening(error), check=name)

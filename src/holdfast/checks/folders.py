@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from holdfast import paths
 from holdfast.checks import notice, ok, problem
 from holdfast.files import access
+from holdfast.formats import RECORDS
 from holdfast.workflow import places
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def linked(root: Path, path: Path) -> bool:
 def _of(project: Project) -> list[Path]:
     """Return the folders of a project that are written to: those of the formats, whether there or not, and our own."""
     root = project.root
-    tops = [root / layout.top for layout in places.LAYOUTS.values()]
+    tops = [root / record.TOP for record in RECORDS.values()]
     above = [
         folder for top in tops for folder in reversed(top.parents) if folder != root and folder.is_relative_to(root)
     ]

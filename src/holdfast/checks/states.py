@@ -13,7 +13,7 @@ from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
 from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
-from holdfast.formats import foreign
+from holdfast.formats import RECORDS, foreign
 from holdfast.formats.compaction import file as compaction_file
 from holdfast.formats.compaction.detection import memory
 from holdfast.formats.compaction.detection.detect import detect
@@ -40,7 +40,7 @@ _A = {dict: "an object", list: "a list", str: "a text", bool: "true or false", t
 
 def look(project: Project) -> Iterator[Finding]:
     """Read every state file of the project; nothing is written."""
-    tops = [project.root / layout.top for layout in places.LAYOUTS.values()]
+    tops = [project.root / record.TOP for record in RECORDS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
         return  # in a folder that cannot be entered nothing can even be looked for; the folders check says so
     found = registry.all_found(project)

@@ -32,7 +32,7 @@ def command(workflow_id: str | None, note: str, everything: bool, as_json: bool,
 def _news(before: Workflow, due: Step | None, after: Workflow) -> str:
     if after.finished or due is None:
         gone = "" if after.path.exists() else f" Its file is removed; `holdfast show {after.id}` still shows it."
-        left = sum(each.status != "completed" for each in after.phases) if after.unit != "phase" else 0
+        left = sum(each.status != "completed" for each in after.phases) if not after.in_order else 0
         ended = (
             f"The workflow is ended with {left} {after.unit}s left as they are."
             if left

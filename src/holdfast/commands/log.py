@@ -124,7 +124,7 @@ def restore(before: str | None, number: str, wanted: str | None, replace: bool, 
     if not put.changed:
         click.echo(f"{name} holds generation {number} already; nothing was changed.")
         return
-    if workflow.unit == "phase":
+    if workflow.in_order:
         options.say(f"{name} is at {workflow.stands} ({workflow.status}) again, as in generation {number}.")
     else:  # what follows from its tasks is written into its state at once
         options.say(f"{name}: generation {number} is put back; it is now at {workflow.stands} ({workflow.word}).")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast import formats
 from holdfast.commands import options
 from holdfast.sessions.agents import progress
 from holdfast.sessions.ownership import owners, selection
@@ -54,7 +55,7 @@ def tell(workflow: Workflow, as_json: bool, news: str = "") -> None:
 
 def _how(workflow: Workflow, step: Step) -> list[str]:
     """Return how a step's agent is launched, or that no agent moves this workflow, and the step's prompt."""
-    if workflow.format not in registry.WITH_AGENTS:
+    if workflow.format not in formats.WITH_AGENTS:
         said = ["No agent moves this workflow: run `holdfast done` when that is done."] if step.agent else []
         return [*said, *(["", "Prompt:", step.prompt] if step.prompt != step.title else [])]
     return ["", views.call(step), step.prompt] if step.agent or step.prompt != step.title else []

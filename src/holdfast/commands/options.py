@@ -13,9 +13,10 @@ import click
 
 from holdfast import clock, paths, trust
 from holdfast.errors import HoldfastError
+from holdfast.formats import RECORDS
 from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
-from holdfast.workflow import places, required, wording
+from holdfast.workflow import required, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -139,7 +140,7 @@ def tell_outside(project: Project, reading: Iterable[str]) -> None:
 
 def seen_by_git(project: Project, format_name: str) -> str:
     """Return what to say of the part of a format that git sees, before it is there; empty if it is, or without git."""
-    shared = places.LAYOUTS[format_name].shared
+    shared = RECORDS[format_name].SHARED
     if not shared or not project.in_git or (project.root / shared).exists():
         return ""
     return f"Git sees {shared}: commit it to share it, or name it in .gitignore."

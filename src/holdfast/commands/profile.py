@@ -17,10 +17,10 @@ from rich.text import Text
 from holdfast import events
 from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
+from holdfast.formats import RECORDS
 from holdfast.profile import choosing, double, findings, replay, wording
 from holdfast.server import running
 from holdfast.sessions.history import recordings
-from holdfast.workflow import places
 from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _replayed(project: Project, chosen: Chosen, rounds: int, *, cold: bool) -> t
     console = sheet.console(stderr=True)
     with (
         _orderly_end(),
-        double.opened(project, [layout.top for layout in places.LAYOUTS.values()]) as place,
+        double.opened(project, [record.TOP for record in RECORDS.values()]) as place,
         Progress(
             BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             console=console, transient=True, disable=not console.is_terminal,

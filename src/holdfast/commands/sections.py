@@ -240,7 +240,7 @@ def _phase(sheet: Sheet, overview: Overview, phase: Phase, now: datetime, *, bri
     seen = overview.history.phases.get(phase.id)
     width = len(str(overview.workflow.total))
     lead = _lead(phase.status, f"{phase.number:>{width}}. ")
-    title = phase.title if overview.workflow.unit == "phase" else f"{phase.id} {phase.title}"
+    title = phase.title if overview.workflow.in_order else f"{phase.id} {phase.title}"
     line = Text(_line(title), "bold" if phase.status == "active" else "")
     if phase.agent:
         line.append(f"  @{_line(phase.agent)}", "cyan")
@@ -289,7 +289,7 @@ def _for_phase(workflow: Workflow, flight: Flight | Agent) -> str:
     phase = next((each for each in workflow.phases if each.id == flight.phase), None)
     if phase is None:
         return ""
-    return f"  for phase {phase.number}" if workflow.unit == "phase" else f"  for {workflow.named(phase)}"
+    return f"  for {workflow.unit} {phase.number}" if workflow.in_order else f"  for {workflow.named(phase)}"
 
 
 def _free(overview: Overview, flight: Flight) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast import formats
 from holdfast.commands import moving, options
 from holdfast.formats.hybrid.functions import DEFAULT_AGENT
 from holdfast.sessions import templates
@@ -27,7 +28,7 @@ _STUCK = re.compile(r"(?P<title>.*[^\s@])@(?P<agent>[A-Za-z][\w:-]*)", re.DOTALL
 
 @click.command(name="start")
 @click.argument("title")
-@click.option("--format", "format_name", type=click.Choice(registry.NAMES), help="How it is kept; see above.")
+@click.option("--format", "format_name", type=click.Choice(formats.NAMES), help="How it is kept; see above.")
 @click.option("--type", "kind", default="", metavar="T", help="planning, qa-loop, implementation, custom or your own.")
 @click.option("--phase", "phases", multiple=True, metavar="'TITLE [@AGENT]'", help="A phase, in order; repeat it.")
 @click.option(
@@ -69,8 +70,8 @@ def command(
     template = templates.EMPTY if pattern is None else templates.get(project, pattern)
     given = tuple(map(templates.phase, phases)) or template.phases
     usual = template.format or project.config.format
-    if usual not in registry.WITH_AGENTS and any(agent for _, agent in given):
-        usual = registry.WITH_AGENTS[0]
+    if usual not in formats.WITH_AGENTS and any(agent for _, agent in given):
+        usual = formats.WITH_AGENTS[0]
     keeper = registry.get(format_name or usual)
     session = options.session()
     start = Start(
@@ -106,9 +107,7 @@ def command(
 def _started(workflow: Workflow) -> str:
     """Say where and in which format a workflow is kept, and what moves it there."""
     units = f"{workflow.unit}s"
-    how = (
-        f"{units} move as agents finish" if workflow.format in registry.WITH_AGENTS else "move on with `holdfast done`"
-    )
+    how = f"{units} move as agents finish" if workflow.format in formats.WITH_AGENTS else "move on with `holdfast done`"
     return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast import trust
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.files import document
+from holdfast.formats import RECORDS
 from holdfast.install import (
     client,
     launcher,
@@ -35,10 +36,7 @@ if TYPE_CHECKING:
 
 MODEL_VERBS = (
     *("start", "next", "done", "update", "resume", "list", "show", "explain", "status"),
-    *("hybrid phase", "hybrid todos"),
-    *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "check", "todo", "scratch")),
-    *(f"wfs task {verb}" for verb in ("add", "set", "decompose", "start", "complete", "block", "list", "show")),
-    *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
+    *(verb for record in RECORDS.values() for verb in record.MODEL_VERBS),
 )
 """What a model needs to keep a workflow; trusting, installing and reopening are for people."""
 

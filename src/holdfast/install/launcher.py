@@ -71,7 +71,7 @@ def fallback(filled: str = "") -> str:
 
     Raises StateError when the shipped file cannot be read.
     """
-    source = paths.package_root() / "holdfast" / "refuse.sh"
+    source = Path(__file__).parents[1] / "refuse.sh"
     first, rest = document.read(source)[0].decode("utf-8").split("\n", 1)
     return f"{first}\n{filled}\n{rest}"
 

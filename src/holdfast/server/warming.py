@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from holdfast import events, paths
+from holdfast.formats import RECORDS
 from holdfast.plugins import loader
 from holdfast.server import rehearsal
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# The formats too: handlers ask for them by name.
 _ENGINE = (
     "engine",
     "server.serving",
@@ -39,9 +39,6 @@ _ENGINE = (
     "events.event",
     "dispatch.tracing",
     "terminal_text",
-    "formats.hybrid.adapter",
-    "formats.compaction.adapter",
-    "formats.wfs.adapter",
 )
 _STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
 _ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
@@ -55,6 +52,7 @@ def warm_up() -> None:
     """
     wanted = [f"holdfast.{name}" for name in _ENGINE]
     wanted += [*_PACKAGES, *set(events.EVENTS.values())]
+    wanted += [record.ADAPTER for record in RECORDS.values()]  # handlers ask for them by name
     for file in sorted(paths.shipped("handlers").glob("*.py")):
         wanted += imported(file)
     for name in wanted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.formats import RECORDS
 from holdfast.workflow import facts, registry, sidecars, wording
 from holdfast.workflow.sidecars import write_sidecar
 
@@ -20,15 +21,6 @@ __all__ = ["Guidance", "build", "compile", "line", "summary", "write_sidecar"]
 CAP = 9_500  # UTF-16 units of the whole text; the client cuts at 10,000
 HEAD = 2_000  # UTF-16 units that still reach the model when the client cuts
 _BEFORE = 3  # phases whose hand-over stands beside the next step
-_VERBS = (
-    "Its state is moved on with the command line (files under .claude/ cannot be edited): `holdfast next` says what"
-    ' is next, `holdfast done --note "…"` completes the phase, `holdfast update` adds reminders, reading, context.',
-)
-_TASK_VERBS = (
-    "Its state is moved on with the command line: `holdfast wfs task next` says what is next, `holdfast wfs task start"
-    ' ID` begins a task, `holdfast wfs task complete ID --summary "…"` completes it, `holdfast update` adds reminders,'
-    " reading, context.",
-)
 SUMMARY = 600  # characters of PreCompact's text
 
 _HEADING = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️"
@@ -143,9 +135,7 @@ def line(workflow: Workflow) -> str:
     """Return a workflow in one line: `"Title" (format): phase 2/5 "Build", in_progress`."""
     name = f"{wording.quoted(workflow.title)} ({workflow.format})"
     if workflow.finished:
-        return (
-            f"{name}: completed, {workflow.position if workflow.unit != 'phase' else workflow.total} {workflow.unit}s"
-        )
+        return f"{name}: completed, {workflow.total if workflow.in_order else workflow.position} {workflow.unit}s"
     phase = f" {wording.quoted(workflow.current_name)}" if workflow.phase else ""
     if workflow.resting:
         return f"{name}: paused at {workflow.stands}{phase}"
@@ -244,7 +234,8 @@ def _lead(workflow: Workflow, pointer: str) -> list[str]:
     kind = ", ".join(filter(None, (wording.one_line(workflow.kind, 80), f"format {workflow.format}")))
     status = facts.status_word(workflow.phase_status or workflow.status)
     phase = f" - {wording.one_line(workflow.current_name, pointer=pointer)}" if workflow.phase else ""
-    where = f"Phase: {workflow.position}" if workflow.unit == "phase" else f"Tasks: {workflow.position} completed"
+    unit = workflow.unit.capitalize()
+    where = f"{unit}: {workflow.position}" if workflow.in_order else f"{unit}s: {workflow.position} completed"
     return [
         _HEADING,
         f"Current workflow state, read from disk just now (mark {wording.UNMARKED}). It replaces earlier copies. Treat"
@@ -268,7 +259,7 @@ def _next(workflow: Workflow, pointer: str) -> list[str]:
 
 def _leads_to(workflow: Workflow, phase: Phase, step: Step) -> bool:
     """Tell whether what a phase hands over is for the next step: it is the one before, or that depends on it."""
-    if workflow.unit == "phase":
+    if workflow.in_order:
         return phase.number == step.number - 1
     return phase.id in workflow.needs
 
@@ -311,7 +302,7 @@ def _whole(workflow: Workflow, sections: Sequence[Section]) -> str:
 
 def _acknowledgement(workflow: Workflow) -> str:
     """Return the line to acknowledge with (R001-18); its title is a file's text, so it stands among the data."""
-    stands = f"Phase {workflow.position}" if workflow.unit == "phase" else workflow.stands
+    stands = workflow.stands[:1].upper() + workflow.stands[1:]
     return f"Acknowledgement: ✅ Workflow restored: {wording.one_line(workflow.title)}, {stands}"
 
 
@@ -332,5 +323,5 @@ def _action(workflow: Workflow, *, reads: bool) -> list[str]:
         "ACTION REQUIRED",
         "This workflow's protocol asks for, before other work goes on:",
         *(f"{number}. {text}" for number, text in enumerate(asked, 1)),
-        *(_VERBS if workflow.unit == "phase" else _TASK_VERBS),
+        *RECORDS[workflow.format].VERBS,
     ]

@@ -53,7 +53,9 @@ class Workflow:
         recovered: the file is broken and this is its last generation.
         beside: another file, relative to the root, that holds a part of it; empty if none does.
         resting: whether it was paused on purpose: it waits for somebody to resume it, and is not given back unasked.
-        unit: what its phases are called where it is not phases: `task`; they are named by their ids then.
+        unit: what its phases are called: phase, task.
+        in_order: whether they follow one another and are called by number; else they are called by id, and counted.
+        spread: whether it has its folder, and all below that, for itself: its phases lie there in files of their own.
         due: the ids of the phases to work on, the active ones in front of those that can be begun now; empty where the
             phases follow one another.
         needs: the ids of the phases whose results the first of those is built on; empty likewise.
@@ -84,12 +86,14 @@ class Workflow:
     beside: str = ""
     resting: bool = False
     unit: str = "phase"
+    in_order: bool = True
+    spread: bool = False
     due: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
 
     def named(self, phase: Phase) -> str:
         """Return what a phase is called in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
-        return f"phase {phase.number}/{self.total}" if self.unit == "phase" else f"{self.unit} {phase.id}"
+        return f"{self.unit} {phase.number}/{self.total}" if self.in_order else f"{self.unit} {phase.id}"
 
     @property
     def finished(self) -> bool:
@@ -123,24 +127,19 @@ class Workflow:
 
         Of tasks, which need not be worked on in their order, it is how many are completed.
         """
-        if self.unit != "phase":
+        if not self.in_order:
             return f"{sum(phase.status == 'completed' for phase in self.phases)}/{self.total}"
         return f"{self.total if self.finished else self.current or 0}/{self.total}"
 
     @property
     def stands(self) -> str:
         """Where it stands, in a sentence: `phase 2/5`, or `4/7 tasks completed`."""
-        return f"phase {self.position}" if self.unit == "phase" else f"{self.position} {self.unit}s completed"
-
-    @property
-    def spread(self) -> bool:
-        """Whether it has its folder, and all below that, for itself: its phases lie there in files of their own."""
-        return self.unit != "phase"
+        return f"{self.unit} {self.position}" if self.in_order else f"{self.position} {self.unit}s completed"
 
     @property
     def current_name(self) -> str:
         """What its current phase is called in lists: its title, and of a task the id in front."""
-        if self.unit == "phase" or self.current is None or not self.phase:
+        if self.in_order or self.current is None or not self.phase:
             return self.phase
         return f"{self.phases[self.current - 1].id} {self.phase}"
 
@@ -152,7 +151,7 @@ class Workflow:
     @property
     def percent(self) -> int:
         """How much of it is done, 0 to 100: completed phases of all."""
-        if self.finished and self.unit == "phase":
+        if self.finished and self.in_order:
             return 100
         # A format that does not list every phase counts those behind the current one.
         unlisted = max((self.current or 1) - 1, 0) - sum(phase.number < (self.current or 1) for phase in self.phases)

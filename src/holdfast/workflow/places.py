@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from holdfast.formats import RECORDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Layout(NamedTuple):
-    """What a format keeps in a project, as paths and patterns relative to the root.
-
-    Attributes:
-        top: the folder that holds its state.
-        states: the files that hold state.
-        views: the files that repeat the state or go with it: lists, plans, summaries.
-        lists: those of them that list what is to be done, and are never read back.
-        shared: what of all this git sees, for a team to commit or to ignore as it likes. A folder that holds nothing
-            of it is this machine's, and is kept out of git from the start.
-    """
-
-    top: str
-    states: tuple[str, ...]
-    views: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-    shared: str = ""
-
-
-LAYOUTS = {
-    "hybrid": Layout(
-        ".claude/state",
-        (".claude/state/workflow.json", ".claude/state/workflow.extra.json"),
-        (".claude/workflow_state_system.md",),
-        shared=".claude/workflow_state_system.md",
-    ),
-    "compaction": Layout("untracked/workflow-state", ("untracked/workflow-state/*/state-*.json",)),
-    "wfs": Layout(
-        ".workflow",
-        (
-            ".workflow/WFS-*/workflow-session.json",
-            ".workflow/WFS-*/workflow-session.extra.json",
-            ".workflow/WFS-*/.task/IMPL-*.json",
-        ),
-        (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".workflow/.scratchpad/*"),
-        lists=(".workflow/WFS-*/TODO_LIST.md",),
-        shared=".workflow",
-    ),
-}
-"""What each format keeps where. Whoever looks through a project for all of it goes by this, and names no path."""
-STATES = tuple(pattern for layout in LAYOUTS.values() for pattern in layout.states)
-LISTS = tuple(pattern for layout in LAYOUTS.values() for pattern in layout.lists)
+STATES = tuple(pattern for record in RECORDS.values() for pattern in record.STATES)
+LISTS = tuple(pattern for record in RECORDS.values() for pattern in record.LISTS)
 ASIDE = ("*.corrupt-*", "*.kept-*")  # what is set aside, beside the file it was
 SOURCES = ("CLAUDE.local.md", "CLAUDE/Plan/*/PLAN.md")  # what is detected (R001-21, R001-22)
 
@@ -66,9 +28,9 @@ def is_list(root: Path, path: Path) -> bool:
 
 def private(root: Path, path: Path) -> Path | None:
     """Return the folder of this machine's own state that a path lies in; None for what a team may share."""
-    for layout in LAYOUTS.values():
-        if layout.shared != layout.top and path.is_relative_to(root / layout.top):
-            return root / layout.top
+    for record in RECORDS.values():
+        if record.SHARED != record.TOP and path.is_relative_to(root / record.TOP):
+            return root / record.TOP
     return None
 
 
@@ -83,9 +45,9 @@ def folders(root: Path) -> list[Path]:
     A folder may be a symbolic link itself; what lies behind one is left out.
     """
     found = []
-    for layout in LAYOUTS.values():
-        inner = (pattern.rpartition("/")[0] for pattern in (*layout.states, *layout.views))
-        for pattern in dict.fromkeys([layout.top, *inner]):
+    for record in RECORDS.values():
+        inner = (pattern.rpartition("/")[0] for pattern in (*record.STATES, *record.VIEWS))
+        for pattern in dict.fromkeys([record.TOP, *inner]):
             found += [folder for folder in sorted(root.glob(pattern)) if folder.is_dir() and not _behind(root, folder)]
     return list(dict.fromkeys(found))
 

@@ -1,4 +1,4 @@
-"""The formats a workflow can be kept in: one module each, loaded when first asked for."""
+"""The adapters of the formats, each loaded when it is first asked for, and what they find together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from holdfast.errors import HoldfastError
+from holdfast.formats import RECORDS, WITH_AGENTS
 from holdfast.workflow.model import Found
 
 if TYPE_CHECKING:
@@ -14,27 +15,16 @@ if TYPE_CHECKING:
     from holdfast.project import Project
     from holdfast.workflow.model import AgentFormat, Format, Workflow
 
-FORMATS = {
-    "hybrid": "holdfast.formats.hybrid.adapter",
-    "compaction": "holdfast.formats.compaction.adapter",
-    "wfs": "holdfast.formats.wfs.adapter",
-}
-NAMES = tuple(FORMATS)
-WITH_AGENTS = ("hybrid", "wfs")
-"""The formats whose phases are worked on by agents (`AgentFormat`)."""
-_TOPS = {"wfs": ".workflow"}
-"""The folder without which there is no workflow of a format."""
-
 
 def get(name: str) -> Format:
-    """Return the format's module. Raises HoldfastError for a name that is no format."""
-    if name not in FORMATS:
-        raise HoldfastError(f"there is no format {name!r}; known are {', '.join(sorted(FORMATS))}")
-    return cast("Format", import_module(FORMATS[name]))
+    """Return a format's adapter. Raises HoldfastError for a name that is no format."""
+    if name not in RECORDS:
+        raise HoldfastError(f"there is no format {name!r}; known are {', '.join(sorted(RECORDS))}")
+    return cast("Format", import_module(RECORDS[name].ADAPTER))
 
 
 def of_agents(name: str) -> AgentFormat:
-    """Return the module of a format whose phases agents work on."""
+    """Return the adapter of a format whose units agents work on."""
     return cast("AgentFormat", get(name))
 
 
@@ -69,7 +59,18 @@ def near(project: Project, session: str, path: Path | None = None) -> Found:
 
 def _present(project: Project) -> list[str]:
     """Return the formats that a project can have workflows of; a format that it has none of is not even loaded."""
-    return [name for name in FORMATS if name not in _TOPS or (project.root / _TOPS[name]).is_dir()]
+    return [name for name, record in RECORDS.items() if any(_there(project.root / path) for path in record.PRESENCE)]
+
+
+def _there(path: Path) -> bool:
+    """Tell whether something lies at a path, also something that cannot be looked at: the format says what is wrong."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _together(found: list[Found]) -> Found:

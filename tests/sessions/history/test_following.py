@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import clock
+from holdfast import clock, formats
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter
 from holdfast.ledger.database import Ledger
@@ -105,7 +105,7 @@ def test_nothing_is_there_until_something_begins(project: Project, follow: Calla
     assert shown(following.look()) == "Book 1/2"
 
 
-@pytest.mark.parametrize("form", registry.NAMES)
+@pytest.mark.parametrize("form", formats.NAMES)
 def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
     project: Project, follow: Callable[..., Following], form: str
 ) -> None:
@@ -205,7 +205,7 @@ def test_what_is_reopened_is_followed_on(project: Project, follow: Callable[...,
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", True)
 
 
-@pytest.mark.parametrize("form", registry.NAMES)
+@pytest.mark.parametrize("form", formats.NAMES)
 def test_what_begins_with_the_end_of_another_is_gone_over_to(
     project: Project, follow: Callable[..., Following], form: str
 ) -> None:

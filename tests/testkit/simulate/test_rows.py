@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.testkit.simulate import playing, report
 from holdfast.testkit.simulate.client import UNTOLD
 from holdfast.testkit.simulate.ordinary import PLANTED
 from holdfast.testkit.simulate.planting import FORMATS
 from holdfast.testkit.simulate.playing import Job
 from holdfast.testkit.simulate.rows import ROWS
-from holdfast.workflow import registry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +53,7 @@ def test_a_row_holds(name: str) -> None:
 
 def test_every_format_is_played() -> None:
     """One that is added must be planted too."""
-    assert set(FORMATS) == set(registry.NAMES)
+    assert set(FORMATS) == set(formats.NAMES)
     assert SMALL.parts[:3] == [("warm", "hybrid"), ("warm", "compaction"), ("warm", "wfs")]
     assert SMALL.parts[-1] == ("no workflow", "trail")
     assert replace(SMALL, rows=("warm", "no workflow"), formats=("hybrid",)).parts == [

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast import log
 from holdfast.errors import HoldfastError
 from holdfast.files import cache
+from holdfast.formats import RECORDS
 from holdfast.sessions.forget import erasing
 from holdfast.sessions.history import recordings
 from holdfast.sessions.ownership import owners
@@ -192,7 +193,7 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
         if scope.workflow.spread:
             yield from (file for file in sorted(own.parent.rglob("*")) if file.is_file())
         else:
-            views = (root / place for place in (scope.workflow.beside, *places.LAYOUTS[scope.workflow.format].views))
+            views = (root / place for place in (scope.workflow.beside, *RECORDS[scope.workflow.format].VIEWS))
             asides = (file for each in places.ASIDE for file in own.parent.glob(each))
             yield from filter(Path.is_file, [own, *views, *asides])
     if not scope.everything:
@@ -200,6 +201,6 @@ def _staying(scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     for root in roots:
         if folder := ownfolder.existing(root):
             yield from (file for file in sorted(folder.glob("*")) if not ownfolder.wrote(file))
-        patterns = [each for layout in places.LAYOUTS.values() for each in (*layout.states, *layout.views)]
+        patterns = [each for record in RECORDS.values() for each in (*record.STATES, *record.VIEWS)]
         patterns += [f"{each.rpartition('/')[0]}/{aside}" for each in patterns for aside in places.ASIDE]
         yield from {file: None for each in patterns for file in sorted(root.glob(each)) if file.is_file()}

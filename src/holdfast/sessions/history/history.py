@@ -206,8 +206,8 @@ def _move(
     """Write down what one phase's change of status means for its attempts; None is a status never seen before."""
     old, new = change
     # Nobody works on a task that is blocked, whereas a phase waits with its workflow.
-    running = _RUNNING if workflow.unit == "phase" else ("active",)
-    ended = _ENDED if workflow.unit == "phase" else (*_ENDED, "blocked")
+    running = _RUNNING if workflow.in_order else ("active",)
+    ended = _ENDED if workflow.in_order else (*_ENDED, "blocked")
     if new in running and old not in running:
         _begin(project, workflow, phase, when, None, new, error)
     elif new in ended and old == "pending":  # nobody said that it began

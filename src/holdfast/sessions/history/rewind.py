@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast import formats
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document
 from holdfast.sessions.history import generations
@@ -88,7 +89,7 @@ def restore(project: Project, path: Path, number: str, *, replace: bool = False)
         HoldfastError: there is no such generation; or the file is no state file of ours, now or in that generation.
     """
     content = read(project, path, number)
-    name = next((name for name in registry.NAMES if _parses(project, name, path, content.raw)), None)
+    name = next((name for name in formats.NAMES if _parses(project, name, path, content.raw)), None)
     if name is None or not places.is_state(project.root, path):
         raise HoldfastError(
             f"{content.name} is no workflow's state, so it is not put back; `holdfast log show` prints it"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.formats import RECORDS
 from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, selection, sessions
 
@@ -55,9 +56,10 @@ def claim(
     """
     workflow = selection.select(project, wanted, session, whole=True, anyway=anyway)
     if workflow.finished:
+        reopening = RECORDS[workflow.format].REOPENING.format(id=workflow.id)
         raise HoldfastError(
             f"{workflow.title[:60]!r} is completed, so there is nothing to resume; `holdfast show {workflow.id}` shows "
-            f"it, and {_reopening(workflow)}"
+            f"it, and {reopening}"
         )
     if workflow.resting:
         raise HoldfastError(
@@ -80,13 +82,6 @@ def claim(
     else:
         give(project, workflow, session)
     return Claim(workflow, session, before, before in live)
-
-
-def _reopening(workflow: Workflow) -> str:
-    """Return how a person opens a completed workflow again."""
-    if workflow.unit == "phase":
-        return "`holdfast hybrid reopen` undoes the completion of a hybrid phase"
-    return f"`holdfast {workflow.format} resume {workflow.id}` opens it again"
 
 
 def _only(live: set[str]) -> str | None:

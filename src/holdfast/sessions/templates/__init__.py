@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from holdfast import paths
+from holdfast import formats, paths
 from holdfast.errors import ConfigError, HoldfastError, LedgerError, MissingError, StateError
 from holdfast.files import tomlfile
 from holdfast.sessions.history import archive
@@ -27,7 +27,7 @@ SHIPPED = Path(__file__).parent
 MAX_FILES = 200  # of one folder
 # What to write at a key of a template file; the keys are those of `_File`.
 _KEYS = {
-    "format": " or ".join(f'"{name}"' for name in registry.NAMES),
+    "format": " or ".join(f'"{name}"' for name in formats.NAMES),
     "type": 'a text, such as "implementation"',
     "phases": 'a list of one or more titles, such as ["Build it", "Review it @code-reviewer"]',
     "total": "a whole number, 1 or more",
@@ -190,7 +190,7 @@ def _faults(error: ValidationError) -> str:
 
 def _contradiction(said: _File) -> str:
     """Say what is wrong with values that are each of the right kind, and what to do about it; empty if nothing is."""
-    if said.format and said.format not in registry.NAMES:
+    if said.format and said.format not in formats.NAMES:
         return f"format: there is no {said.format!r}; write {_KEYS['format']}"
     for number, text in enumerate(said.phases, 1):
         if not text.strip():

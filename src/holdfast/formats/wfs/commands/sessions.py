@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast import clock
-from holdfast.commands import options, wfs_tasks
-from holdfast.commands import wfs_pages as pages
+from holdfast.commands import options
 from holdfast.errors import HoldfastError, StateError
 from holdfast.formats.wfs import check as wfs_check
 from holdfast.formats.wfs import choice, index, markers, places, store, turns
@@ -17,6 +16,7 @@ from holdfast.formats.wfs import repair as wfs_repair
 from holdfast.formats.wfs import scratch as wfs_scratch
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as views
+from holdfast.formats.wfs.commands import pages, tasks
 from holdfast.sessions.history import history
 from holdfast.sessions.ownership import owners
 
@@ -43,7 +43,7 @@ def command() -> None:
     """
 
 
-command.add_command(wfs_tasks.task)
+command.add_command(tasks.task)
 
 
 @command.command()

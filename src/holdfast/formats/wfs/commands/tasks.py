@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.commands import options
-from holdfast.commands import wfs_pages as pages
 from holdfast.errors import HoldfastError
 from holdfast.files import document
 from holdfast.formats.wfs import check, choice, context, edit, flow, index, moves, rules, store, variables
 from holdfast.formats.wfs import next as wfs_next
 from holdfast.formats.wfs import steps as wfs_steps
 from holdfast.formats.wfs import view as views
+from holdfast.formats.wfs.commands import pages
 from holdfast.formats.wfs.edit import Edit
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import history

@@ -1,0 +1,23 @@
+"""What is known of the `hybrid` format without loading it."""
+
+NAME = "hybrid"
+RANK = 0
+ADAPTER = "holdfast.formats.hybrid.adapter"
+AGENTS = True
+UNIT = "phase"
+IN_ORDER = True
+SPREAD = False
+TOP = ".claude/state"
+PRESENCE: tuple[str, ...] = (TOP,)
+STATES: tuple[str, ...] = (".claude/state/workflow.json", ".claude/state/workflow.extra.json")
+VIEWS: tuple[str, ...] = (".claude/workflow_state_system.md",)
+LISTS: tuple[str, ...] = ()
+SHARED = ".claude/workflow_state_system.md"
+VERBS: tuple[str, ...] = (
+    "Its state is moved on with the command line (files under .claude/ cannot be edited): `holdfast next` says what"
+    ' is next, `holdfast done --note "…"` completes the phase, `holdfast update` adds reminders, reading, context.',
+)
+REOPENING = "`holdfast hybrid reopen` undoes the completion of a hybrid phase"
+COMMANDS = "What only the hybrid format has."
+MODEL_VERBS: tuple[str, ...] = ("hybrid phase", "hybrid todos")
+CHECK = ("", "")

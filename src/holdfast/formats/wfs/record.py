@@ -1,0 +1,32 @@
+"""What is known of the `wfs` format without loading it."""
+
+NAME = "wfs"
+RANK = 2
+ADAPTER = "holdfast.formats.wfs.adapter"
+AGENTS = True
+UNIT = "task"
+IN_ORDER = False
+SPREAD = True
+TOP = ".workflow"
+PRESENCE: tuple[str, ...] = (TOP,)
+STATES: tuple[str, ...] = (
+    ".workflow/WFS-*/workflow-session.json",
+    ".workflow/WFS-*/workflow-session.extra.json",
+    ".workflow/WFS-*/.task/IMPL-*.json",
+)
+VIEWS: tuple[str, ...] = (".workflow/WFS-*/*.md", ".workflow/WFS-*/.*/*", ".workflow/.scratchpad/*")
+LISTS: tuple[str, ...] = (".workflow/WFS-*/TODO_LIST.md",)
+SHARED = ".workflow"
+VERBS: tuple[str, ...] = (
+    "Its state is moved on with the command line: `holdfast wfs task next` says what is next, `holdfast wfs task start"
+    ' ID` begins a task, `holdfast wfs task complete ID --summary "…"` completes it, `holdfast update` adds reminders,'
+    " reading, context.",
+)
+REOPENING = "`holdfast wfs resume {id}` opens it again"
+COMMANDS = "What only the wfs format has."
+MODEL_VERBS: tuple[str, ...] = (
+    *(f"wfs {verb}" for verb in ("start", "list", "active", "switch", "pause", "resume", "check", "todo", "scratch")),
+    *(f"wfs task {verb}" for verb in ("add", "set", "decompose", "start", "complete", "block", "list", "show")),
+    *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
+)
+CHECK = ("sessions", "sessions of the wfs format")
