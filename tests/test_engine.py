@@ -20,6 +20,7 @@ from holdfast import engine, log, paths, trust
 from holdfast.config import HandlersSection
 from holdfast.dispatch import faults, intake, pairing, replying
 from holdfast.dispatch.calls import Answer
+from holdfast.dispatch.merging import Reply
 from holdfast.events import EVENTS, EventError, parse
 from holdfast.plugins import outcomes
 from holdfast.plugins.loader import Call, HandlerFile
@@ -812,6 +813,41 @@ def test_on_delivered_runs_after_the_reply_was_written_and_only_for_what_stands_
     assert not (place.root / "long").exists()
 
 
+def test_a_reply_is_written_whole_whatever_comes_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may take a part of it at a time, and the client may end us meanwhile: that waits for its end.
+
+    Half an emoji in it costs nothing else.
+    """
+
+    class EndedError(Exception):
+        """We were ended."""
+
+    def end(signum: int, frame: object) -> None:
+        raise EndedError
+
+    def take_some(descriptor: int, data: bytes) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return write(descriptor, bytes(data[:7]))
+
+    write, before = os.write, signal.signal(signal.SIGTERM, end)
+    (client, ours), standard = os.pipe(), (os.dup(1), os.dup(2))
+    os.dup2(ours, 1)
+    streams = replying.Streams()
+    try:
+        monkeypatch.setattr(os, "write", take_some)
+        with pytest.raises(EndedError):
+            streams.write(Reply(stdout="x" * 100 + "\ud83d!"))
+    finally:
+        monkeypatch.undo()
+        for number, descriptor in enumerate(standard, start=1):
+            os.dup2(descriptor, number)
+        for descriptor in (*standard, ours, *streams.private):
+            os.close(descriptor)
+        signal.signal(signal.SIGTERM, before)
+    assert os.read(client, 1_000) == b"x" * 100 + b"?!"
+    os.close(client)
+
+
 def test_a_reader_that_has_gone_is_nobodys_error(place: Place) -> None:
     """A client that closed its end of stdout gets exit 0."""
     place.user_handler("a", handler("return advise('x' * 5_000)"))
@@ -1052,6 +1088,26 @@ def user_handler(name: str, text: str) -> None:
     (folder / f"{name}.py").write_text(text)
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_whoever_waits_hears_beforehand_how_long_the_handlers_may_take(root: Path) -> None:
+    """Before the answer, once, and with every handler's own timeout in it."""
+    user_handler("a", handler("return tell_user('done')", "stop", "timeout=120"))
+    passed: list[Any] = []
+    streams: Any = SimpleNamespace(
+        private=(), expect=passed.append, write=lambda reply: passed.append(reply.stdout), let_go=lambda code: True
+    )
+    payload = {"hook_event_name": "Stop", "session_id": "s"}
+    before, started = signal.getsignal(signal.SIGALRM), time.monotonic()
+    try:
+        assert engine.answer(payload, {"CLAUDE_PROJECT_DIR": str(root)}, started, streams) == 0
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    until, reply = passed
+
+    assert until > started + 120
+    assert "done" in reply
+
+
 def test_an_event_nobody_wants_is_not_even_parsed(root: Path) -> None:
     """Without a handler a payload that could not be parsed raises nothing."""
     project = engine.open_project({"CLAUDE_PROJECT_DIR": str(root)})
@@ -1110,12 +1166,16 @@ def test_a_fault_is_logged_on_every_event(event: str) -> None:
     assert f"error {event}: user/a.py: on_a broke down session=s1" in log.tail(1)[0]
 
 
-def test_a_strict_handlers_fault_is_said_in_its_place_among_the_others() -> None:
-    """What handlers said stays in their order; a strict one's refusal stands where it would have answered."""
+@pytest.mark.parametrize("ran", [True, False])
+def test_a_strict_handlers_fault_is_said_in_its_place_among_the_others(ran: bool) -> None:
+    """What handlers said stays in their order; a strict one's refusal stands where it would have answered.
+
+    One that had no turn, for no time was left, refuses as well.
+    """
     calls = [planned("a", "PreToolUse"), planned("b", "PreToolUse", strict=True), planned("c", "PreToolUse")]
     answers = [
         Answer(calls[0].label, (outcomes.advise("first"),)),
-        Answer(calls[1].label, fault="broke"),
+        Answer(calls[1].label, fault="broke", ran=ran),
         Answer(calls[2].label, (outcomes.advise("last"),)),
     ]
 
@@ -1135,3 +1195,23 @@ def test_a_refusal_has_the_form_of_its_event(event: str) -> None:
     assert refusal.kind == wanted
     assert "user/a.py: on_x raised ValueError" in refusal.text
     assert str(paths.log_file()) in refusal.text
+
+
+def test_of_a_second_judgement_only_what_decides_the_call_is_kept() -> None:
+    """Neither the model nor the user nor the terminal is told the same once more."""
+    strict, other = plan = [planned("a", "PreToolUse", strict=True), planned("b", "PreToolUse")]
+    answers = [Answer(strict.label), Answer(other.label, (outcomes.change_input({"command": "pwd"}),))]
+    repeated = (outcomes.advise("x"), outcomes.tell_user("y"), outcomes.terminal("\a"), outcomes.ask("sure?"))
+
+    added = engine.judge_again(
+        lambda asked: [Answer(call.label, repeated) for call in asked], parse(EVENT), plan, answers
+    )
+
+    assert added == [Answer(strict.label, (outcomes.ask("sure?"),))]
+
+
+def test_a_folder_alone_is_appended_to_the_path(tmp_path: Path) -> None:
+    """Without any variable beside it."""
+    replying.write_environment(Reply(path=("/opt/my bin",)), {"CLAUDE_ENV_FILE": str(tmp_path / "env")})
+
+    assert (tmp_path / "env").read_text() == "export PATH=\"$PATH\":'/opt/my bin'\n"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import paths
+from holdfast import log, paths
 from holdfast.dispatch import costs
 from holdfast.dispatch.merging import merge
+from holdfast.errors import LedgerError
 from holdfast.events import EVENTS, model, parse
 from holdfast.ledger import spent
 from holdfast.plugins import outcomes
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 
 SAYS = "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise({})\n"
 QUIET = "from holdfast import *\n@hookimpl\ndef on_stop(event): return tell_user('hello')\n"
+STOP: dict[str, Any] = {"hook_event_name": "Stop", "session_id": ME, "transcript_path": ""}
 PROPERTY = settings(derandomize=True, database=None, deadline=None, max_examples=200)
 
 
@@ -120,6 +125,14 @@ def test_what_keeps_a_text_from_being_read_as_json_is_counted() -> None:
     assert reply.shares == {0: 8, 1: 3}
 
 
+def test_what_one_file_says_in_several_outcomes_adds_up() -> None:
+    """The count is by handler file, wherever in the reply its outcomes stand."""
+    labels = ["user/a.py: on_stop", "project/a.py: on_stop", "user/a.py: on_stop", "user/b.py: on_stop"]
+    reply = replace(merge("Stop", []), shares={0: 5, 1: 4, 2: 3, 3: 0})
+
+    assert costs.of(reply, labels) == {"user/a": 8, "project/a": 4}
+
+
 def test_a_count_that_is_stuck_keeps_nobody_waiting(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes on by itself; what it waits for here comes only once the reply's process has gone on."""
     heard, said = os.pipe()
@@ -130,6 +143,53 @@ def test_a_count_that_is_stuck_keeps_nobody_waiting(project: HoldfastProject, mo
     os.write(said, b"x")
     os.close(said)
     os.close(heard)
+
+
+def test_a_count_that_goes_on_keeps_no_client_waiting_for_more(
+    project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client reads until nobody holds its streams, and need not wait even where dead children bury themselves."""
+    heard, said = os.pipe()
+    client, ours = os.pipe()
+    monkeypatch.setattr(costs, "note", lambda *_: os.read(heard, 1))
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        costs.note_apart(Project.open(project.root), parse(STOP), {"shipped/x": 1}, (ours,))
+        os.close(ours)
+        ready, _, _ = select.select([client], [], [], 30)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+        os.write(said, b"x")
+        for descriptor in (said, heard, client):
+            os.close(descriptor)
+    assert ready
+
+
+@pytest.mark.parametrize(
+    ("payload", "agent"),
+    [
+        (STOP, False),
+        (STOP | {"hook_event_name": "SubagentStart"}, True),
+        (STOP | {"hook_event_name": "SubagentStop"}, True),
+        (STOP | {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}, False),
+        (STOP | {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}, "agent_id": "a1"}, True),
+    ],
+)
+def test_what_a_subagents_events_cost_is_the_subagents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, payload: dict[str, Any], agent: bool
+) -> None:
+    """Its begin, its end and its tool calls; and a ledger that takes no count is a line in the log."""
+    noted: list[bool] = []
+
+    def refuse(*_: object, agent: bool) -> None:
+        noted.append(agent)
+        raise LedgerError("it is locked")
+
+    monkeypatch.setattr(spent, "note", refuse)
+    costs.note(Project.open(tmp_path), parse(payload), {"user/a": 8})
+
+    assert noted == [agent]
+    assert "what a reply cost is not remembered: it is locked" in log.tail(1)[0]
 
 
 def test_guidance_the_summarys_instruction_and_a_handlers_advice_are_counted(project: HoldfastProject) -> None:

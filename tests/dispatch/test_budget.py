@@ -159,3 +159,12 @@ def test_nothing_is_nothing() -> None:
     """No pieces, or empty ones, make an empty text."""
     assert fit([]) == Fitted("", ())
     assert fit([Piece(""), Piece("")]) == Fitted("", (), (0, 0))
+
+
+def test_the_note_stands_wherever_there_is_room_for_it() -> None:
+    """With one unit less it is left out, and the text stays under the cap."""
+    note = fit([Piece("b" * 300)], 200).text
+    for size in range(100, 199):
+        text = fit([Piece("a" * size), Piece("b" * 300)], 200).text
+
+        assert text == "a" * size + (f"\n\n{note}" if size + 2 + len(note) <= 200 else "")

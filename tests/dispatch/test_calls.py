@@ -128,6 +128,14 @@ def test_an_empty_plan_calls_nobody() -> None:
     assert call_all() == []
 
 
+def test_a_manager_that_was_kept_ready_serves_one_event() -> None:
+    """Handlers of an earlier event are not registered with it when the next one comes."""
+    calls.keep_managers(["on_pre_tool_use"])
+    given = [[answer.fault for answer in call_all(handler(name, "return advise('x')"))] for name in ("a", "a", "b")]
+
+    assert given == [[""], [""], [""]]
+
+
 def test_answers_come_in_plan_order() -> None:
     """Each call answers once, in order; no opinion is an answer without outcomes."""
     answers = call_all(
@@ -297,6 +305,21 @@ def test_a_limit_that_is_not_reached_leaves_no_trace() -> None:
     deadline = time.monotonic() + 0.15
     while time.monotonic() < deadline:
         pass
+
+
+def test_an_interrupt_that_comes_while_it_is_called_off_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler that ends in the very moment its time is up: the timer is stopped all the same."""
+    set_timer, late = signal.setitimer, [Overtime()]
+
+    def ringing(which: int, seconds: float, interval: float = 0.0) -> tuple[float, float]:
+        if not seconds and late:
+            raise late.pop()
+        return set_timer(which, seconds, interval)
+
+    monkeypatch.setattr(signal, "setitimer", ringing)
+    with interrupted_after(600):
+        pass
+    assert not late  # and `no_alarm_is_left`
 
 
 def test_outside_the_main_thread_nothing_is_interrupted() -> None:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import log, paths
+from holdfast import environment, log, paths, worktree
 from holdfast.dispatch import faults
-from holdfast.plugins.loader import HandlerFile
+from holdfast.dispatch.calls import Answer
+from holdfast.events import parse
+from holdfast.plugins.loader import Call, HandlerFile
+from holdfast.plugins.scan import Route
 from tests.handmade import together
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from holdfast import Outcome
 
 
 def handler(folder: Path, name: str = "guard", source: bytes = b"x") -> HandlerFile:
@@ -138,3 +144,87 @@ def test_secrets_are_not_kept_and_nothing_long(tmp_path: Path) -> None:
     assert "abcd1234efgh" not in kept
     assert "token=[redacted]" in kept
     assert len(kept) < 3_000
+
+
+# --- what came of an event ----------------------------------------------------------------------------------------
+
+BASH = parse({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {}})
+START = parse({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})
+
+
+def call(folder: Path, name: str) -> Call:
+    """Return a planned call of a handler."""
+    return Call(handler(folder, name), Route("PreToolUse", "on_it"))
+
+
+def heard(plan: list[Call], *answers: Answer, printed: str = "") -> str:
+    """Return what the user is told of an event's answers; the first call printed something."""
+    told = faults.tell(BASH, plan, answers, {plan[0].label: bytearray(printed.encode())})
+    return "\n".join(outcome.text for answer in told for outcome in answer.outcomes)
+
+
+def test_one_that_had_no_turn_is_logged_and_not_blamed(tmp_path: Path) -> None:
+    """That no time was left was another handler's doing: nobody hears of it, and its own file has no fault."""
+    late = call(tmp_path, "late")
+    answer = Answer(late.label, fault="did not run: no time was left", ran=False)
+    faults.note_answers(BASH, [late], [answer])
+
+    assert heard([late], answer) == ""
+    assert faults.of(late.file) == ""
+    assert "user/late.py: on_it did not run" in log.tail(1)[0]
+
+
+def test_each_fault_is_told_once_however_many_others_follow(tmp_path: Path) -> None:
+    """What was told with an earlier event is not told again with another handler's fault, and nothing is forgotten."""
+    plan = [call(tmp_path, name) for name in ("a", "b", "c")]
+    a, b, c = (Answer(each.label, fault="broke") for each in plan)
+
+    events = [a], [a, b], [b, a], [c, a], [a, b, c]
+    assert [heard(plan, *answers).count("broke") for answers in events] == [1, 1, 0, 1, 0]
+
+
+def test_a_blank_print_is_nobodys_fault(tmp_path: Path) -> None:
+    """White space is no answer that anybody could miss; the first word is."""
+    plan = [call(tmp_path, "a")]
+
+    assert heard(plan, printed=" \n") == ""
+    assert "printed, which nobody reads" in heard(plan, printed="\nx")
+
+
+@pytest.mark.parametrize(
+    "change", [{"off": True}, {"trusted": False}, {"faults": ()}], ids=["off", "untrusted", "sound"]
+)
+def test_a_file_that_nobody_would_call_is_at_no_fault(tmp_path: Path, change: dict[str, object]) -> None:
+    """One that is switched off or not trusted may be broken: nothing is logged, remembered or told."""
+    file = replace(handler(tmp_path), faults=("line 1: cannot be read",))
+    unused = replace(file, **change)  # type: ignore[arg-type]
+    faults.note_unusable("PreToolUse", [unused], session="s")
+    assert (faults.of(file), log.tail(1), heard([call(tmp_path, "other")])) == ("", [], "")
+
+    faults.note_unusable("PreToolUse", [file], session="s")
+    assert "line 1: cannot be read" in faults.of(file)
+    assert "line 1: cannot be read" in heard([call(tmp_path, "other")])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "conflict"),
+    [
+        (environment({"A": "1"}), environment({"A": "2"}), "environment() for A"),
+        (environment({"A": "1"}), environment({"A": "1"}), ""),
+        (environment({"A": "1"}), environment({"B": "2"}), ""),
+        (worktree("/a"), worktree("/b"), "worktree()"),
+        (worktree("/a"), worktree("/a"), ""),
+    ],
+    ids=["other value", "same value", "other name", "other folder", "same folder"],
+)
+def test_only_two_handlers_with_different_values_are_in_each_others_way(
+    tmp_path: Path, first: Outcome, second: Outcome, conflict: str
+) -> None:
+    """Equal values, and one handler that corrects itself, are no conflict; the later one of two is named."""
+    a, b = plan = [call(tmp_path, "a"), call(tmp_path, "b")]
+    faults.note_conflicts(START, plan, [Answer(a.label, (first, second))])
+    assert log.tail(1) == []
+
+    faults.note_conflicts(START, plan, [Answer(a.label, (first,)), Answer(b.label, (second,))])
+    assert faults.of(a.file) == ""
+    assert faults.of(b.file).partition("answers ")[2].partition(",")[0] == conflict

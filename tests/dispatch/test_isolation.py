@@ -263,7 +263,7 @@ def test_a_handler_that_closes_what_is_not_its_own_costs_only_itself() -> None:
     assert bad.fault == "closed descriptors that are not its own, and its process was ended"
 
 
-@pytest.mark.parametrize("words", [b"nonsense\n", b'{"done": true, "waits": false}\n'])
+@pytest.mark.parametrize("words", [b"nonsense\n", b"42\n", b'{"done": true, "waits": false}\n'])
 def test_a_handler_that_writes_into_our_pipe_costs_only_itself(words: bytes) -> None:
     """Whatever a handler writes to a descriptor it happens to find, it is the one that is named."""
     ours = {int(path.name) for path in Path("/dev/fd").iterdir()}
@@ -274,6 +274,21 @@ def test_a_handler_that_writes_into_our_pipe_costs_only_itself(words: bytes) -> 
 
     assert (first.fault, last.fault) == ("", "")
     assert "its process was ended" in bad.fault
+
+
+@pytest.mark.parametrize("end", ["os.getpid()", "1 / 0", "sys.exit(3)"])
+def test_a_child_never_goes_on_with_what_its_parent_does(tmp_path: Path, end: str) -> None:
+    """Whatever becomes of its work, it ends with it: a second Holdfast would answer the event once more."""
+    us = os.getpid()
+    try:
+        forked = child.Child.fork(lambda *_: exec(f"import os, sys; {end}"))
+    finally:
+        if os.getpid() != us:
+            (tmp_path / "went on").touch()
+            os._exit(1)
+    forked.bury(time.monotonic() + 60)
+
+    assert noted(tmp_path) == []
 
 
 def test_a_child_forked_ahead_that_died_costs_nobody_anything() -> None:
@@ -488,8 +503,35 @@ def test_a_delivery_is_noted_even_past_the_deadline(tmp_path: Path, monkeypatch:
     assert noted(tmp_path) == ["a"]
 
 
-def test_a_second_judgement_delivers_nothing(tmp_path: Path) -> None:
-    """What a handler says when it judges again is not delivered a second time."""
+def test_a_child_that_has_gone_keeps_no_other_delivery_from_being_noted(tmp_path: Path) -> None:
+    """One that waits to hear what was delivered may be killed from outside meanwhile."""
+    body = f"return advise(str(os.getpid()), on_delivered=lambda: open('{tmp_path}/%s', 'w').close())"
+    ward = isolated()
+    answers = ward.run([handler(name, body % name) for name in ("a", "b")])
+    said = [answer.outcomes[0] for answer in answers]
+    os.kill(int(said[0].text), signal.SIGKILL)
+    os.waitid(os.P_PID, int(said[0].text), os.WEXITED | os.WNOWAIT)
+    ward.deliver(said)
+    ward.close()
+
+    assert noted(tmp_path) == ["b"]
+
+
+def test_noting_a_delivery_may_take_what_the_event_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow callback is not ended after the moment that an interrupted handler gets."""
+    monkeypatch.setattr(isolation, "GRACE", 0.0)
+    ward = isolated(60.0)
+    note = f"lambda: (time.sleep(0.1), open('{tmp_path}/a', 'w').close())"
+    answers = ward.run([handler("a", f"return advise('a', on_delivered={note})")])
+    ward.deliver(answers[0].outcomes)
+    ward.close()
+
+    assert noted(tmp_path) == ["a"]
+
+
+def test_a_second_judgement_delivers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a handler says when it judges again is not delivered a second time, and nobody waits to hear that."""
+    monkeypatch.setattr(isolation, "GRACE", 600.0)
     ward = isolated()
     plan = [handler("a", DELIVERED.format("a", tmp_path))]
     answers = ward.run(plan)
@@ -537,6 +579,30 @@ def test_a_long_answer_crosses_the_pipe_whole() -> None:
     (answer,) = run(handler("a", "return advise('ä😀' * 500_000)"))
 
     assert answer.outcomes[0] == outcomes.advise("ä😀" * 500_000)
+
+
+def test_an_outcome_crosses_the_pipe_as_it_was_said() -> None:
+    """Nothing that merging goes by is lost on the way."""
+    said = [
+        outcomes.advise("x", priority=3, must_keep=True),
+        outcomes.advise("y", priority=-1),
+        outcomes.change_input({"command": "pwd", "timeout": None}),
+        outcomes.deny("no", interrupt=True),
+    ]
+    body = "return [advise('x', priority=3, must_keep=True), advise('y', priority=-1), "
+    body += "change_input({'command': 'pwd', 'timeout': None}), deny('no', interrupt=True)]"
+    (answer,) = run(handler("a", body))
+
+    assert list(answer.outcomes) == said
+
+
+def test_a_message_crosses_the_pipe_whole_however_little_of_it_fits_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal, or a pipe that is nearly full, ends a write before its end."""
+    once = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: once(descriptor, bytes(data[:7])))
+    (first,) = run(handler("a", "return advise('x' * 100)"))
+
+    assert [outcome.text for outcome in first.outcomes] == ["x" * 100]
 
 
 def test_a_handler_that_forks_answers_once() -> None:

@@ -493,3 +493,22 @@ def test_the_same_reason_is_given_once() -> None:
     found = specific(merge("PreToolUse", [outcomes.deny(reason) for reason in ("no", "no", "never")]))
 
     assert found["permissionDecisionReason"] == "no\n\nnever"
+
+
+def test_a_blank_reason_is_none() -> None:
+    """A decision may come without a reason: white space is not said, alone or beside another's words."""
+    assert specific(merge("PreToolUse", [outcomes.allow(" \n")])) == {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "allow",
+    }
+    both = merge("PreToolUse", [outcomes.allow(" "), outcomes.allow("harmless"), outcomes.allow()])
+    assert specific(both)["permissionDecisionReason"] == "harmless"
+
+
+def test_a_replaced_output_counts_as_the_model_sees_it() -> None:
+    """The last one alone, for it was made from the others; half of an emoji's units are not forgotten."""
+    texts = [outcomes.change_output("long and unmasked"), outcomes.change_output("a😀")]
+    data = [outcomes.advise("x"), outcomes.change_output({"a": "ü"})]
+
+    assert merge("PostToolUse", texts).shares == {1: 3}
+    assert merge("PostToolUse", data).shares == {0: 1, 1: len('{"a": "ü"}')}

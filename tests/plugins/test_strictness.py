@@ -89,7 +89,7 @@ def test_the_memory_is_lines_that_a_shell_can_read(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["a\tb", "a\nb", "100%", "%09", "ä ö", "a\udcffb", "a\x1bb", "#c"])
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "100%", "%09", "ä ö", "a\udcffb", "a\x1bb", "a\x7fb\x0f", "#c"])
 def test_any_path_and_matcher_come_back(tmp_path: Path, name: str) -> None:
     """What would break a line is written as `%XX`."""
     file = tmp_path / name / ".claude" / "handlers" / "guard.py"
