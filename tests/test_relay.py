@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _socket
 import os
+import signal
 import socket
 import sys
 import threading
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import engine, relay
+from holdfast.plugins import scan
 from holdfast.server import serving
 from tests import warmth
 
@@ -358,3 +360,59 @@ def test_a_server_that_is_not_ours_hears_nothing(
         assert relay.ask(ENTRY, "Stop") is None
 
     assert heard == []
+
+
+@pytest.mark.parametrize("event", relay.STRICT_EVENTS)
+def test_a_second_signal_does_not_end_a_refusal(monkeypatch: pytest.MonkeyPatch, event: str) -> None:
+    """A client may be impatient; what it ended is refused all the same, and silence would allow it."""
+
+    def ask(entry: str, argument: str | None) -> int | None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(LONG)
+        return 0
+
+    def refuse(root: str, argument: str | None, why: str) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 42
+
+    monkeypatch.setattr(relay, "ask", ask)
+    monkeypatch.setattr(relay, "refuse", refuse)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert relay.main(ENTRY, "/root", event, pytest.fail) == 42
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_every_event_that_a_guard_may_stand_at_is_refused_when_it_is_lost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By the shell, with the event and why; any other event is met with silence."""
+    assert set(relay.STRICT_EVENTS) == set(scan.STRICT_EVENTS)
+    run: list[list[str]] = []
+    monkeypatch.setattr(posix, "execv", lambda program, arguments: run.append(arguments))
+    script = tmp_path / "holdfast" / "refuse.sh"
+    script.parent.mkdir()
+    script.touch()
+    for event in (*relay.STRICT_EVENTS, "PostToolUse", "Stop", None):
+        assert relay.refuse(str(tmp_path), event, "why") == 0
+    assert run == [["sh", str(script), event, "why"] for event in relay.STRICT_EVENTS]
+
+
+def test_without_the_refusing_script_the_launcher_refuses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is told so: a shell that finds no script refuses nothing, and is no longer ours to stop."""
+    monkeypatch.setattr(posix, "execv", lambda *_: pytest.fail("a shell was started"))
+    with pytest.raises(FileNotFoundError):
+        relay.refuse(str(tmp_path), "PreToolUse", "why")
+
+
+def test_cold_the_packages_own_folder_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version may be installed elsewhere; what is in place already stays in its place."""
+    monkeypatch.setattr(engine, "main", lambda argument, entry: 3)
+    monkeypatch.setattr(sys, "path", ["/first", "/elsewhere"])
+    for root, after in (
+        ("/root", ["/root", "/first", "/elsewhere"]),
+        ("/elsewhere", ["/root", "/first", "/elsewhere"]),
+    ):
+        assert relay.cold(ENTRY, root, "Stop", pytest.fail) == 3
+        assert sys.path == after

@@ -262,9 +262,16 @@ def test_orphans_of_dead_writers_are_swept(tmp_path: Path) -> None:
         _orphan(tmp_path, "file", dead.pid, 0),  # perhaps a living writer of another container
         _orphan(tmp_path, "other", dead.pid, 7200),
         _orphan(tmp_path, "file.json", dead.pid, 7200),  # the next write of that file sweeps it
-        tmp_path / ".file.notes.tmp",
     ]
-    kept[-1].write_text("somebody's own")
+    for name in (
+        ".file.notes.tmp",
+        ".file.4711.notes.tmp",
+        ".file.4711.0123456789ab.tmp.tmp",
+        "file.4711.0123456789ab.tmp",
+    ):
+        kept.append(tmp_path / name)  # somebody's own
+        kept[-1].touch()
+        os.utime(kept[-1], (0, 0))
 
     atomic.write(tmp_path / "file", b"x")
 
@@ -290,6 +297,50 @@ def test_what_another_users_writer_has_open_stays(tmp_path: Path, monkeypatch: p
     atomic.write(tmp_path / "file", b"x")
 
     assert kept.exists()
+
+
+def test_an_orphan_of_no_possible_process_hinders_nobody(tmp_path: Path) -> None:
+    """A number that no process can have says that its writer is dead."""
+    orphan = _orphan(tmp_path, "file", 10**30, 120)
+
+    atomic.write(tmp_path / "file", b"x")
+
+    assert _names(tmp_path) == ["file"], orphan
+
+
+def test_a_private_file_is_private_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies beside it meanwhile is as closed to others as the file itself, from its first byte on."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    file.chmod(0o600)
+    seen: list[int] = []
+    real = os.write
+
+    def look(descriptor: int, data: memoryview) -> int:
+        seen.extend(_mode(each) for each in tmp_path.iterdir())
+        return real(descriptor, data)
+
+    monkeypatch.setattr(os, "write", look)
+    atomic.write(file, b"secret", mode=0o644)
+
+    assert seen == [0o600, 0o600]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_whose_owner_cannot_be_kept_is_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who may write into a folder may not give files away; the mode stays what it was."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    file.chmod(0o640)
+    os.chown(file, 65_534, 65_534)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    atomic.write(file, b"new")
+
+    assert (file.read_bytes(), _mode(file)) == (b"new", 0o640)
 
 
 def _write(file: Path) -> None:
@@ -562,22 +613,24 @@ def test_a_link_put_there_in_the_very_moment_of_the_swap_stands(
     assert _names(tmp_path) == ["file", "target"]
 
 
-def test_a_pipe_put_there_in_the_very_moment_of_the_swap_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("content", [b"old", b""])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_and_is_put_there_in_the_very_moment_of_the_swap_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], content: bytes
 ) -> None:
-    """It is not read: nobody may ever write into it."""
+    """A pipe is not read, for nobody may ever write into it, and it is no empty file; a folder keeps its name."""
     file = tmp_path / "file"
-    file.write_bytes(b"old")
+    file.write_bytes(content)
 
-    def pipe() -> None:
+    def put() -> None:
         file.unlink()
-        os.mkfifo(file)
+        make(file)
 
-    _at_the_swap(monkeypatch, pipe)
+    _at_the_swap(monkeypatch, put)
     with pytest.raises(ChangedError):
-        atomic.replace(file, b"new", b"old")
+        atomic.replace(file, b"new", content)
 
-    assert file.is_fifo()
+    assert file.is_fifo() if make is os.mkfifo else file.is_dir()
     assert _names(tmp_path) == ["file"]
 
 
@@ -693,3 +746,54 @@ def test_kill_at_every_boundary_of_a_swap_leaves_a_whole_file(tmp_path: Path, ru
 
     assert len(boundaries) == 2
     assert min(boundaries) >= 10
+
+
+class _FailedError(BaseException):
+    """What fails; also an interrupt from the keyboard is no Exception."""
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed", "untouched"])
+@pytest.mark.parametrize("there", [True, False])
+def test_what_a_block_that_fails_did_to_a_file_is_undone(tmp_path: Path, there: bool, change: str) -> None:
+    """It holds what it held, or is gone where it was not there; and nothing is left beside it."""
+    file = tmp_path / "file"
+    if there:
+        file.write_bytes(b"old")
+
+    with pytest.raises(_FailedError), atomic.undone_on_failure(file):
+        if change == "replaced":
+            atomic.write(file, b"new")
+        elif change == "removed":
+            atomic.remove(file)
+        raise _FailedError
+
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == ({"file": b"old"} if there else {})
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_a_block_that_succeeds_did_to_a_file_stays(tmp_path: Path, there: bool) -> None:
+    """And nothing is left beside it."""
+    file = tmp_path / "file"
+    if there:
+        file.write_bytes(b"old")
+
+    with atomic.undone_on_failure(file):
+        atomic.write(file, b"new")
+
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"file": b"new"}
+
+
+def test_without_hard_links_a_block_runs_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What replaced a file stays then: its failure must not cost what is there."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(_FailedError), atomic.undone_on_failure(file):
+        atomic.write(file, b"new")
+        raise _FailedError
+
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"file": b"new"}

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import ChangedError, MissingError, StateError
+from holdfast.errors import ChangedError, LargeError, MissingError, StateError
 from holdfast.files import document
 
 
@@ -426,16 +427,113 @@ def test_links_may_lead_about_in_a_folder_and_not_out_of_it(tmp_path: Path, with
     """Each part of a path may be a link; the folder itself may be one, too."""
     (tmp_path / "top" / "deep").mkdir(parents=True)
     (tmp_path / "other").mkdir()
+    (tmp_path / "top-secret").mkdir()
     (tmp_path / "link").symlink_to("top")
     top = tmp_path / within
-    for name in ("top/a", "top/deep/b", "other/c"):
+    for name in ("top/a", "top/deep/b", "other/c", "top-secret/d"):
         (tmp_path / name).write_text("x")
     (tmp_path / "top" / "inner").symlink_to("deep")
     (tmp_path / "top" / "out").symlink_to(tmp_path / "other")
+    (tmp_path / "top" / "near").symlink_to("../top-secret")
     (tmp_path / "top" / "deep" / "up").symlink_to("../../other/c")
 
     assert [name for name in ("a", "deep/b", "inner/b", "nothing") if document.leads_out(top / name, top)] == []
-    outside = ("out/c", "deep/up", "inner/up", "../other/c", "deep/../../other/c", "out/nothing")
+    outside = (
+        "out/c",
+        "deep/up",
+        "inner/up",
+        "../other/c",
+        "deep/../../other/c",
+        "out/nothing",
+        "near/d",
+        "../top-secret",
+    )
     assert [name for name in outside if not document.leads_out(top / name, top)] == []
     with pytest.raises(StateError, match="leads out of"):
         document.read(top / "out" / "c", within=top)
+
+
+def test_the_beginning_of_a_large_file_can_be_read(tmp_path: Path) -> None:
+    """Whoever wants no more gets it, and not a byte more."""
+    file = _file(tmp_path, b"0123456789")
+    assert [document.head(file, limit)[0] for limit in (0, 4, 10, 99)] == [b"", b"0123", b"0123456789", b"0123456789"]
+    assert document.read(file, 10)[0] == b"0123456789"
+
+
+@pytest.mark.parametrize("more", [b"", b"more"])
+def test_a_file_that_grows_while_it_is_opened_still_has_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: bytes
+) -> None:
+    """Half of it would be taken for a broken one."""
+    file, real = _file(tmp_path, b"0123456789"), os.fstat
+
+    def grown(descriptor: int) -> os.stat_result:
+        info = real(descriptor)
+        with file.open("ab") as end:
+            end.write(more)
+        return info
+
+    monkeypatch.setattr(os, "fstat", grown)
+    if more:
+        with pytest.raises(LargeError):
+            document.read(file, 12)
+    else:
+        assert document.read(file, 12)[0] == b"0123456789"
+
+
+def test_a_pipe_put_there_before_it_is_opened_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody may ever write into it."""
+    file, real = _file(tmp_path, b"{}"), document._check_kind
+
+    def check(path: Path, info: os.stat_result) -> None:
+        real(path, info)
+        if path.is_file():
+            path.unlink()
+            os.mkfifo(path)
+
+    monkeypatch.setattr(document, "_check_kind", check)
+    with pytest.raises(StateError, match="is not a regular file"):
+        document.read(file)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc")
+def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    """Neither of what can be read nor of what is too large."""
+    file = _file(tmp_path, b"0123456789")
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    for limit in (20, 5) * 3:
+        with suppress(LargeError):
+            document.read(file, limit)
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_replace_writes_no_more_than_can_be_read_again(tmp_path: Path) -> None:
+    """To the byte: the limit of what is read is that of what is written."""
+    file = tmp_path / "state.json"
+    raw = document.render({"a": "b"})
+    with pytest.raises(LargeError):
+        document.replace(file, {"a": "b"}, None, limit=len(raw) - 1)
+    assert not file.exists()
+    document.replace(file, {"a": "b"}, None, limit=len(raw))
+    assert document.load(file, len(raw)).data == {"a": "b"}
+
+
+def test_a_copy_aside_whose_name_is_taken_meanwhile_gets_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes may put the same file aside at the same moment."""
+    file, real = _file(tmp_path, b"broken"), document._aside
+    taken: list[Path] = []
+
+    def aside(path: Path, why: str) -> Path:
+        target = real(path, why)
+        if not taken:
+            target.write_bytes(b"theirs")
+            taken.append(target)
+        return target
+
+    monkeypatch.setattr(document, "_aside", aside)
+    copy = document.copy_aside(file, b"ours")
+    assert (copy.read_bytes(), taken[0].read_bytes()) == (b"ours", b"theirs")

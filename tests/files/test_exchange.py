@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -102,5 +103,12 @@ def test_a_system_without_the_call_says_so(tmp_path: Path, monkeypatch: pytest.M
         return object()
 
     monkeypatch.setattr(ctypes, "CDLL", empty)
+
+    assert not exchange(tmp_path / "one", tmp_path / "other")
+
+
+def test_a_python_without_ctypes_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some are built without it."""
+    monkeypatch.setitem(sys.modules, "ctypes", None)
 
     assert not exchange(tmp_path / "one", tmp_path / "other")

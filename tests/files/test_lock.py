@@ -219,8 +219,10 @@ def test_a_mount_that_locks_no_folders(tmp_path: Path, monkeypatch: pytest.Monke
         real(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", only_files)
+    other_name = tmp_path.parent / f"{tmp_path.name}-link"
+    other_name.symlink_to(tmp_path)
     with locked(tmp_path), locked(tmp_path):
-        assert _taken(tmp_path)
+        assert _taken(tmp_path) and _taken(other_name)
     assert not _taken(tmp_path)
 
     files = list((paths.state_dir() / "locks").iterdir())

@@ -518,3 +518,20 @@ def test_older_tables_can_be_brought_up_to_date_before_they_are_used(ledger: Led
 
     assert (ledger.upgrade(newer), ledger.upgrade(newer)) == (1, 0)
     assert ledger.one("SELECT id, color FROM notes") == {"id": "a", "color": "red"}
+
+
+def test_a_connection_never_waits_by_itself(tmp_path: Path) -> None:
+    """All waits of an event are counted together, and SQLite's own would not be."""
+    with closing(connection.connect(tmp_path / "ledger.db", Patience())) as made:
+        assert list(made.execute("PRAGMA busy_timeout").fetchone().values()) == [0]
+
+
+@pytest.mark.parametrize("closed", ["ledger.db", ""])
+def test_what_cannot_be_written_is_not_connected_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: str
+) -> None:
+    """Neither a file nor, since the log lies beside it, one in such a folder."""
+    connection.connect(tmp_path / "ledger.db", Patience()).close()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / closed)
+    with pytest.raises(PermissionError):
+        connection.connect(tmp_path / "ledger.db", Patience())

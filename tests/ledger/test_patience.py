@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.ledger import patience
-from holdfast.ledger.patience import EVENT_WAIT_S, Patience
+from holdfast.ledger.patience import COMMAND_WAIT_S, EVENT_WAIT_S, Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,12 +99,13 @@ def test_other_failures_are_not_waited_for(slept: list[float]) -> None:
 
 
 def test_who_waits_long_is_told_once(slept: list[float]) -> None:
-    """A person at a terminal; a lock of moments is not worth a word."""
+    """A person at a terminal, who has time; a lock of moments is not worth a word."""
     said: list[str] = []
-    waiting = Patience(10.0, said.append)
+    waiting = Patience(COMMAND_WAIT_S, said.append)
     waiting.insist(fails(10), busy)
     assert said == []
     with pytest.raises(Locked):
         waiting.insist(fails(), busy)
     assert len(said) == 1
-    assert sum(slept) == pytest.approx(10.0, abs=0.006)
+    assert sum(slept) == pytest.approx(COMMAND_WAIT_S, abs=0.006)
+    assert COMMAND_WAIT_S > 5 * EVENT_WAIT_S

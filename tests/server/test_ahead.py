@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
+from holdfast.dispatch import isolation
+from holdfast.process.child import write
 from holdfast.server import ahead
 from holdfast.server.place import Place
 from holdfast.server.spare import Spare
@@ -16,6 +18,9 @@ from holdfast.server.spare import Spare
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from holdfast.dispatch.isolation import Isolated
+    from holdfast.plugins.loader import Call
 
 SAYS = """from holdfast import *
 import os
@@ -110,6 +115,26 @@ def test_a_place_that_cannot_be_entered_is_its_end(spare: Spare, root: Path) -> 
     root.rmdir()
     spare.tell(gone, "PreToolUse", time.monotonic())
     assert spare.child.receive(time.monotonic() + 20, bytearray()) is None
+
+
+def test_what_it_calls_has_the_time_that_is_configured_from_the_events_coming_on(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not from the moment at which its payload is there: the client counts from the beginning, too."""
+    paths.user_config().parent.mkdir(parents=True, exist_ok=True)
+    paths.user_config().write_text("[handlers]\ntimeout = 7.5\ndeadline = 100.0\n")
+
+    def work(isolated: Isolated, plan: list[Call], report: int, captured: int, heard: int) -> None:
+        write(report, {"timeout": isolated.timeout, "deadline": isolated.deadline})
+
+    monkeypatch.setattr(isolation, "work", work)
+    forked = Spare.fork(ahead.handle)
+    forked.tell(place(root), "PreToolUse", 1e9)
+    forked.tell(bash())
+    said = forked.child.receive(time.monotonic() + 20, bytearray())
+    forked.close()
+    assert said and said["timeout"] == 7.5
+    assert 1e9 < said["deadline"] <= 1e9 + 100
 
 
 def test_what_is_found_for_an_announced_event(root: Path) -> None:

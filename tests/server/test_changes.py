@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
+import time
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,19 +62,63 @@ def test_where_nothing_changes_nothing_is_found(entry: Path, seen: Changes) -> N
     assert [seen.found() for _ in range(3)] == ["", "", ""]
 
 
-@pytest.mark.parametrize("how", ["edited", "replaced", "removed"])
-def test_the_entrypoint_is_looked_at(entry: Path, seen: Changes, how: str) -> None:
-    """An upgrade writes another one; the answer stays until somebody acts on it."""
-    if how == "edited":
-        entry.write_text("three")
-    elif how == "replaced":
-        times = entry.stat()
-        entry.with_name("new").write_text("two")
-        os.utime(entry.with_name("new"), ns=(times.st_atime_ns, times.st_mtime_ns))
-        entry.with_name("new").rename(entry)
-    else:
+@pytest.mark.parametrize(
+    "how",
+    ["edited", "grown", "touched", "replaced", "moved there", "linked there", "removed", "moved away", "all moved"],
+)
+def test_the_entrypoint_is_looked_at(entry: Path, how: str) -> None:
+    """An upgrade writes another one, in whatever way; the answer stays until somebody acts on it."""
+    times, elsewhere = entry.stat(), entry.with_name("elsewhere")
+    elsewhere.mkdir()
+    new = elsewhere / "new"
+    new.write_text("two")
+    os.utime(new, ns=(times.st_atime_ns, times.st_mtime_ns))
+    file = entry.with_name("folder") / "run"
+    file.parent.mkdir()
+    entry.rename(file)
+    for seen in look(file):
+        assert seen.found() == ""
+        if how == "edited":
+            file.write_text("three")
+        elif how == "grown":
+            file.write_text("longer")
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        elif how == "touched":
+            os.utime(file, (1, 1))
+        elif how == "replaced":
+            new.rename(file.with_name("new")).rename(file)
+        elif how == "moved there":
+            new.rename(file)
+        elif how == "linked there":
+            file.unlink()
+            file.hardlink_to(new)
+        elif how == "removed":
+            file.unlink()
+        elif how == "moved away":
+            file.rename(elsewhere / "run")
+        else:
+            file.parent.rename(elsewhere / "folder")
+        assert seen.found() == str(file)
+
+
+def test_what_was_not_there_is_looked_at(entry: Path) -> None:
+    """It may come in one step, as a link to what lies elsewhere."""
+    for seen in look(entry.with_name("later")):
+        assert seen.found() == ""
+        entry.with_name("later").hardlink_to(entry)
+        assert seen.found() == str(entry.with_name("later"))
+
+
+def test_what_is_younger_than_a_moment_is_told(entry: Path, module: Path) -> None:
+    """By a fraction of a second, too; a folder may be young because its bytecode was written."""
+    moment = time.time() + 1_000
+    os.utime(module, (moment + 9, moment + 9))
+    os.utime(entry, (moment + 0.5, moment + 0.5))
+    for seen in look(entry):
+        assert seen.since(moment) == str(entry)
+        assert seen.since(moment + 1) == ""
         entry.unlink()
-    assert seen.found() == str(entry)
+        assert seen.since(moment) == ""
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -110,6 +157,38 @@ def test_a_package_of_others_is_looked_at_as_a_folder(entry: Path, module: Path)
         assert seen.found() == str(module)
 
 
+def test_packages_below_the_standard_library_are_looked_at_and_it_is_not(
+    entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many systems have the folder of what is installed there; the interpreter stands for the library itself."""
+    library = tmp_path / "lib"
+    for name, folder in (("of_library", library / "part"), ("of_others", library / "site-packages" / "part")):
+        folder.mkdir(parents=True)
+        loaded = ModuleType(name)
+        loaded.__file__ = str(folder / "__init__.py")
+        monkeypatch.setitem(sys.modules, name, loaded)
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(library))
+    for seen in look(entry):
+        (library / "part" / "new.py").write_text("")
+        assert seen.found() == ""
+        (library / "site-packages" / "part" / "new.py").write_text("")
+        assert seen.found() == str(library / "site-packages" / "part")
+
+
+@pytest.mark.parametrize("place", ["", "/main/run"])
+def test_the_entrypoints_folder_is_nobodys_package(
+    entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """It may be a checkout's, where files come and go, or the folder of all that a user has installed."""
+    main = ModuleType("__main__")
+    main.__file__ = f"{tmp_path}{place}" if place else "run"
+    (tmp_path / "main").mkdir()
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    for seen in look(entry):
+        (tmp_path / "main" / "new.py").write_text("")
+        assert seen.found() == ""
+
+
 def test_the_shipped_handlers_are_looked_at_as_a_folder(
     entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +210,20 @@ def test_the_interpreter_is_looked_at(entry: Path, tmp_path: Path, monkeypatch: 
     for seen in look(entry):
         python.write_text("newer")
         assert seen.found() == str(python)
+
+
+def test_where_not_everything_can_be_watched_everything_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system allows so many watches to all of a user's programs; what is left of them would miss something."""
+    file = tmp_path / "run"
+    file.write_text("one")
+    monkeypatch.setattr(changes._Watch, "_add", lambda watch, folder: -1)
+    for seen in look(file):
+        assert seen.fileno() == -1
+        assert seen.found() == ""
+        file.write_text("three")
+        assert seen.found() == str(file)
 
 
 def test_its_descriptor_is_closed_and_handed_on_to_nobody(tmp_path: Path) -> None:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast import relay
-from holdfast.server import loop, running, workers
-from holdfast.server.changes import Changes
+from holdfast.server import running
 from tests import warmth
 from tests.dispatch.test_intake import CURSOR
 from tests.processes import INTERPRETER
@@ -232,10 +230,10 @@ sys.exit(server.main("--serve", sys.argv[2]))
 def test_somebody_else_is_not_answered(fresh: Warm) -> None:
     """Whoever else gets at the socket: not a word, and nothing that they say is read."""
     command = [sys.executable, "-c", FOR_OTHERS, str(fresh.entry.parent / "patient"), str(fresh.entry)]
-    with subprocess.Popen(command, env=fresh.environ(CLAUDECODE=None)) as loop:
+    with subprocess.Popen(command, env=fresh.environ(CLAUDECODE=None)) as server:
         fresh.until(lambda: bool(fresh.sockets) and fresh.socket.is_socket())
         said = asked(fresh, request(b"status", b"", b"/", b"0"))
-        loop.terminate()
+        server.terminate()
 
     assert said == b""
 
@@ -288,33 +286,6 @@ def test_those_who_say_nothing_keep_nobody_waiting_for_long(warm: Warm) -> None:
     warm.until(lambda: settled(warm) == before)
 
 
-def test_who_has_just_gone_is_told_to_wait_in_vain(tmp_path: Path) -> None:
-    """No poll has told the server so yet, and the others go on waiting."""
-    connection, other = socket.socketpair()
-    other.close()
-    with connection, closing(Changes("")) as changes:
-        serves = loop.Server(tmp_path, "", connection, -1, changes)
-        serves._waiting[connection] = loop.Caller(0.0, b"")
-        serves._beat()
-
-
-def test_a_worker_that_does_not_obey_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who asked has gone, and somebody else may be waiting for its place."""
-    monkeypatch.setattr(workers, "GRACE", 0.05)
-    connection, other = socket.socketpair()
-    other.close()
-    command = ["/bin/sh", "-c", "trap '' TERM; echo; exec sleep 60"]
-    with connection, subprocess.Popen(command, stdout=subprocess.PIPE) as stubborn:
-        assert stubborn.stdout and stubborn.stdout.read(1)
-        found = workers.Workers(lambda: None)
-        found._all[stubborn.pid] = workers.Worker(connection, connection)
-        while stubborn.poll() is None:
-            found.end_unwanted({connection.fileno(): workers.GONE})
-            time.sleep(0.01)
-
-    assert stubborn.returncode == -signal.SIGKILL
-
-
 @pytest.mark.parametrize(
     ("changes", "environ"),
     [
@@ -342,22 +313,22 @@ def test_another_clients_event_is_met_with_silence(
 @pytest.mark.parametrize("limit", [8, 12, 16, 20, 32, 63])
 def test_with_few_descriptors_there_is_no_server(fresh: Warm, limit: int) -> None:
     """It would lose events that it has taken: every event is cold instead, and the log says why."""
-    with limited(fresh, limit) as loop:
-        fresh.until(lambda: loop.poll() is not None)
+    with limited(fresh, limit) as server:
+        fresh.until(lambda: server.poll() is not None)
 
     assert not fresh.folder.exists()
     if limit > 12:  # with fewer not even Python gets so far
-        assert loop.returncode == 1
+        assert server.returncode == 1
         assert "no server was started: a process may open fewer than 64 files here (ulimit -n)" in fresh.log()
 
 
 def test_of_a_crowd_none_is_lost_where_descriptors_run_out(fresh: Warm) -> None:
     """Forty at once where a server has no room for them: each is answered once, by it or without it."""
     fresh.user_handler("notes", NOTES)
-    with limited(fresh, 64) as loop:
+    with limited(fresh, 64) as server:
         fresh.until(lambda: bool(fresh.sockets) and running.ask(fresh.socket) is not None)
         assert fresh.advice() == "warm"
-        assert busy(loop.pid) < 0.5, "it forks for ever"
+        assert busy(server.pid) < 0.5, "it forks for ever"
         (fresh.root / "ran").unlink()
         begun = [fresh.begin("PreToolUse") for _ in range(40)]
         time.sleep(2)  # all of them have connected
@@ -376,12 +347,12 @@ def test_of_a_crowd_none_is_lost_where_descriptors_run_out(fresh: Warm) -> None:
 def limited(place: Warm, limit: int) -> Iterator[subprocess.Popen[bytes]]:
     """Have a server started in a process that may open only so many files."""
     command = ["/bin/sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *INTERPRETER, str(place.entry), "--serve"]
-    loop = subprocess.Popen(command, env=place.environ(CLAUDECODE=None), stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(command, env=place.environ(CLAUDECODE=None), stderr=subprocess.DEVNULL)
     try:
-        yield loop
+        yield server
     finally:
-        loop.kill()
-        loop.wait()
+        server.kill()
+        server.wait()
 
 
 def busy(pid: int) -> float:

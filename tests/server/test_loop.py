@@ -588,7 +588,7 @@ def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
         with asking(fresh) as connection:
             assert heard(connection) + heard(connection) == relay.ALIVE + relay.READY_NOW
             time.sleep(2.1)
-        left = time.monotonic()
+            left = time.monotonic()
         assert process.wait(60) == 0
 
     assert time.monotonic() - left > 1.5

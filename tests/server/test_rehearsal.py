@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import log, paths
 from holdfast.dispatch import intake
 from holdfast.files import cache
 from holdfast.server import ahead, rehearsal
@@ -127,13 +127,16 @@ def test_it_goes_all_the_way(rehearsed: Any) -> None:
     assert rehearsed["answers"] == 3 * len(rehearsal._PAYLOADS)  # by the engine once, by the handlers' child twice
 
 
-def test_what_goes_wrong_is_left_to_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server whose rehearsal fails is slower, not broken."""
+@pytest.mark.parametrize("error", [OSError("on purpose"), ValueError("on purpose")])
+def test_what_goes_wrong_is_left_to_an_event(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """A server whose rehearsal fails is slower, not broken; and its log is about no project."""
 
     def fail(*given: object) -> None:
-        raise OSError("on purpose")
+        log.set_project(rehearsal._NOWHERE)
+        raise error
 
     monkeypatch.setattr(intake, "foreign", fail)
     monkeypatch.setattr(ahead, "look", fail)
-    rehearsal.of_engine()
-    rehearsal.of_handlers()
+    for rehearse in (rehearsal.of_engine, rehearsal.of_handlers):
+        rehearse()
+        assert log._root == ""

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,6 +130,15 @@ def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None
     os.close(lock)
 
 
+def test_who_looks_is_not_taken_for_a_server(place: Path) -> None:
+    """Several may look at once, and the number of one that ended is there still."""
+    place.with_suffix(".lock").write_text(f"{os.getpid()}\n")
+    with place.with_suffix(".lock").open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        assert running.holder(place) == 0
+        assert running.found() == []
+
+
 def test_who_claims_a_place_leaves_nothing_of_the_number_before(place: Path) -> None:
     """It may have had more digits, and one whose number cannot be read cannot be ended."""
     place.with_suffix(".lock").write_text("1234567890\n")
@@ -161,15 +171,27 @@ def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
-def test_one_is_ended(place: Path, kind: str) -> None:
+def test_one_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """By asking, or by force where that does not help; what it had there goes, but for the lock's file."""
+    sent: list[int] = []
+    kill = os.kill
+
+    def count(pid: int, number: int) -> None:
+        sent.append(number)
+        kill(pid, number)
+
     with held(place, kind) as pid:
         for each in (place, place.with_suffix(".tried")):
             each.write_text("")
         if kind == "stopped":
             os.kill(pid, signal.SIGSTOP)
 
+        if kind == "obedient":
+            monkeypatch.setattr(running, "OBEYS", 60.0)
+        monkeypatch.setattr(os, "kill", count)
         assert running.stop(place)
+        assert sent[0] == signal.SIGTERM
+        assert kind == "stopped" or sent[1:] == [signal.SIGKILL] * (kind == "stubborn")
         assert running.holder(place) == 0
         assert [each.name for each in place.parent.iterdir()] == [place.name + ".lock"]
 
@@ -226,6 +248,28 @@ def test_what_it_says_is_taken_without_its_signs_of_life(place: Path) -> None:
         assert running.ask(place) == {"pid": 1}
 
 
+def test_what_it_says_may_come_in_parts(place: Path) -> None:
+    """It ends where the server hangs up."""
+
+    def answer(connection: socket.socket) -> None:
+        for part in (b"!", b'{"a": "', b"x" * 9_000, b'"}'):
+            connection.sendall(part)
+            time.sleep(0.02)
+
+    with listening(place, answer):
+        assert running.ask(place, 60.0) == {"a": "x" * 9_000}
+
+
+def test_the_place_of_one_that_is_ended_may_be_anothers_by_then(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waited for it to end listens there now."""
+    place.touch()
+    holders = [100, 100]
+    monkeypatch.setattr(running, "holder", lambda address: holders.pop(0) if holders else 200)
+    monkeypatch.setattr(os, "kill", lambda pid, number: None)
+    assert running.stop(place)
+    assert place.exists()
+
+
 def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) -> None:
     """What it does not say is not known, and that is no reason for a command to fail."""
     with held(place) as pid, listening(place, lambda connection: connection.sendall(b'!{"answered": 7}')):
@@ -253,13 +297,31 @@ def test_a_family_is_a_process_with_all_that_descends_from_it() -> None:
         found = running.family(process.pid)
         shares = [running.memory([pid]) for pid in found]
         assert running.memory(found) > max(shares)
-        assert min(shares) > 0
+        assert min(shares) > 1 << 14, "bytes: even a shell has some pages of its own"
         process.communicate(b"\n")
 
     assert len(found) == 2
     assert found[0] == process.pid
     assert running.family(process.pid) == [process.pid]
     assert running.memory(found) == 0
+
+
+@pytest.mark.parametrize("says", [b'!{"entry": "ENTRY"}', b'!{"entry": "LINK"}', b"", None])
+def test_uninstalling_ends_its_own_server_and_one_that_serves_nobody(
+    place: Path, short_folder: Path, says: bytes | None
+) -> None:
+    """By whichever path it was asked; nothing is left of it, the folder included."""
+    entry, link = short_folder / "run", short_folder / "link"
+    entry.touch()
+    link.symlink_to(entry)
+    with held(place):
+        if says is None:
+            assert running.stop_of(entry) == [place]
+        else:
+            said = says.replace(b"ENTRY", bytes(entry)).replace(b"LINK", bytes(link))
+            with listening(place, lambda connection: connection.sendall(said)):
+                assert running.stop_of(entry) == [place]
+        assert not place.parent.exists()
 
 
 def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: Path) -> None:

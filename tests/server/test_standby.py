@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +60,8 @@ def test_another_is_tried_only_after_a_while(started: list[list[str]]) -> None:
     assert standby.start("/run")
     assert not standby.start("/run")
     assert standby.start("/other"), "each entrypoint has its own"
+    os.utime(mark(), (time.time() - 10,) * 2)
+    assert not standby.start("/run"), "a server that fails takes a part of a second, and so do many events"
     for moment in (time.time() - standby.AGAIN - 1, time.time() + 1000):
         os.utime(mark(), (moment, moment))
         assert standby.start("/run")
@@ -85,19 +89,40 @@ def test_where_there_is_to_be_none_nothing_is_done(
     assert not running.folder().exists()
 
 
+@pytest.mark.parametrize("error", [BlockingIOError(11, "Resource temporarily unavailable"), ValueError("null byte")])
 def test_a_failure_is_a_line_in_the_log_and_nothing_else(
-    started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    """The event has been answered by then."""
+    """Whatever it is: the event has been answered by then."""
 
     def fail(command: list[str]) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
+        raise error
 
     monkeypatch.setattr(standby, "run", fail)
 
     assert not standby.start("/run")
-    assert "no server was started: BlockingIOError" in paths.log_file().read_text()
+    assert f"no server was started: {type(error).__name__}" in paths.log_file().read_text()
     assert not started
+
+
+def test_who_ignores_its_childrens_ends_can_start_one(tmp_path: Path) -> None:
+    """Whoever started this process may have said so for it; the system buries them then."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        standby.run(["/bin/sh", "-c", 'echo >"$0"', str(tmp_path / "said")])
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    warmth.Warm.until((tmp_path / "said").exists)
+
+
+def _open() -> list[int]:
+    """Return which descriptors are open here, beside the standard ones."""
+    numbers = []
+    for number in range(3, 2_000):
+        with suppress(OSError):
+            os.fstat(number)
+            numbers.append(number)
+    return numbers
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc")
@@ -108,14 +133,17 @@ def test_it_inherits_nothing_of_the_session(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.chdir(tmp_path)
     said = tmp_path / "said"
-    low, high = os.open(os.devnull, os.O_RDONLY), 1500
-    os.set_inheritable(low, True)
-    os.dup2(low, high, inheritable=True)
+    own = [os.open(os.devnull, os.O_RDONLY), os.dup2(0, 1500)]
+    closed = [each for each in _open() if not os.get_inheritable(each)]
+    for each in closed:
+        os.set_inheritable(each, True)  # those of the test's own process too: they have the lowest numbers
     try:
         standby.run([sys.executable, "-c", TELLS, str(said)])
     finally:
-        os.close(low)
-        os.close(high)
+        for each in closed:
+            os.set_inheritable(each, False)
+        for each in own:
+            os.close(each)
     warmth.Warm.until(said.exists)
     told = json.loads(said.read_text())
 

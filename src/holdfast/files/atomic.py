@@ -189,8 +189,13 @@ def _content(path: Path) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(_MOST) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(_MOST)
+    finally:
+        os.close(descriptor)
 
 
 def _temporary_name(target: Path) -> Path:

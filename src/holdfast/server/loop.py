@@ -133,8 +133,9 @@ class Server:
                 if waking in ready:
                     with suppress(BlockingIOError):
                         os.read(waking, 4096)
+                worked = self._at_work()
                 self._serve(ready)
-                if self._waiting or self._workers.busy():
+                if worked or self._at_work():  # what has ended just now had kept us busy all the time
                     last = time.monotonic()
                 elif time.monotonic() - last > IDLE:
                     break
@@ -149,6 +150,9 @@ class Server:
         self.listener.close()
         for connection in self._waiting:
             connection.close()
+
+    def _at_work(self) -> bool:
+        return bool(self._waiting or self._workers.busy())
 
     def _serve(self, ready: dict[int, int]) -> None:
         """Do all that is due."""

@@ -172,7 +172,12 @@ class Workers:
         try:
             loader.preload()
             ours, its = socket.socketpair()
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError:
+                ours.close()
+                its.close()
+                raise
         except OSError as error:
             log.write("warning", f"the server cannot fork: {error}")
             return 0
