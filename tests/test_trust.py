@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import paths, trust
 from holdfast.errors import StateError
+from holdfast.files import atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +88,7 @@ def test_revoking_one_or_all(root: Path, tmp_path: Path) -> None:
     assert trust.revoke(root) == 2
     assert trust.revoke(root) == 0
     assert trust.trusted(other, "a", "1")
+    assert list(json.loads((paths.config_dir() / "trust.json").read_text())) == [str(other.resolve())]
 
 
 def test_a_projects_configuration_is_trusted_like_a_handler(root: Path) -> None:
@@ -149,6 +152,38 @@ def test_the_trusted_content_is_kept_as_long_as_it_is_trusted(root: Path) -> Non
     assert [path.name for path in folder.iterdir()] == [trust.digest(b"more")]
     trust.revoke(root)
     assert list(folder.iterdir()) == []
+
+
+def test_what_is_kept_for_one_project_outlives_another_projects_changes(root: Path, tmp_path: Path) -> None:
+    """Contents belong to whoever trusts them: two projects may trust the same one."""
+    other = tmp_path / "other"
+    other.mkdir()
+    for each in (root, other):
+        trust.grant(each, {NAME: CONTENT, f"{each.name}.py": trust.digest(each.name.encode())}, [b"content"])
+    trust.revoke(other)
+    assert trust.content(root, NAME) == b"content"
+    trust.grant(other, {"b": "1"})
+    assert trust.content(root, NAME) == b"content"
+
+
+def test_grants_at_the_same_time_are_all_kept(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another terminal that trusts something just before the file is written adds to it."""
+    other = tmp_path / "other"
+    other.mkdir()
+    second = threading.Thread(target=trust.grant, args=(other, {NAME: CONTENT}))
+    write = atomic.write
+
+    def interrupted(*args: Any, **options: Any) -> None:
+        monkeypatch.setattr(atomic, "write", write)
+        second.start()
+        second.join(0.3)  # with a lock it waits for us
+        write(*args, **options)
+
+    monkeypatch.setattr(atomic, "write", interrupted)
+    trust.grant(root, {NAME: CONTENT})
+    second.join()
+    assert trust.trusted(root, NAME, CONTENT)
+    assert trust.trusted(other, NAME, CONTENT)
 
 
 def test_a_kept_content_that_was_tampered_with_does_not_count(root: Path) -> None:

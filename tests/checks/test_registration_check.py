@@ -458,6 +458,9 @@ def test_a_time_limit_that_cuts_answers_off(root: Path, event: str, limit: objec
         "python3 $CLAUDE_PROJECT_DIR/tools/hooks/dispatch.py Stop",
         'python3 "${{CLAUDE_PROJECT_DIR}}/tools/hooks/dispatch.py"',
         "python3 tools/hooks/dispatch.py Stop",
+        "python3 tools/hooks/dispatch.py; exit 0",
+        "(cat | python3 tools/hooks/dispatch.py)||true",
+        "python3 'with;semi(colon)/dispatch.py'",
         "python3 $HOME/hooks/dispatch.py Stop",
         "python3 ~/hooks/dispatch.py Stop",
     ],
@@ -466,7 +469,8 @@ def test_the_entrypoint_by_hand_is_found_wherever_it_lies(root: Path, tmp_path: 
     """Its path need not say whose it is: the file does."""
     source = (paths.shipped("hooks") / "dispatch.py").read_text("utf-8")
     entry = tmp_path / "some where" / "hooks" / "dispatch.py"
-    for place in (entry, root / "tools" / "hooks" / "dispatch.py", Path.home() / "hooks" / "dispatch.py"):
+    odd = root / "with;semi(colon)" / "dispatch.py"
+    for place in (entry, odd, root / "tools" / "hooks" / "dispatch.py", Path.home() / "hooks" / "dispatch.py"):
         place.parent.mkdir(parents=True)
         place.write_text(source)
     target = put(root)

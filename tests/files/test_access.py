@@ -53,6 +53,14 @@ def test_a_file_that_cannot_be_read(file: Path, bits: int) -> None:
     assert access.closed(file, write=True) is None
 
 
+def test_opening_takes_nothing_from_others(file: Path) -> None:
+    """What group and others may stays, of a file and of a folder."""
+    for path, bits, opened in ((file, 0o044, 0o644), (file.parent, 0o055, 0o755)):
+        path.chmod(bits)
+        access.open_up(path)
+        assert path.stat().st_mode & 0o777 == opened
+
+
 def test_a_file_that_can_only_be_read(file: Path) -> None:
     """It is closed to who wants to write."""
     file.chmod(0o400)
@@ -78,6 +86,7 @@ def test_what_is_somebody_elses_takes_an_administrator(file: Path, monkeypatch: 
     file.chmod(0o000)
     monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
     assert access.remedy(file).startswith('sudo chown "$(id -un)" ')
+    assert access.opening(file.parent).startswith('sudo chown -R "$(id -un)" ')
     assert not access.can_open(file)
 
 
@@ -86,3 +95,24 @@ def test_where_permissions_are_not_the_reason(file: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
     assert access.remedy(file.parent, write=True) == f"df '{file.parent}'"
     assert not access.can_open(file.parent)
+
+
+def test_a_file_that_its_owner_may_read_needs_no_other_permission(file: Path) -> None:
+    """Where it cannot be read all the same, its permissions are not the reason; to write it they are."""
+    file.chmod(0o400)
+    assert access.opening(file, write=False).startswith("df ")
+    assert access.opening(file, write=True).startswith("chmod u+rw ")
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_a_link_leads_to_can_be_put_in_its_place(file: Path, kind: str) -> None:
+    """The command copies it, and leaves what was there; for what is no link there is none."""
+    there = file if kind == "file" else file.parent
+    link = file.parents[1] / "a link's"
+    link.symlink_to(there)
+    assert access.unlinking(there) == ""
+    subprocess.run(["/bin/sh", "-c", access.unlinking(link)], check=True)
+    assert not link.is_symlink()
+    assert (link if kind == "file" else link / file.name).read_text() == "x"
+    assert file.read_text() == "x"
+    assert sorted(path.name for path in link.parent.iterdir()) == ["a link's", "be low"]

@@ -17,7 +17,18 @@ from holdfast import paths, trust
 from holdfast.commands import install as install_command
 from holdfast.commands import uninstall as uninstall_command
 from holdfast.errors import StateError
-from holdfast.install import apply, client, launcher, records, scopes, uninstall, upkeep, wanted_events
+from holdfast.install import (
+    apply,
+    client,
+    launcher,
+    records,
+    registered,
+    scopes,
+    settingsfile,
+    uninstall,
+    upkeep,
+    wanted_events,
+)
 from holdfast.install.registration import command, group, settings
 from holdfast.install.scopes import Scope, Target
 from holdfast.plugins import loader
@@ -143,15 +154,45 @@ def test_a_handler_that_needs_more_time_has_the_client_wait(root: Path, scope: s
     assert limits()["SessionEnd"] == 90
 
 
+def slow(folder: Path, name: str) -> None:
+    """Write a handler that needs more time for SessionEnd than the client's default."""
+    path = handler(folder, name, "session_end")
+    path.write_text(path.read_text().replace("@hookimpl", "@hookimpl(timeout=10)"))
+
+
+def test_in_a_teams_settings_the_client_waits_for_the_teams_handlers_alone(root: Path) -> None:
+    """Whether a user trusts one, and what the user's own ask for, makes no difference to the others."""
+    team, user = scopes.target("project", root), scopes.target("user", root)
+
+    def limit(target: Target) -> object:
+        return events(target)["SessionEnd"][0]["hooks"][0].get("timeout")
+
+    handler(root / ".claude" / "handlers", "theirs", "session_end")
+    slow(paths.user_handlers(), "mine")
+    for target in (team, user):
+        apply.install(target)
+    assert (limit(team), limit(user)) == (None, 60)
+
+    (paths.user_handlers() / "mine.py").unlink()
+    slow(root / ".claude" / "handlers", "untrusted")
+    apply.install(team)
+    assert limit(team) == 60
+
+
 @pytest.mark.parametrize("content", [None, b"", b" \n"])
 def test_missing_or_empty_settings_become_the_printed_ones(target: Target, content: bytes | None) -> None:
     """Without settings, the file holds exactly what --print prints, and uninstalling leaves what was there."""
     if content is not None:
         given(target, content)
     lines = apply.install(target)
+    assert any(
+        line.startswith("the file before: " if content is not None else "the file before: there was none")
+        for line in lines
+    )
     assert target.settings.read_text() == wanted_events.printed(target.root)
     assert json.loads(target.settings.read_text()) == settings(BASIC)
     assert "  PreToolUse    Agent|Task" in lines
+    assert "changed:" not in lines, "all of it is new"
     assert lines[-1] == "to undo: holdfast uninstall --scope user"
     uninstall.uninstall(target)
     assert (target.settings.read_bytes() if target.settings.exists() else None) == content
@@ -595,6 +636,56 @@ def test_a_skill_that_is_not_ours_is_left(target: Target) -> None:
     assert target.skill.read_text() == "mine"
 
 
+def test_a_skill_that_was_there_just_so_stays(target: Target) -> None:
+    """Whoever put the same text there before did it for themselves."""
+    target.skill.parent.mkdir(parents=True)
+    target.skill.write_text("the skill")
+    for _ in range(2):
+        assert f"skill: {target.skill} is already there" in apply.install(target, allow_cli=True)
+    uninstall.uninstall(target)
+    assert target.skill.read_text() == "the skill"
+
+
+@pytest.mark.parametrize("kind", ["our copy behind a link", "a link to nothing", "a pipe", "a folder"])
+def test_what_is_no_plain_file_in_the_skills_place_is_left(
+    target: Target, shipped: Path, tmp_path: Path, kind: str
+) -> None:
+    """Somebody arranged it so; a newer skill is not written through it or over it."""
+    apply.install(target, allow_cli=True)
+    if kind == "our copy behind a link":
+        target.skill.rename(tmp_path / "kept.md")
+    else:
+        target.skill.unlink()
+    if kind == "a pipe":
+        os.mkfifo(target.skill)
+    elif kind == "a folder":
+        target.skill.mkdir()
+    else:
+        target.skill.symlink_to(tmp_path / "kept.md")
+    before = target.skill.lstat()
+    (shipped / "skills" / "holdfast" / "SKILL.md").write_text("a newer skill")
+    assert f"skill: {target.skill} is not ours and was left as it is" in apply.install(target, allow_cli=True)
+    assert target.skill.lstat() == before
+    uninstall.uninstall(target)
+    if kind in ("a pipe", "a folder"):
+        assert target.skill.lstat() == before
+    elif kind == "our copy behind a link":
+        assert (tmp_path / "kept.md").read_text() == "the skill"
+
+
+@pytest.mark.parametrize("scope", ["user", "project", "local"])
+def test_a_repository_cannot_have_the_skill_written_outside(root: Path, tmp_path: Path, scope: Scope) -> None:
+    """A link in a project may have come with a clone; one in the user's own folder is the user's."""
+    target = scopes.target(scope, root)
+    (tmp_path / "outside").mkdir()
+    target.skill.parents[2].mkdir(exist_ok=True)
+    target.skill.parents[1].symlink_to(tmp_path / "outside")
+    said = any("leads out of the project" in line for line in apply.install(target, allow_cli=True))
+    assert (said, bool(list((tmp_path / "outside").iterdir()))) == ((False, True) if scope == "user" else (True, False))
+    uninstall.uninstall(target)
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
 def test_a_skill_changed_since_is_left(target: Target) -> None:
     """Our copy becomes its editor's once it was edited."""
     apply.install(target, allow_cli=True)
@@ -798,6 +889,112 @@ def test_without_the_record_other_settings_keep_the_programs(root: Path, target:
     lines = uninstall.uninstall(target)
     assert "the launcher stays, other settings still name it" in lines
     assert all(path.exists() for path in launcher.programs())
+
+
+def test_a_record_that_was_set_aside_is_as_good_as_lost(root: Path, target: Target) -> None:
+    """An install elsewhere began a new one: what is recognised goes all the same, and the old one is named."""
+    given(target, '{"model": "x"}')
+    apply.install(target, allow_cli=True)
+    lose_record("{broken")
+    apply.install(scopes.target("local", root))
+    (aside,) = records.set_aside()
+
+    lines = uninstall.uninstall(target)
+
+    assert target.settings.read_text() == '{"model": "x"}'
+    assert not target.skill.exists()
+    assert lines[-1] == f"{aside} was left as it is; when nothing of Holdfast's is installed any more: rm {aside}"
+    assert all(path.exists() for path in launcher.programs())
+
+
+def test_where_no_program_was_there_is_no_doubt_about_who_names_it(target: Target) -> None:
+    """A lost record is no matter where nothing of ours is found."""
+    paths.ensure_private(paths.state_dir())
+    lose_record("{broken")
+    assert uninstall.uninstall(target) == [f"{target.settings}: there is no such file"]
+
+
+def test_the_last_uninstall_leaves_an_empty_record(root: Path) -> None:
+    """What is gone is not known of, however many there were."""
+    targets = [scopes.target("user", root), scopes.target("local", root)]
+    for target in targets:
+        apply.install(target)
+    for number, target in enumerate(targets, 1):
+        uninstall.uninstall(target)
+        assert list(records.load()) == [str(each.real) for each in targets[number:]]
+
+
+def test_without_a_skill_none_is_spoken_of(target: Target) -> None:
+    """Also where the record was lost, before an install or since."""
+    apply.install(target)
+    lose_record("{broken")
+    assert not any("skill" in line for line in apply.install(target))
+    assert not any("skill" in line for line in uninstall.uninstall(target))
+    apply.install(target)
+    lose_record("{broken")
+    assert not any("skill" in line for line in uninstall.uninstall(target))
+
+
+@pytest.mark.parametrize("act", [apply.install, uninstall.uninstall])
+def test_without_a_place_for_the_record_nothing_is_touched(target: Target, act: Callable[[Target], object]) -> None:
+    """A file lies where the folder belongs: that is an error with its name."""
+    given(target, FOREIGN)
+    paths.state_dir().parent.mkdir(parents=True)
+    paths.state_dir().write_text("in the way")
+    with pytest.raises(StateError, match=str(paths.state_dir())):
+        act(target)
+    assert target.settings.read_text() == FOREIGN
+    assert not paths.launcher().exists()
+
+
+def test_without_a_place_for_the_backup_nothing_is_touched(target: Target) -> None:
+    """There is no way back without it."""
+    given(target, FOREIGN)
+    paths.ensure_private(paths.state_dir())
+    (paths.state_dir() / "backups").write_text("in the way")
+    with pytest.raises(StateError, match="cannot be backed up"):
+        apply.install(target)
+    assert target.settings.read_text() == FOREIGN
+
+
+def test_the_oldest_copy_is_of_this_very_file_and_none_is_lost(
+    root: Path, target: Target, shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others of its name are in the same folder, and several copies may be made within one second."""
+    monkeypatch.setattr(settingsfile, "file_stamp", lambda: "20260101T000000Z")
+    for place, text in ((scopes.target("project", root), '{"model": "theirs"}'), (target, '{"model": "x"}')):
+        given(place, text)
+        apply.install(place)
+    handler(shipped / "handlers", "later", "stop")
+    apply.install(target)
+    kept = settingsfile.backups(target.real)
+    assert [json.loads(each.read_text()).keys() for each in kept] == [{"model"}, {"model", "hooks"}]
+    lose_record("{broken")
+    assert any(line.endswith(f"the oldest copy kept of it: {kept[0]}") for line in uninstall.uninstall(target))
+    assert json.loads(kept[0].read_text()) == {"model": "x"}
+
+
+def test_a_file_is_recorded_as_it_was_installed_last(root: Path, tmp_path: Path) -> None:
+    """One of another name may get another scope, or belong to a project that moved."""
+    named, moved = tmp_path / "named.json", tmp_path / "moved"
+    apply.install(scopes.target("local", root, named))
+    root.rename(moved)
+    apply.install(scopes.target("project", moved, named))
+    record = records.get(named)
+    assert record is not None
+    assert (record.scope, record.root) == ("project", moved)
+    assert named in [each.settings for each in registered.targets(Project.open(moved))]
+
+
+def test_other_settings_that_cannot_be_read_do_not_stop_an_uninstall(root: Path, target: Target) -> None:
+    """With the record lost they are looked at; what they name is not known, and that is said."""
+    apply.install(target)
+    lose_record("{broken")
+    given(scopes.target("local", root), "{broken")
+    lines = uninstall.uninstall(target)
+    assert not target.settings.exists() or "hooks" not in json.loads(target.settings.read_text())
+    assert any("whether other settings name the launcher is not known" in line for line in lines)
+    assert not any(path.exists() for path in launcher.programs())
 
 
 def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Target) -> None:

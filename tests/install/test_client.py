@@ -1,5 +1,8 @@
 """Asking the installed client for its version never stops anything."""
 
+import os
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,8 @@ def test_the_version_is_read_from_what_it_prints(
         ("claude-code_2-1-329_harness", (2, 1, 329)),
         ("claude-code/2.1.400/harness", (2, 1, 400)),
         ("claude-code_2-1-197_agent", (2, 1, 197)),
+        ("claude-code_2-1-329", (2, 1, 329)),
+        ("claude-code_2-1-329beta", None),
         ("claude-code_x", None),
         ("other_9-9-9_agent", None),
         ("", None),
@@ -87,6 +92,24 @@ def test_a_client_that_does_not_answer_is_given_up(claude: Path, monkeypatch: py
     monkeypatch.setattr(client, "_PATIENCE", 0.2)
     claude.write_text("#!/bin/sh\n/bin/sleep 30 &\n/bin/sleep 30\n")
     assert client.version() is None
+
+
+def test_a_client_that_does_not_answer_leaves_no_process(claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it started ends with it: each session's start would leave some more."""
+    monkeypatch.setattr(client, "_PATIENCE", 0.5)
+    pipe = claude.with_name("pipe")
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    claude.write_text(f"#!/bin/sh\nexec 9>{pipe}\n/bin/sleep 60 &\n/bin/sleep 30\n")
+    assert client.version() is None
+    for _ in range(1000):
+        with suppress(BlockingIOError):  # as long as somebody holds the other end
+            assert os.read(reader, 1) == b""
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("a process that it started is left")
+    os.close(reader)
 
 
 @pytest.mark.parametrize(

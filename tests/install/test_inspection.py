@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from textwrap import dedent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast import events, paths, trust
 from holdfast.dispatch import faults
-from holdfast.install import inspection
+from holdfast.install import client, inspection, registration, scopes
 from holdfast.plugins import loader
 from holdfast.project import Project
-from tests import processes
+from tests import pluginhome, processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,6 +123,17 @@ def test_faults_of_the_past_are_told(project: Project) -> None:
     assert complaints(project) == []
 
 
+def test_a_guard_that_cannot_be_called_is_told_once(project: Project) -> None:
+    """That it refused events since is no second fault."""
+    path = user_handler("guard", GOOD.replace('"Bash"', '"Bash", strict=True'))
+    loader.find(project)
+    path.write_text("def broken(:\n")
+    faults.remember("PreToolUse", the_file(project, "guard"), "cannot be read")
+
+    ((name, said),) = complaints(project)
+    assert (name, "cannot be read as Python" in said) == ("guard", True)
+
+
 def test_what_the_text_shows_is_told_without_running_it(project: Project, tmp_path: Path) -> None:
     """A handler function with a wrong option is found by reading; it is told once."""
     user_handler("odd", "from holdfast import hookimpl\n@hookimpl(match=3)\ndef on_stop(event): ...\n")
@@ -166,6 +178,137 @@ def test_events_stand_in_a_fixed_order(project: Project) -> None:
 
     listed = list(inspection.listing(loader.find(project)))
     assert listed == [event for event in events.EVENTS if event in ("PreToolUse", "Setup")]
+
+
+def register(project: Project, *events: str, timeout: float | None = None, command: str = "") -> None:
+    """Register events in the project's own settings, with our command or another."""
+    hooks: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        limit = {} if timeout is None else {"timeout": timeout}
+        entry = {"type": "command", "command": command or registration.command(event), **limit}
+        hooks[event] = [{"hooks": [entry]}]
+    (project.root / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}))
+
+
+def remarks(project: Project, *, asked: bool = True) -> list[str]:
+    return [said for _, said in inspection.remarks(project, loader.find(project), asked=asked)]
+
+
+def test_an_event_is_missed_only_where_others_are_registered(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing of Holdfast's is, the reader has not installed it yet: each missing event is no news."""
+    monkeypatch.setattr(client, "version", lambda: (2, 1, 197))
+    newer = GOOD.replace("on_pre_tool_use", "on_pre_model_switch").replace('(match="Bash")', "")
+    user_handler("mine", GOOD + newer)
+    assert inspection.withheld(project, loader.find(project)) == {}
+    assert remarks(project) == []
+
+    register(project, "Stop")
+    assert list(inspection.withheld(project, loader.find(project))) == ["PreModelSwitch"]
+    newest, oldest = sorted(remarks(project), key=lambda said: "PreModelSwitch" not in said)
+    assert newest.startswith("on_pre_model_switch does not run: PreModelSwitch is not registered: the installed client")
+    assert oldest.startswith("on_pre_tool_use does not run: PreToolUse is not registered; run holdfast install")
+
+    register(project, "PreToolUse", "PreModelSwitch")
+    assert remarks(project) == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "ours", "told"),
+    [(30, True, True), (60, True, False), (0, True, True), (None, True, True), (30, False, False)],
+)
+def test_a_handler_that_the_client_does_not_wait_for_is_named(
+    project: Project, limit: float | None, ours: bool, told: bool
+) -> None:
+    """The limit beside our command counts, else the client's own; one written by hand is no install's to raise."""
+    slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Bash"', "timeout=10")
+    user_handler("slow", slow)
+    register(project, "SessionEnd", timeout=limit, command="" if ours else "holdfast dispatch SessionEnd")
+    waits = (
+        f"is cut off: it asks for more time than Claude Code gives the registered SessionEnd hook ({limit or 1.5:g} s)"
+    )
+    assert [waits in said for said in remarks(project)] == ([True] if told else [])
+
+
+def test_the_shortest_limit_of_all_settings_counts(project: Project) -> None:
+    """Whichever the client keeps to, the answer may come from that one."""
+    slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Bash"', "timeout=10")
+    user_handler("slow", slow)
+    for first, second in ((20, 70), (70, 20)):
+        register(project, "SessionEnd", timeout=first)
+        text = (project.root / ".claude" / "settings.json").read_text()
+        (project.root / ".claude" / "settings.local.json").write_text(text.replace(str(first), str(second)))
+        (said,) = remarks(project)
+        assert "(20 s)" in said
+
+
+def test_one_settings_file_that_covers_a_handler_is_enough(project: Project) -> None:
+    """The client runs what any of them registers."""
+    user_handler("mine")
+    settings = project.root / ".claude" / "settings.json"
+    register(project, "PreToolUse")
+    for place, matcher in ((settings.with_name("settings.local.json"), "Bash|Read"), (settings, "Edit")):
+        hooks = json.loads(settings.read_text())["hooks"]["PreToolUse"]
+        place.write_text(json.dumps({"hooks": {"PreToolUse": [{**hooks[0], "matcher": matcher}]}}))
+    assert remarks(project) == []
+    settings.with_name("settings.local.json").unlink()
+    (said,) = remarks(project)
+    assert said.startswith("on_pre_tool_use does not run for all of Bash: PreToolUse is registered for Edit alone")
+
+
+def test_what_a_plugin_registers_is_not_missed(project: Project, tmp_path: Path) -> None:
+    """Its hooks start the same handlers."""
+    user_handler("mine")
+    register(project, "Stop")
+    assert len(remarks(project)) == 1
+    hook = {"type": "command", "command": registration.plugin_command("PreToolUse")}
+    (tmp_path / "plugin" / "hooks").mkdir(parents=True)
+    hooks = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}
+    (tmp_path / "plugin" / "hooks" / "hooks.json").write_text(json.dumps(hooks))
+    scopes.claude_dir().mkdir(exist_ok=True)
+    pluginhome.enable(tmp_path / "plugin", ready=False)
+    assert remarks(project) == []
+
+
+def test_what_is_sound_in_a_file_runs(project: Project) -> None:
+    """A fault of one function is a complaint about that one; the others answer their events."""
+    user_handler("half", f"{dedent(GOOD)}\n@hookimpl(match=3)\ndef on_stop(event): ...\n")
+    assert inspection.idle(the_file(project, "half")) == ""
+    assert [name for name, _ in complaints(project)] == ["half"]
+
+
+def test_what_does_not_run_is_said_to_who_asks(project: Project) -> None:
+    """What is switched off is news only to somebody who asks for that file; what is not trusted always is."""
+    user_handler("still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
+    assert remarks(project, asked=False) == []
+    (said,) = remarks(project)
+    assert said.startswith("does not run: switched off")
+
+    path = write(paths.project_handlers(project.root), "theirs")
+    (said,) = remarks(project, asked=False)
+    assert said.endswith(f"run holdfast handlers trust --project {project.root} theirs.py")
+    trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
+    assert remarks(project, asked=False) == []
+
+
+def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Project) -> None:
+    """There is nothing to trust; why events are refused is told elsewhere."""
+    path = write(paths.project_handlers(project.root), "guard", GOOD.replace('"Bash"', '"Bash", strict=True'))
+    trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
+    loader.find(project)
+    path.unlink()
+    (gone,) = loader.find(project)
+    assert "gone since it was trusted; refuses what it guarded" in inspection.idle(gone)
+    assert not any("look at it" in said for said in remarks(project))
+
+
+def test_the_listing_says_of_each_once_whether_it_runs(project: Project) -> None:
+    """Those that do not come last, with the reason, also where only the client's age keeps an event away."""
+    user_handler("a_still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
+    user_handler("b_runs")
+    (runs, still) = inspection.listing(loader.find(project), {"Stop": "too new"})["PreToolUse"]
+    assert (runs["idle"], "switched off" in still["idle"]) == (None, True)
+    (runs, still) = inspection.listing(loader.find(project), {"PreToolUse": "too new"})["PreToolUse"]
+    assert (runs["idle"], "switched off" in still["idle"]) == ("too new", True)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,16 @@ def test_an_interpreter_the_kernel_cannot_take_is_started_by_the_shell(tmp_path:
     assert (done.stdout, done.returncode) == (f"1 ['a b', '*'] {paths.package_root()}\n", 7)
 
 
+@pytest.mark.parametrize("letter", ["l", "ü"])
+def test_no_first_line_is_longer_than_every_kernel_reads(letter: str) -> None:
+    """Some cut it off after 127 bytes, the line break among them."""
+    longest = 0
+    for length in range(200):
+        first, _, _ = launcher.program(SCRIPT, "-IS", f"/{letter * length}").partition("\n")
+        longest = max(longest, len(f"{first}\n".encode()))
+    assert 120 < longest <= 127
+
+
 @pytest.mark.parametrize("name", ["", "python3", "/a\\b/python", "/a\nb/python", "/a\udcff/python"])
 def test_an_interpreter_no_program_can_name_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather than a launcher that cannot start, the install stops and says why."""
@@ -103,6 +113,22 @@ def test_a_link_in_the_launchers_place_is_not_written_through(tmp_path: Path) ->
     with pytest.raises(StateError, match="symbolic link"):
         launcher.write()
     assert other.read_text() == "mine"
+
+
+def test_a_link_to_nothing_is_removed_too() -> None:
+    """It is in a program's place, and nothing needs it."""
+    paths.launcher().parent.mkdir(parents=True)
+    paths.launcher().symlink_to("gone")
+    assert launcher.remove() == [paths.launcher()]
+    assert not paths.launcher().parent.exists()
+
+
+def test_a_place_where_no_program_can_be_written_is_named() -> None:
+    """A file in the folder's place, say."""
+    paths.launcher().parent.parent.mkdir(parents=True)
+    paths.launcher().parent.write_text("")
+    with pytest.raises(StateError, match=str(paths.launcher())):
+        launcher.write()
 
 
 def test_removing_leaves_nothing_of_ours_and_everything_of_others() -> None:
@@ -184,7 +210,23 @@ def test_what_a_program_starts_is_read_back(interpreter: str) -> None:
         assert launcher.started(texts[program]) == (interpreter, str(paths.package_root()))
 
 
-@pytest.mark.parametrize("text", ["", "#!/bin/sh\n", SCRIPT, "#!/usr/bin/python -IS\nROOT = here\n", "ROOT = '/x'\n"])
+ROOTS = ("here", "'/unclosed", "{[]: '/x'}", "-" * 99_999 + "1", "'/x' 'y'.z()", "3")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "#!/bin/sh\n",
+            SCRIPT,
+            "ROOT = '/x'\n",
+            "#!/bin/sh\n''':'\nexec 'unclosed -IS \"$0\" \"$@\"\nROOT = '/x'\n",
+        ),
+        *(f"#!/usr/bin/python -IS\nROOT = {root}\n" for root in ROOTS),
+    ],
+    ids=lambda text: repr(text[:48]),
+)
 def test_what_is_no_program_of_an_install_starts_nothing_of_ours(text: str) -> None:
     """Somebody's own script, or a damaged one."""
     found = launcher.started(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast import paths
+from holdfast import log, paths
 from holdfast.install import apply, client, launcher, plugin_copies, scopes, skillcopy, uninstall, upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.project import Project
@@ -123,9 +123,10 @@ def test_what_was_registered_before_stays(project: Project) -> None:
     write(place.settings, before | json.loads(place.settings.read_text()))
     files = loader.find(project)
     assert upkeep.refresh(place.settings, project, files) == []
-    lines = apply.install(place)
-    assert set(events(place)) == set(SHIPPED)
-    assert any("is answered once, by one of the two" in line for line in lines)
+    handler("notification")
+    (line,) = (line for line in apply.install(place) if "is answered once, by one of the two" in line)
+    assert set(events(place)) == {*SHIPPED, "Notification"}
+    assert [event for event in events(place) if event in line.partition("each firing of")[2]] == list(SHIPPED)
 
 
 def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Project) -> None:
@@ -204,6 +205,50 @@ def test_whose_plugin_counts_for_which_settings(project: Project) -> None:
     write(local.settings, {})
     enable(team, scope="project", projectPath="/another/project")
     assert not plugin_copies.registered(local)
+    enable(team, installed=None)
+    assert [bool(plugin_copies.registered(each)) for each in (team, local)] == [True, False], (
+        "a teammate has it installed"
+    )
+    enable(user, scope="project", projectPath=str(project.root))
+    assert [bool(plugin_copies.registered(each)) for each in (user, local)] == [False, True]
+
+
+def test_the_clients_notes_are_read_in_each_form(project: Project, tmp_path: Path) -> None:
+    """One row without a list, as older clients wrote; odd rows and odd values beside it."""
+    place, local = target(project), target(project, "local")
+    enable(place, {"a": "later form"})
+    notes = scopes.claude_dir() / "plugins" / "installed_plugins.json"
+    row: dict[str, object] = {"installPath": str(ROOT)}
+    for rows in (row, [3, {"installPath": 3}, row]):
+        write(notes, {"plugins": {NAME: rows}})
+        assert set(plugin_copies.registered(place)) == set(SHIPPED)
+    (tmp_path / "link").symlink_to(project.root)
+    write(notes, {"plugins": {NAME: [row | {"projectPath": str(tmp_path / "link")}]}})
+    assert (bool(plugin_copies.registered(place)), set(plugin_copies.registered(local))) == (False, set(SHIPPED))
+
+
+@pytest.mark.parametrize("line", ["", "# environment", "# environment 1 2", "environment 1 2"])
+def test_a_copy_that_does_not_name_its_environment_is_not_ready(tmp_path: Path, line: str) -> None:
+    """A damaged download is told, not raised."""
+    (tmp_path / "plugin").mkdir()
+    (tmp_path / "plugin" / "requirements.txt").write_text(f"{line}\nclick\n")
+    assert not plugin_copies.Copy(tmp_path, tmp_path / "data").ready
+
+
+def test_a_copy_is_removed_in_the_scope_it_was_installed_for(tmp_path: Path) -> None:
+    """The client's command takes the user's without a word."""
+    copies = [plugin_copies.Copy(tmp_path, tmp_path, NAME, scope) for scope in ("user", "project")]
+    usual = f"claude plugin uninstall {NAME}"
+    assert [copy.undo for copy in copies] == [usual, f"{usual} --scope project"]
+
+
+def test_only_folders_hold_a_plugins_data() -> None:
+    """What else lies beside them is nobody's environment."""
+    data = scopes.claude_dir() / "plugins" / "data"
+    for name in ("holdfast-holdfast", "holdfast-inline", "other-holdfast"):
+        (data / name).mkdir(parents=True)
+    (data / "holdfast-notes").write_text("")
+    assert plugin_copies.data_folders() == [data / "holdfast-holdfast", data / "holdfast-inline"]
 
 
 def test_another_folder_for_plugins_counts(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,6 +259,9 @@ def test_another_folder_for_plugins_counts(project: Project, tmp_path: Path, mon
     assert not plugin_copies.registered(place)
     monkeypatch.setenv("CLAUDE_CODE_PLUGIN_CACHE_DIR", str(tmp_path / "elsewhere"))
     assert set(plugin_copies.registered(place)) == set(SHIPPED)
+    (tmp_path / "elsewhere").rename(scopes.claude_dir() / "plugins")
+    monkeypatch.setenv("CLAUDE_CODE_PLUGIN_CACHE_DIR", "")
+    assert set(plugin_copies.registered(place)) == set(SHIPPED), "an empty variable names none"
 
 
 def test_the_printed_settings_do_not_depend_on_it(project: Project) -> None:
@@ -242,6 +290,26 @@ def test_the_checkout_is_no_plugins_copy() -> None:
     assert not plugin_copies.running()
 
 
+def test_the_copy_that_runs_is_the_one_that_is_enabled(project: Project, running: Path) -> None:
+    """It is named once, as the client knows it; one that nothing enables came by `--plugin-dir`."""
+    (by_hand,) = plugin_copies.copies(project.root)
+    assert (by_hand.root, by_hand.name, by_hand.undo) == (ROOT, "", "start the client without --plugin-dir")
+    enable(target(project))
+    (enabled,) = plugin_copies.copies(project.root)
+    assert (enabled.root, enabled.undo) == (ROOT, f"claude plugin uninstall {NAME}")
+
+
+def test_a_launcher_that_cannot_be_renewed_costs_no_other_line(
+    project: Project, running: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Why goes to the log; what nothing registers is named all the same."""
+    handler("notification")
+    assert launcher.write()
+    monkeypatch.setattr(sys, "executable", str(running / "back\\slash" / "python"))
+    assert any("handlers want Notification" in line for line in upkeep.keep_registered(project))
+    assert any("launcher could not be brought up to date" in line for line in log.tail(5))
+
+
 def test_handlers_that_nothing_registers_are_named(project: Project, running: Path) -> None:
     """Settings without an entry of ours are left alone: a line says what to run, until it was."""
     assert upkeep.keep_registered(project) == []
@@ -253,6 +321,16 @@ def test_handlers_that_nothing_registers_are_named(project: Project, running: Pa
     assert not target(project).settings.exists()
     apply.install(target(project))
     assert upkeep.keep_registered(project) == []
+
+
+def test_what_only_a_newer_client_knows_is_missed_in_its_sessions(
+    project: Project, running: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older one would never fire it."""
+    handler("pre_model_switch")
+    for agent, count in (("claude-code_2-1-250_agent", 0), ("claude-code_2-1-251_agent", 1)):
+        monkeypatch.setenv("AI_AGENT", agent)
+        assert len([line for line in upkeep.keep_registered(project) if "PreModelSwitch" in line]) == count
 
 
 def test_without_the_plugin_no_such_line_comes(project: Project) -> None:

@@ -69,6 +69,8 @@ def test_only_active_files_have_the_client_wait() -> None:
     off, untrusted = dataclasses.replace(slow, off=True), dataclasses.replace(slow, trusted=False)
     assert registration.timeouts([off, untrusted]) == {}
     assert registration.timeouts([off, slow]) == {"SessionEnd": 60}
+    patient = dataclasses.replace(file(), routes=(Route("Stop", "on_it", timeout=10.0),))
+    assert registration.timeouts([patient, slow]) == {"SessionEnd": 60}, "for Stop the client waits longer by itself"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,13 @@ def test_one_matcher_selects_what_any_route_asks_for(matchers: list[str | None],
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(?i)bash", "(?P<x>a)", "(a)\\1", "a++", "\\Abash", "(?<n>a)", "(unclosed", "a{2}+"]
+    "pattern",
+    [
+        *("(?i)bash", "(?P<x>a)", "(?<n>a)", "(?#note)a", "(?>a)", "(a)?(?(1)b|c)"),
+        *("(a)\\1", "\\Abash", "bash\\Z", "a++", "a{2}+"),
+        *("(unclosed", "a{99999999999999999999}", "(" * 9_999 + ")" * 9_999),
+    ],
+    ids=lambda pattern: pattern[:24],
 )
 def test_a_pattern_the_client_may_not_read_asks_for_every_value(pattern: str) -> None:
     """One pattern that is invalid for the client would silence every handler of its event (client fact §4.2)."""
@@ -105,6 +113,7 @@ def test_events_whose_lists_know_only_bars() -> None:
     assert wanted(("FileChanged", ".envrc|.env"), ("FileChanged", "pyproject.toml")) == {
         "FileChanged": ".env|.envrc|pyproject.toml"
     }
+    assert wanted(("FileChanged", ".envrc||"), ("FileChanged", "|.env")) == {"FileChanged": ".env|.envrc"}
     assert wanted(("StopFailure", "rate_limit"), ("StopFailure", "^(?:a|b)$")) == {
         "StopFailure": "rate_limit|^(?:a|b)$"
     }
@@ -114,6 +123,11 @@ def test_events_without_a_matcher_field_get_no_matcher() -> None:
     """The events the client ignores matchers on are those whose model has no matcher field."""
     assert {name for name in EVENTS if events.model(name).matcher_field is None} == registration.NO_MATCHER
     assert wanted(("Stop", "Bash")) == {"Stop": None}
+
+
+def test_only_a_tool_has_the_clients_two_names() -> None:
+    """An agent kind that is called Task is another than one that is called Agent."""
+    assert wanted(("SubagentStart", "Task")) == {"SubagentStart": "Task"}
 
 
 TOOLS = st.sampled_from(["Bash", "Task", "Agent", "mcp__a__b", "Web Fetch", "x-y"])
@@ -272,6 +286,7 @@ def test_the_command_is_the_same_on_every_machine() -> None:
         ("PreToolUse", "^(?:Bash)$|(?:mcp__.*)", "Bash", True),
         ("PreToolUse", "^(?:Bash)$|(?:mcp__.*)", "mcp__.*", True),
         ("PreToolUse", "Bash", "^Ba", False),
+        ("PreToolUse", "^Ba", "^Ba", True),
         ("FileChanged", "a.py|b.py", "b.py", True),
         ("FileChanged", "a.py", "b.py", False),
         ("Stop", "anything", "Bash", True),

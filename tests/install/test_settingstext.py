@@ -47,6 +47,17 @@ def test_a_second_time_changes_nothing() -> None:
     assert (second.text, second.changes) == (first.text, [])
 
 
+def test_a_time_limit_that_is_needed_is_set_once_and_stays() -> None:
+    """As long as a handler needs or longer, wherever it stands in the entry; one that is shorter is raised."""
+    short = json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"timeout": 59, **entry("SessionEnd")}]}]}})
+    for text, changes in ((short, 1), (short.replace("59", "60"), 0), (short.replace("59", "60.5"), 0)):
+        edited = SettingsText(text)
+        edited.register({"SessionEnd": None}, {"SessionEnd": 60})
+        assert len(edited.changes) == changes
+        assert (edited.text == text) is (changes == 0)
+        assert json.loads(edited.text)["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"] >= 60
+
+
 def test_other_entries_stay_where_they_are() -> None:
     """Foreign groups, hooks of foreign shapes and unknown keys are kept, before ours."""
     theirs: dict[str, list[Any]] = {
@@ -162,6 +173,13 @@ def test_doubled_entries_become_one() -> None:
     assert edited.changes == ["Stop: registered once instead of 4 times"]
 
 
+def test_doubled_entries_that_nobody_wants_all_go() -> None:
+    """Each alone: those of others between them and behind them stay."""
+    groups = [group("Stop", None), {"hooks": [entry("Stop"), OTHER, entry("Stop"), OTHER]}, {"hooks": [OTHER]}]
+    edited = registered(json.dumps({"hooks": {"Stop": groups}}), {})
+    assert json.loads(edited.text) == {"hooks": {"Stop": [{"hooks": [OTHER, OTHER]}, {"hooks": [OTHER]}]}}
+
+
 def test_a_group_with_keys_of_somebody_elses_is_not_removed() -> None:
     """Removing our entry leaves a group that carries more than a matcher."""
     text = json.dumps({"hooks": {"Stop": [{"hooks": [entry("Stop")], "note": "keep"}]}})
@@ -253,6 +271,14 @@ def test_adopting_takes_only_what_holds_our_entries() -> None:
     edited.adopt([RULE])
     edited.unregister()
     assert json.loads(edited.text) == {"hooks": {"Setup": []}, "permissions": {}}
+
+
+def test_adopting_some_of_the_rules_takes_what_holds_them() -> None:
+    """An earlier version allowed fewer."""
+    edited = SettingsText(json.dumps({"permissions": {"allow": [RULE]}}))
+    edited.adopt(["Bash(newer:*)", RULE])
+    edited.disallow(RULE)
+    assert json.loads(edited.text) == {}
 
 
 def test_a_rule_that_is_there_is_not_added() -> None:

@@ -235,6 +235,18 @@ def test_a_broken_handler_keeps_what_is_registered_and_lets_more_be(project: Pro
     assert refresh(settings, project) == []
 
 
+def test_a_broken_handler_keeps_every_value_registered(project: Project) -> None:
+    """It may have asked for all of them."""
+    guard = project.root / ".claude" / "handlers" / "guard.py"
+    guard.write_text(GUARD.replace("match='Bash', ", ""))
+    settings = installed("project", project)
+    before = settings.read_text()
+    assert "matcher" not in json.loads(before)["hooks"]["PreToolUse"][0]
+    guard.write_text("def broken(:\n")
+    assert refresh(settings, project) == []
+    assert settings.read_text() == before
+
+
 def test_a_guard_that_the_team_removed_is_no_longer_registered(project: Project) -> None:
     """Its file is gone and nobody here relied on it; uninstall takes out all of them."""
     guard = project.root / ".claude" / "handlers" / "guard.py"
@@ -273,6 +285,21 @@ def test_broken_settings_never_stop_a_session(project: Project) -> None:
     assert any("a comment" in line for line in log.tail(5))
     with pytest.raises(StateError, match="a comment"):
         refresh(settings, project)
+
+
+def test_a_team_that_never_installed_hears_nothing(project: Project) -> None:
+    """Its settings hold other things, and no line at each start asks for more."""
+    (project.root / ".claude" / "settings.json").write_text('{"hooks": {"Stop": []}, "note": "holdfast is not for us"}')
+    assert upkeep.keep_registered(project) == []
+
+
+def test_broken_settings_of_somebody_who_never_installed_are_no_matter(project: Project) -> None:
+    """There is nothing to keep in step, so nothing is logged at each start."""
+    settings = scopes.target("user", project.root).settings
+    settings.parent.mkdir()
+    settings.write_text("{broken")
+    assert upkeep.keep_registered(project) == []
+    assert log.tail(5) == []
 
 
 def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: Project, tmp_path: Path) -> None:

@@ -75,8 +75,34 @@ def test_hooks_get_the_clients_environment_and_nothing_of_ours(empty: Stage, mon
     assert given["CLAUDE_PROJECT_DIR"] == str(empty.root)
     assert given["CLAUDE_CODE_SESSION_ID"] == SESSION
     assert given["CLAUDE_PID"] == str(os.getpid())
+    assert given["HOLDFAST_SERVER"] == "off", "a server would outlive the stage"
     assert not {"OF_WHO_RUNS_THIS", "CLAUDE_ENV_FILE", "PYTHONPATH"} & set(given)
-    assert f"CLAUDE_ENV_FILE={empty.home}/" in empty.fire("SessionStart-compact").stdout
+    for name in ("SessionStart-compact", "Setup-init", "CwdChanged", "FileChanged"):
+        register(empty, "env", **{name.split("-")[0]: None})
+        assert f"CLAUDE_ENV_FILE={empty.home}/" in empty.fire(name).stdout
+
+
+def test_all_commands_of_an_event_are_heard_in_their_order(empty: Stage) -> None:
+    """The client runs each that a matcher selects."""
+    hooks = [{"hooks": [{"type": "command", "command": f"echo {word}"}]} for word in ("one", "two")]
+    empty.write(".claude/settings.json", json.dumps({"hooks": {"Stop": hooks}}))
+    assert empty.fire("Stop") == Heard("one\ntwo\n")
+
+
+def test_the_log_is_shown_from_its_end(empty: Stage) -> None:
+    """What went wrong was written last."""
+    (empty.home / "holdfast.log").write_text("".join(f"line {number}\n" for number in range(30)))
+    assert empty.log() == [f"line {number}" for number in range(10, 30)]
+
+
+def test_an_install_that_leaves_the_models_bash_without_the_project_is_not_shown(
+    empty: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command line would work on nothing from there."""
+    monkeypatch.setattr(Stage, "_run", lambda *_: "")
+    empty.write(".claude/settings.json", '{"hooks": {}}')
+    with pytest.raises(NotShown, match="Bash tool can call the command line"):
+        empty.install()
 
 
 def test_what_the_model_reads_is_told_from_what_the_client_reads() -> None:
@@ -150,6 +176,8 @@ def test_an_agent_in_the_background_reports_back_by_a_prompt(empty: Stage) -> No
     assert "<result>All links work.</result>" in prompt
     was = recorded.load("PostToolUse-Agent-background")
     assert was["tool_use_id"] not in prompt
+    assert "Check links" in prompt
+    assert was["tool_input"]["description"] not in prompt
     assert was["tool_response"]["agentId"] not in prompt
 
 
@@ -162,6 +190,7 @@ def test_the_command_line_runs_as_the_models_bash_runs_it(tmp_path: Path) -> Non
     assert "From Bash" in place.file(next(place.root.glob("untracked/workflow-state/*/*.json"))).text
     with pytest.raises(NotShown, match=r"holdfast start From Bash ends with 0, not 1: holdfast: .*From Bash"):
         place.holdfast("start", "From Bash")
+    assert "From Bash" in place.holdfast("start", "From Bash", code=1), "what it says is worth showing where expected"
     (place.home / "session-env.sh").write_text("")
     (tmp_path / "other" / ".claude").mkdir(parents=True)
     place.root = tmp_path / "other"
@@ -172,6 +201,7 @@ def test_a_file_is_looked_at_from_its_beginning(empty: Stage) -> None:
     """What is left out is counted; what is not there is not shown."""
     empty.write("deep/down.md", "one\ntwo\nthree\n\n")
     assert empty.file("deep/down.md") == Panel("deep/down.md", "one\ntwo\nthree")
+    assert empty.file("deep/down.md", lines=3).text == "one\ntwo\nthree"
     assert empty.file(empty.root / "deep" / "down.md", lines=1) == Panel("deep/down.md", "one\n… 2 more lines")
     with pytest.raises(NotShown, match=r"not shown: gone\.md is there"):
         empty.file("gone.md")

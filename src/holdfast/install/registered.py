@@ -126,10 +126,17 @@ def _runs_holdfast(command: str, root: Path) -> bool:
     if _ENTRYPOINT not in command:
         return False
     try:
-        words = shlex.split(command.replace(";", " ; "))
+        words = list(_words(command))
     except ValueError:  # a quote that is never closed: no shell runs it
         return False
     return any(_is_entrypoint(word, root) for word in words if word.endswith(_ENTRYPOINT))
+
+
+def _words(command: str) -> shlex.shlex:
+    """Split a command as a shell does: `;`, `|`, `&` and brackets end a word too, unless they are quoted."""
+    words = shlex.shlex(command, posix=True, punctuation_chars=True)
+    words.whitespace_split, words.commenters = True, ""
+    return words
 
 
 def _is_entrypoint(word: str, root: Path) -> bool:
