@@ -122,3 +122,17 @@ def test_looking_changes_nothing(root: Path, home: Path, name: str) -> None:
     before = seen()
     examine(name, root)
     assert seen() == before
+
+
+def test_what_cannot_be_mended_keeps_nothing_else_from_it() -> None:
+    """Whatever the system says against it: it is told, and the next is mended."""
+
+    def refuse() -> str:
+        raise PermissionError(13, "Permission denied", "/etc/x")
+
+    found = [checks.problem("one", fix=refuse), checks.problem("two", fix=lambda: "mended two")]
+
+    done = list(checks.mend(found))
+
+    assert [(each.text, succeeded) for each, _, succeeded in done] == [("one", False), ("two", True)]
+    assert done[0][1].startswith(checks.UNMENDED) and "Permission denied" in done[0][1]

@@ -277,6 +277,17 @@ def test_a_view_out_of_step_is_drawn_again(root: Path, hybrid: Path, damage: Any
     healthy("states", root)
 
 
+def test_a_view_of_a_broken_state_waits_for_that(root: Path, hybrid: Path) -> None:
+    """What it is to show is known once the state is whole again."""
+    good = hybrid.read_text()
+    spoil(root / ".claude" / "workflow_state_system.md")
+    corrupt(hybrid)
+
+    obey(only("states", root, "problem"), root)
+
+    assert json.loads(hybrid.read_text()) == json.loads(good)
+
+
 def test_drawing_a_view_holds_the_lock_of_what_it_shows(
     root: Path, hybrid: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

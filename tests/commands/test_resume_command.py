@@ -77,8 +77,8 @@ def test_only_who_did_not_ask_hears_of_it_at_the_next_prompt(root: Path) -> None
     holdfast("resume", "Alpha", root=root, session=ME)
     assert owed(root, ME) == []
 
-    for _ in range(2):
-        holdfast("resume", "Alpha", "--session", OTHER, "--anyway", root=root)
+    for asking in ("", ME):
+        holdfast("resume", "Alpha", "--session", OTHER, "--anyway", root=root, session=asking)
         assert len(owed(root, OTHER)) == 1
         tell(root, OTHER)
         assert owed(root, OTHER) == []
@@ -280,3 +280,23 @@ def test_programs_get_json(root: Path) -> None:
     said = holdfast("resume", "Alpha", "--anyway", "--json", root=root, session=ME).json
     assert (said["title"], said["session"], said["before"]) == ("Alpha", ME, OTHER)
     assert RESTORED in said["guidance"]
+
+
+def test_what_is_paused_is_nobodys_by_a_claim(holdfast_project: Callable[..., HoldfastProject]) -> None:
+    """Nobody goes on with it by accident: the command that resumes it is named."""
+    root = holdfast_project({}).root
+    holdfast("wfs", "start", "Alpha", root=root)
+    holdfast("wfs", "pause", root=root)
+
+    said = holdfast("resume", "Alpha", root=root, session=ME, code=1).err
+
+    assert "'Alpha' is paused; `holdfast wfs resume WFS-alpha` goes on with it" in said
+    assert owner(root) is None
+
+
+def test_a_workflow_is_claimed_by_its_whole_name(root: Path) -> None:
+    """What happens to begin so may be another one than was meant."""
+    said = holdfast("resume", "Alph", root=root, session=ME, code=1).err
+
+    assert "no workflow is named 'Alph'" in said and "to change it, name it whole" in said
+    assert owner(root) is None

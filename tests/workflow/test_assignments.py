@@ -80,6 +80,10 @@ def matched(flow: Workflow, text: str, agent: str = "someone") -> str | None:
         ("Phase 2/4", None),
         ("Phase 2", None),
         ("Phase 9", None),
+        ("1", None),
+        ("2/3", None),
+        ("task 2/3", None),
+        ("Step 2 of 3", None),
         ("Phase 2 - Document the rest", None),
         ("phase 1 of 3, please", None),
         ("Write and run\ntests", None),
@@ -172,6 +176,10 @@ def test_of_two_phases_with_one_title_the_unfinished_one_counts() -> None:
     assert (
         matched(replace(flow, phases=(*flow.phases[:2], replace(flow.phases[2], agent="b"))), "Review it") == "phase_1"
     )
+    waiting = workflow(
+        ("Review it", "a", "completed"), ("Build", "", "active"), ("Review it", "a", "pending"), current=2
+    )
+    assert matched(waiting, "Review it", "a") == "phase_2", "also while another phase is due"
     later = workflow(("First", "", "pending"), ("Review it", "b", "pending"), ("Review it", "c", "pending"))
     assert matched(later, "Review it") is None, "in doubt nothing moves"
     assert matched(later, "Review it", "c") == "phase_2"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import MissingError, TransitionError
+from holdfast.errors import MissingError, StateError, TransitionError
+from holdfast.files import atomic
 from holdfast.formats.compaction import adapter
-from holdfast.sessions.history import generations, history
+from holdfast.sessions.history import archive, generations, history
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start, Workflow
 
@@ -123,6 +125,19 @@ def test_an_empty_folder_goes_with_its_workflow(project: Project) -> None:
     assert (project.root / FOLDER).is_dir()
 
 
+def test_what_a_killed_writer_left_goes_with_its_workflow(project: Project) -> None:
+    """Nobody writes it any more; what another file's writer left is none of this workflow's."""
+    workflow, other = started(project), started(project, title="Other")
+    left = [each.path.with_name(f".{each.path.name}.4711.tmp") for each in (workflow, other)]
+    for each in left:
+        each.write_text("{")
+
+    adapter.done(project, workflow, everything=True)
+
+    assert [each.exists() for each in left] == [False, True]
+    assert not workflow.path.parent.exists()
+
+
 def test_a_workflow_that_is_gone_cannot_be_moved(project: Project) -> None:
     """Its file was removed meanwhile: an error that says so, and no folder is made for the lock."""
     workflow = adapter.done(project, started(project), everything=True)
@@ -141,6 +156,25 @@ def test_begin_starts_what_was_not_started(project: Project, put: Put) -> None:
     before = begun.path.stat().st_mtime_ns
     assert begun.phase_status == "active"
     assert adapter.begin(project, begun).path.stat().st_mtime_ns == before
+
+
+def test_begin_leaves_a_blocked_phase_blocked(project: Project) -> None:
+    """To ask what is next clears nothing up."""
+    blocked = adapter.update(project, started(project), Changes(status="blocked"))
+
+    assert adapter.begin(project, blocked).phase_status == "blocked"
+
+
+def test_beyond_the_last_phase_nobody_knows_that_it_was_the_last(project: Project, put: Put) -> None:
+    """The file contradicts itself, so its workflow is not removed over it; who says so completes it."""
+    phase = {"current": 7, "total": 5, "name": "A", "status": "in_progress"}
+    path = put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
+    (workflow,) = adapter.find(project).workflows
+
+    with pytest.raises(TransitionError, match="is beyond the last"):
+        adapter.done(project, workflow)
+    assert path.exists()
+    assert adapter.done(project, workflow, everything=True).finished
 
 
 def test_update_adds_and_keeps(project: Project) -> None:
@@ -317,6 +351,19 @@ def test_moving_a_recovered_workflow_sets_the_broken_file_aside(project: Project
     assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
 
 
+def test_an_update_mends_a_broken_file_though_it_changes_nothing(project: Project, put: Put) -> None:
+    """Whoever updates it has seen its last good content, and means to have it."""
+    path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
+    reminded = adapter.update(project, adapter.find(project).workflows[0], Changes(reminders=("Small",)))
+    path.write_text("{ torn")
+    (workflow,) = adapter.find(project).workflows
+    assert workflow.recovered
+
+    assert adapter.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
+    assert path.read_bytes() == reminded.raw
+    assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
+
+
 def test_a_linked_state_file_is_a_problem(project: Project, tmp_path: Path) -> None:
     """Links out of the project are not followed."""
     outside = tmp_path / "outside.json"
@@ -359,3 +406,74 @@ def test_all_formats_are_found_together(project: Project) -> None:
         each.ref for each in sorted((first, second), key=lambda each: each.updated_at, reverse=True)
     ]
     assert {each.format for each in found} == {"compaction", "hybrid"}
+
+
+def test_a_workflow_that_gives_way_to_one_of_its_name_is_in_the_archive(project: Project) -> None:
+    """As it was; its file is gone, and its last content is kept."""
+    before = adapter.done(project, started(project))
+
+    after = started(project, replace=True)
+
+    assert [each.ref for each in adapter.find(project).workflows] == [after.ref]
+    (kept,) = archive.kept(project)
+    assert (kept.workflow.path, kept.workflow.position) == (before.path, "2/3")
+    assert generations.latest(project, before.path) == before.raw
+
+
+def test_a_start_that_cannot_be_written_leaves_nothing_and_takes_nothing_away(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither an empty folder nor the workflow that was to give way removed: as on a full disk."""
+    before = started(project)
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr(atomic, "_fill", refuse)
+        for title in (before.title, "Another"):
+            with pytest.raises(StateError):
+                started(project, title=title, replace=True)
+
+    assert [each.name for each in (project.root / FOLDER).iterdir() if each.is_dir()] == [before.path.parent.name]
+    assert [each.path for each in adapter.find(project).workflows] == [before.path]
+
+
+@pytest.mark.parametrize(
+    ("current", "status", "said"),
+    [
+        (1, "not_started", "start phase 1/2"),
+        (1, "in_progress", "go on with phase 1/2"),
+        (1, "blocked", "clear what blocks phase 1/2"),
+        (1, "completed", "start phase 2/2"),
+        (2, "completed", None),
+    ],
+)
+def test_the_next_step_follows_from_the_current_phase(
+    project: Project, put: Put, current: int, status: str, said: str | None
+) -> None:
+    """A person may have written that it is completed and not gone on to the next one."""
+    phase = {"current": current, "total": 2, "name": "A", "status": status}
+    put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
+
+    step = adapter.step(adapter.find(project).workflows[0])
+
+    assert (step and step.text.partition(' "')[0]) == said
+
+
+def test_what_blocked_a_phase_does_not_block_the_one_gone_on_to(project: Project) -> None:
+    """Unless it is said to; another change leaves the block where it is."""
+    blocked = adapter.update(project, started(project), Changes(status="blocked"))
+    assert adapter.update(project, blocked, Changes(total=4, phase="Plan it")).phase_status == "blocked"
+
+    assert adapter.update(project, blocked, Changes(current=2)).phase_status == "active"
+    assert adapter.update(project, blocked, Changes(current=3, status="pending")).phase_status == "pending"
+
+
+@pytest.mark.parametrize(("said", "total"), [(None, 3), (2, 3), (5, 5)])
+def test_a_workflow_has_at_least_the_phases_that_are_named(project: Project, said: int | None, total: int) -> None:
+    """More of them may have no name yet."""
+    workflow = started(project, total=said)
+
+    assert (workflow.current, workflow.total) == (1, total)
+    assert [phase.title for phase in workflow.phases][:3] == [title for title, _ in NAMED]

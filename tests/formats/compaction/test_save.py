@@ -255,6 +255,32 @@ def test_a_plan_that_changes_does_not_revive_what_the_memory_file_names(project:
     assert save(project).action == "buried"
 
 
+def test_a_memory_file_that_comes_back_names_what_was_completed_meanwhile(project: Project, put: Put) -> None:
+    """As by a checkout of another branch: nobody removed its state file by mistake."""
+    memory = put("CLAUDE.local.md", MEMORY)
+    workflow = save(project).workflow
+    assert workflow is not None
+    memory.unlink()
+    adapter.done(project, workflow, everything=True)
+
+    put("CLAUDE.local.md", MEMORY)
+
+    assert save(project) == Saved(None, "buried", None)
+
+
+def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project: Project, put: Put) -> None:
+    """A folder's name tells whose it is only where it says the whole name."""
+    put("CLAUDE.local.md", MEMORY.replace("QA Loop", "Größe"))
+    other = adapter.start(project, Start(title="Gr e", phases=(("One", ""),)))
+    assert other.path.parent.name == "gr-e"
+
+    adapter.done(project, other, everything=True)
+
+    saved = save(project)
+    assert saved.action == "created" and saved.workflow is not None
+    assert saved.workflow.title == "Größe"
+
+
 def test_a_memory_file_that_says_completed_creates_nothing(project: Project, put: Put) -> None:
     """A finished workflow needs no state file."""
     put("CLAUDE.local.md", MEMORY.replace("2/3", "3/3") + "Status: completed\n")
@@ -419,3 +445,70 @@ def test_no_sequence_of_saves_makes_a_state_poorer(state: dict[str, Any], found:
             assert keys(before.get("context")) <= keys(after.get("context"))
             assert bool(before.get("workflow_type")) <= bool(after.get("workflow_type"))
         project.close()
+
+
+def test_a_first_phase_that_is_completed_ends_no_workflow(project: Project, put: Put) -> None:
+    """Phases are left, so there is something to be restored."""
+    put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3") + "Status: completed\n")
+
+    saved = save(project)
+
+    assert saved.action == "created" and saved.workflow is not None
+    assert (saved.workflow.position, saved.workflow.finished) == ("1/3", False)
+
+
+def test_a_memory_file_written_after_the_state_moved_has_the_last_word(project: Project, put: Put) -> None:
+    """Somebody went back a phase on purpose."""
+    put("CLAUDE.local.md", MEMORY)
+    workflow = save(project).workflow
+    assert workflow is not None
+    moved = adapter.done(project, workflow)
+    assert moved.position == "3/3"
+    memory = put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "1/3 - Again"))
+    later = moved.path.stat().st_mtime + 60
+    os.utime(memory, (later, later))
+
+    again = save(project).workflow
+
+    assert again is not None
+    assert (again.position, again.phase) == ("1/3", "Again")
+
+
+def test_a_guess_at_how_many_phases_there_are_is_not_written(project: Project, put: Put) -> None:
+    """A file without a total stays so when the number goes up; one that was exceeded gives way to the number."""
+    for phase, total in (({"current": 2}, None), ({"current": 2, "total": 3}, 4)):
+        path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH | {"phase": phase}, age=40)
+        put("CLAUDE.local.md", MEMORY.replace("2/3", "4"), age=10)
+
+        assert save(project).action == "updated"
+
+        assert (data_of(path)["phase"]["current"], data_of(path)["phase"].get("total")) == (4, total)
+        shutil.rmtree(project.ledger_file.parent, ignore_errors=True)
+        project = Project.open(project.root)
+
+
+@pytest.mark.usefixtures("soon_after")
+def test_what_the_memory_file_names_is_no_copy_of_a_plan(project: Project, put: Put) -> None:
+    """Though a plan adds its reading to it: a person keeps it (I001-9)."""
+    put("CLAUDE.local.md", MEMORY)
+    put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: Auth\nStatus: In Progress\n## Phase 1: A\n- [x] a\n")
+
+    workflow = save(project).workflow
+
+    assert workflow is not None
+    assert (workflow.title, workflow.origin) == ("QA Loop", "agent")
+    assert "@CLAUDE/Plan/001-x/PLAN.md" in workflow.reading
+
+
+def test_what_a_person_took_off_a_list_does_not_come_back(project: Project, put: Put) -> None:
+    """The memory file said it before, so it is no news; what is added there later is."""
+    reading = "\n## Required Reading\n\n- @docs/a.md\n- @docs/b.md\n"
+    memory = put("CLAUDE.local.md", MEMORY + reading)
+    save(project)
+    path = only_file(project)
+    path.write_text(json.dumps(data_of(path) | {"required_reading": ["@docs/b.md"]}))
+    assert save(project).action == "unchanged"
+
+    memory.write_text(MEMORY + reading + "- @docs/c.md\n")
+    assert save(project).action == "updated"
+    assert data_of(path)["required_reading"] == ["@docs/b.md", "@docs/c.md"]

@@ -10,7 +10,7 @@ import pytest
 from holdfast import log
 from holdfast.errors import HoldfastError, TransitionError
 from holdfast.formats.hybrid import adapter
-from holdfast.sessions.history import generations
+from holdfast.sessions.history import archive, generations
 from holdfast.workflow.model import Changes, Start, Status, Workflow
 
 if TYPE_CHECKING:
@@ -361,3 +361,77 @@ def test_a_linked_claude_folder_is_refused(project: Project, tmp_path: Path) -> 
     with pytest.raises(HoldfastError, match="symbolic link"):
         adapter.start(project, Start(title="Ship", phases=PHASES))
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_an_unfinished_workflow_that_gives_way_is_in_the_archive(project: Project, workflow: Workflow) -> None:
+    """As it was: with the phase it was at."""
+    adapter.move(project, "phase_0", "active")
+
+    adapter.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
+
+    (kept,) = archive.kept(project)
+    assert (kept.workflow.title, kept.workflow.finished) == (workflow.title, False)
+    assert [phase.status for phase in kept.workflow.phases] == ["active", "pending", "pending"]
+
+
+def test_one_phase_can_be_begun_at_a_time(project: Project, workflow: Workflow) -> None:
+    """R000-15: none while one is active; a failed one is the one to retry."""
+
+    def ready(now: Workflow) -> list[str]:
+        return [phase.id for phase in adapter.ready(now)]
+
+    assert ready(workflow) == ["phase_0"]
+    assert ready(moved(project, "phase_0", "active")) == []
+    assert ready(moved(project, "phase_0", "failed")) == ["phase_0"]
+    moved(project, "phase_0", "active")
+    assert ready(moved(project, "phase_0", "completed", advance=False)) == ["phase_1"]
+    assert ready(adapter.done(project, adapter.find(project).workflows[0], everything=True)) == []
+
+
+def test_what_is_completed_already_is_not_completed_without_a_word(project: Project, workflow: Workflow) -> None:
+    """Whoever says so hears how a phase is opened again."""
+    over = adapter.done(project, workflow, everything=True)
+
+    for everything in (True, False):
+        with pytest.raises(TransitionError, match=f"{workflow.id} is completed; `holdfast hybrid reopen PHASE`"):
+            adapter.done(project, over, everything=everything)
+
+
+def test_a_workflow_that_lists_no_phases_is_completed_only_as_a_whole(project: Project, put: Put) -> None:
+    """Nothing says which phase was done."""
+    put(STATE, {"id": "wf_1", "task": "Ship", "status": "active", "current_phase": None, "phases": []})
+    (found,) = adapter.find(project).workflows
+
+    with pytest.raises(TransitionError, match="lists no phases; `holdfast done --all` completes the workflow"):
+        adapter.done(project, found)
+    assert adapter.done(project, found, everything=True).finished
+
+
+def test_what_a_hand_wrote_last_is_kept_when_a_workflow_gives_way(project: Project, workflow: Workflow) -> None:
+    """No command ever saw it."""
+    by_hand = json.dumps(state_of(project) | {"task": "Ship it by hand"}).encode()
+    (project.root / STATE).write_bytes(by_hand)
+
+    adapter.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
+
+    rows = generations.all(project, project.root / STATE)
+    assert by_hand in [generations.content(project, row["id"]) for row in rows]
+
+
+def test_an_earlier_workflow_takes_an_unfinished_ones_place_only_on_purpose(
+    project: Project, workflow: Workflow
+) -> None:
+    """Then that one is in the archive; one's own earlier content needs no purpose."""
+    path, first = project.root / STATE, (project.root / STATE).read_bytes()
+    moved(project, "phase_0", "active")
+    assert adapter.put_back(project, path, first, why="rewind", replace=False).changed
+    assert statuses(adapter.find(project).workflows[0]) == ["pending"] * 3
+    assert not adapter.put_back(project, path, first, why="rewind", replace=False).changed
+
+    adapter.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
+    with pytest.raises(TransitionError, match=r'"Another", which is pending at phase .* or give --replace'):
+        adapter.put_back(project, path, first, why="rewind", replace=False)
+    assert state_of(project)["task"] == "Another"
+
+    assert adapter.put_back(project, path, first, why="rewind", replace=True).workflow.title == "Ship"
+    assert "Another" in {each.workflow.title for each in archive.kept(project)}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.errors import TransitionError
 from holdfast.formats.hybrid import file, moves
+
+if TYPE_CHECKING:
+    from holdfast.workflow.model import Status
 
 
 def state(*statuses: str, **changes: str) -> dict[str, Any]:
@@ -72,3 +76,111 @@ def test_the_note_that_ends_all_is_left_by_the_phase_that_was_due() -> None:
 
     assert [phase["context_for_next"] for phase in data["phases"]] == ["New", ""]
     assert (data["status"], data["current_phase"]) == ("completed", None)
+
+
+def test_after_a_phase_that_was_done_early_comes_the_one_behind_it() -> None:
+    """What was left out waits until nothing behind it is left."""
+    data = state("pending", "active", "pending")
+
+    moves.move(data, 1, "completed")
+    assert statuses(data) == ["pending", "completed", "active"]
+
+    moves.move(data, 2, "completed")
+    assert statuses(data) == ["active", "completed", "completed"]
+    assert data["current_phase"] == "phase_0"
+
+
+def test_a_failure_stays_the_workflows_while_other_phases_end() -> None:
+    """Agents of several phases may have run side by side; until it is retried nothing else begins (I000-9)."""
+    data = state("failed", "active", "pending")
+
+    moves.move(data, 1, "completed", by="hook")
+    assert (data["status"], statuses(data)) == ("failed", ["failed", "completed", "pending"])
+
+    moves.move(data, 0, "active")
+    assert data["status"] == "active"
+
+
+@pytest.mark.parametrize("by", ["person", "hook"])
+@pytest.mark.parametrize("status", ["active", "failed", "completed"])
+def test_no_phase_that_was_begun_waits_again(status: str, by: moves.Mover) -> None:
+    """R000-14: a person hears why, a hook does nothing."""
+    data, before = state(status, "pending"), state(status, "pending")
+
+    with pytest.raises(TransitionError) if by == "person" else nullcontext():
+        moves.move(data, 0, "pending", by=by)
+
+    assert data == before
+
+
+def test_no_end_of_all_makes_a_success_of_a_failure() -> None:
+    """R000-14: it is retried first, or the workflow is left as it is."""
+    data = state("completed", "failed", "pending")
+
+    with pytest.raises(TransitionError, match="phase_1 failed and is not completed by this; retry it"):
+        moves.finish(data, "New")
+
+    assert statuses(data) == ["completed", "failed", "pending"]
+
+
+def test_only_a_finished_phase_is_reopened() -> None:
+    """A failed one too (I000-15), beside any other that failed."""
+    for status in ("completed", "failed"):
+        data = state(status, "failed")
+        moves.reopen(data, 0)
+        assert statuses(data) == ["active", "failed"]
+        assert (data["status"], data["current_phase"]) == ("failed", "phase_0")
+    for status in ("pending", "active"):
+        with pytest.raises(TransitionError, match="only a finished phase can be reopened"):
+            moves.reopen(state(status), 0)
+
+
+def test_in_a_workflow_that_was_completed_by_hand_nothing_begins() -> None:
+    """Though phases are left in it; who asks what is next is not told off."""
+    data = state("completed", "pending") | {"status": "completed"}
+
+    moves.begin(data)
+
+    assert statuses(data) == ["completed", "pending"]
+    with pytest.raises(TransitionError, match="or its workflow is completed"):
+        moves.move(data, 1, "active")
+
+
+@pytest.mark.parametrize("ended", ["completed", "failed"])
+def test_a_start_that_was_forgotten_is_not_caught_up_with_past_another_phase(ended: Status) -> None:
+    """A person ends the one that is active or failed first (I000-6); what a hook says has happened."""
+    for before, why in (("active", "phase_0 is active"), ("failed", "phase_0 failed; retry it first")):
+        data = state(before, "pending")
+        with pytest.raises(TransitionError, match=why):
+            moves.move(data, 1, ended)
+        moves.move(data, 1, ended, by="hook")
+        assert statuses(data) == [before, ended]
+
+
+def test_nothing_is_handed_over_before_a_phase_is_completed() -> None:
+    """R000-11, R000-12: while it is active it may deliver; the completion can bring both."""
+    data = state("pending")
+    for given in ({"deliverables": ["a.py"]}, {"handover": "x"}):
+        with pytest.raises(TransitionError, match="phase_0 is pending"):
+            moves.move(data, 0, None, **given)
+
+    moves.move(data, 0, "active", deliverables=["a.py"])
+    for status in (None, "failed"):
+        with pytest.raises(TransitionError, match="only a completed one hands something over"):
+            moves.move(data, 0, status, handover="x")
+    moves.move(data, 0, "completed", deliverables=["b.py"], handover="x")
+
+    (phase,) = data["phases"]
+    assert (phase["deliverables"], phase["context_for_next"]) == (["a.py", "b.py"], "x")
+
+
+def test_of_phases_with_one_id_the_first_that_is_left_is_meant() -> None:
+    """Phases run in their order; a number that is no id counts from 0, and none lies before the first (I000-2)."""
+    data = state("completed", "active", "pending")
+    for phase in data["phases"]:
+        phase["id"] = "build"
+
+    assert file.position(data, "build") == 1
+    data["phases"][1]["status"] = data["phases"][2]["status"] = "completed"
+    assert file.position(data, "build") == 0
+    assert [file.position(data, each) for each in ("2", 2, "3", "-1", -1, "x")] == [2, 2, None, None, None, None]

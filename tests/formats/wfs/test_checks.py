@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import checks
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, obey, only
 
@@ -102,3 +103,24 @@ def test_what_only_a_person_can_decide(root: Path, session: Path) -> None:
     (root / ".workflow").rename(root / "old")
     (root / ".workflow").write_text("")
     assert "it is no folder" in only("sessions", root, "notice").text
+
+
+def test_a_completed_session_is_left_in_peace(root: Path, session: Path) -> None:
+    """Nothing is written in it any more, so nobody is told of a list that lags behind."""
+    for number in (1, 2):
+        holdfast("wfs", "task", "complete", f"IMPL-{number}", root=root)
+    holdfast("wfs", "complete", root=root)
+    (session / "TODO_LIST.md").unlink()
+
+    healthy("sessions", root)
+
+
+def test_what_another_repair_did_meanwhile_is_not_said_to_be_done(root: Path, session: Path) -> None:
+    """Two doctors may look at the same project."""
+    (root / ".workflow/.active-WFS-gone").touch()
+    (root / ".workflow/.active-WFS-user-auth").touch()
+    found = only("sessions", root, "notice")
+    assert found.fix is not None
+
+    assert len(mend("sessions", root)) == 1
+    assert list(checks.mend([found])) == []

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import HoldfastError, StateError, TransitionError
-from holdfast.formats.wfs import check, moves, places, store
+from holdfast.formats.wfs import change as wfs_change
+from holdfast.formats.wfs import check, index, moves, places, store
+from holdfast.formats.wfs import session as sessions
+from holdfast.formats.wfs import task as wfs_task
+from holdfast.formats.wfs.edit import Edit
 from holdfast.formats.wfs.task import New
+from holdfast.sessions.history import generations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,3 +148,221 @@ def test_who_names_a_task_that_is_not_there_hears_some_that_are(
 
     with pytest.raises(HoldfastError, match=f"there is no task 'IMPL-99'; there are IMPL-1, .*{said}"):
         moves.begin(project, session, "IMPL-99")
+
+
+def test_a_task_that_waits_is_not_opened_again_either(project: Project, session: Session) -> None:
+    """Its completion is undone by what it depends on first, unless somebody says otherwise."""
+    moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
+    moves.complete(project, session, "IMPL-2")
+
+    with pytest.raises(TransitionError, match="IMPL-2 depends on IMPL-1, not completed yet"):
+        moves.begin(project, session, "IMPL-2", reopen=True)
+    assert task(session, "IMPL-2")["status"] == "completed"
+    assert moves.begin(project, session, "IMPL-2", reopen=True, anyway=True).changed
+
+
+def test_what_is_only_remarked_of_a_task_is_told_and_done(project: Project, session: Session) -> None:
+    """An agent that the document does not know is nobody's mistake (R002-21); a rule that would be broken is one."""
+    after = moves.change(project, session, "IMPL-1", Edit({"agent": "@somebody"}))
+
+    assert task(session, "IMPL-1")["meta"]["agent"] == "@somebody"
+    assert ["meta.agent" in each for each in after.notes] == [True]
+    assert moves.change(project, session, "IMPL-1", Edit({"title": "Implement it"})).notes == ()
+
+    with pytest.raises(HoldfastError, match=r"nothing was changed: .*it is absolute"):
+        moves.change(project, session, "IMPL-1", Edit({"focus": ["/etc"]}))
+    assert task(session, "IMPL-1")["context"]["focus_paths"] == []
+
+
+def test_a_rule_that_is_broken_already_is_in_nobodys_way(project: Project, session: Session) -> None:
+    """Who changes something else need not mend it first; a second mistake of the kind is refused all the same."""
+    path = places.task(session.folder, "IMPL-1")
+    data = task(session, "IMPL-1")
+    data["context"]["focus_paths"] = ["/etc"]
+    path.write_text(json.dumps(data))
+
+    assert moves.change(project, session, "IMPL-1", Edit({"require": ["JWT"]})).changed
+    with pytest.raises(HoldfastError, match="/usr"):
+        moves.change(project, session, "IMPL-1", Edit({"focus": ["/usr"]}))
+
+
+def test_a_completed_task_is_opened_again_only_by_that_name(project: Project, session: Session) -> None:
+    """Neither a hook nor who begins it whatever it waits for undoes a completion; nobody blocks it either."""
+    moves.complete(project, session, "IMPL-1")
+
+    for move in (moves.begin, moves.block, lambda *given: moves.begin(*given, anyway=True)):
+        with pytest.raises(TransitionError, match="IMPL-1 is completed; holdfast wfs task reopen IMPL-1"):
+            move(project, session, "IMPL-1")
+    assert task(session, "IMPL-1")["status"] == "completed"
+    assert moves.begin(project, session, "IMPL-1", reopen=True).tasks[0].status == "active"
+
+
+def test_a_completed_task_gets_the_summary_that_it_lacks(project: Project, session: Session) -> None:
+    """And no other after it; one with a heading of its own is kept as it is."""
+    summary = places.summary(session.folder, "IMPL-1")
+    said = ["", "# JWT\n\nIt works.", "Too late."]
+
+    assert [moves.complete(project, session, "IMPL-1", each).changed for each in said] == [True, True, False]
+    assert summary.read_text() == "# JWT\n\nIt works.\n"
+
+    moves.note(project, session, "IMPL-1", summary="It works.")
+    assert summary.read_text() == "# IMPL-1: Implement login\n\nIt works.\n"
+
+
+def test_what_would_break_a_rule_makes_no_task(project: Project, session: Session) -> None:
+    """Whoever asks hears which, and nothing is written."""
+    moves.decompose(project, session, "IMPL-1", [New("Design it")])
+    made = sorted(places.task(session.folder, "x").parent.iterdir())
+    refused = {
+        "a task needs a title": New(" "),
+        "'novel' is no type of task": New("x", kind="novel"),
+        "there is no task IMPL-7, IMPL-8 to depend on": New("x", depends_on=("IMPL-7", "IMPL-1", "IMPL-8")),
+        "the focus path '/etc' cannot be used: it is absolute": New("x", focus_paths=("/etc",)),
+    }
+
+    for why, new in refused.items():
+        for parent in ("", "IMPL-1"):
+            with pytest.raises(HoldfastError, match=why):
+                moves.add(project, session, new, parent)
+    with pytest.raises(TransitionError, match=r"IMPL-1\.1 is a subtask itself"):
+        moves.add(project, session, New("x"), "IMPL-1.1")
+    assert sorted(places.task(session.folder, "x").parent.iterdir()) == made
+
+
+def test_an_id_is_given_once(project: Project, session: Session) -> None:
+    """Also where the file that has it cannot be read, or is named otherwise."""
+    places.task(session.folder, "IMPL-7").write_text("{")
+    assert [each.id for each in moves.add(project, session, New("Test it")).tasks] == ["IMPL-8"]
+
+    places.task(session.folder, "IMPL-8").rename(places.task(session.folder, "IMPL-11"))
+    assert [each.id for each in moves.add(project, session, New("Ship it")).tasks] == ["IMPL-12"]
+
+
+def test_a_subtask_inherits_what_its_container_has(project: Project, session: Session) -> None:
+    """R002-31: its focus unless it has one of its own, its requirements, and what it inherited itself."""
+    data = task(session, "IMPL-1")
+    data["context"] |= {"focus_paths": ["src"], "requirements": ["JWT", "OAuth"], "shared_context": {"ttl": "9"}}
+    data["context"]["inherited"] = {"from": "IMPL-0", "context": ["Python", "JWT"]}
+    places.task(session.folder, "IMPL-1").write_text(json.dumps(data))
+
+    moves.decompose(project, session, "IMPL-1", [New("One"), New("Two", focus_paths=("tests",))])
+
+    one, two = (task(session, f"IMPL-1.{number}")["context"] for number in (1, 2))
+    assert one["inherited"] == {"from": "IMPL-1", "context": ["Python", "JWT", "OAuth"]}
+    assert (one["parent"], one["shared_context"]) == ("IMPL-1", {"ttl": "9"})
+    assert (one["focus_paths"], two["focus_paths"]) == (["src"], ["tests"])
+    assert (one["requirements"], one["depends_on"]) == ([], [])
+
+
+def test_a_summary_that_gives_way_is_kept(project: Project, session: Session) -> None:
+    """What came of a task the first time is not lost."""
+    path = places.summary(session.folder, "IMPL-1")
+    moves.complete(project, session, "IMPL-1", "# First")
+
+    moves.note(project, session, "IMPL-1", summary="# Second")
+
+    rows = generations.all(project, path)
+    assert [generations.content(project, row["id"]) for row in rows] == [b"# First\n"]
+
+
+def test_no_new_task_is_written_over_a_file(project: Project, session: Session) -> None:
+    """Somebody may have made it in this moment."""
+    before = task(session, "IMPL-1")
+    with (
+        pytest.raises(StateError, match="is there already"),
+        wfs_change.changing(project, session, why="test") as change,
+    ):
+        change.create("IMPL-1", wfs_task.fresh("IMPL-1", New("Another")))
+
+    assert task(session, "IMPL-1") == before
+
+
+def test_nothing_is_written_in_a_completed_session(project: Project, session: Session) -> None:
+    """D002-7: whoever comes late does not bring it back."""
+    store.complete(project, session.name, anyway=True)
+    before = places.state(session.folder).read_bytes()
+
+    for move in (moves.begin, moves.complete, moves.block):
+        with pytest.raises(TransitionError, match="is completed: its tasks stay as they are"):
+            move(project, session, "IMPL-1")
+    with pytest.raises(TransitionError, match="is completed: its tasks stay as they are"):
+        moves.add(project, session, New("Late"))
+    assert places.state(session.folder).read_bytes() == before
+
+
+def test_the_phases_of_a_session_follow_its_tasks_both_ways(project: Project, session: Session) -> None:
+    """R002-46: the work is begun with the first task, done with the last, and goes on where one is opened again."""
+
+    def phases() -> tuple[str, tuple[str, ...]]:
+        now = store.get(project, session.name)
+        return now.phase, sessions.completed_phases(now.file.data)
+
+    moves.add(project, session, New("Test it"))
+    assert phases() == ("PLAN", ())
+    for number, expected in ((1, ("IMPLEMENT", ("PLAN",))), (2, ("REVIEW", ("PLAN", "IMPLEMENT")))):
+        moves.complete(project, session, f"IMPL-{number}")
+        assert phases() == expected
+    moves.begin(project, session, "IMPL-1", reopen=True)
+    assert phases() == ("IMPLEMENT", ("PLAN",))
+    moves.complete(project, session, "IMPL-1")
+    moves.add(project, session, New("One more"))
+    assert phases() == ("IMPLEMENT", ("PLAN",))
+
+
+def test_a_session_grows_with_its_tasks_and_never_shrinks(project: Project, session: Session) -> None:
+    """R002-41, R002-42: medium from 5 tasks on, complex from 16; containers do not count."""
+
+    def kind() -> str:
+        return store.get(project, session.name).kind
+
+    moves.chain(project, session, [New("More")] * 3)
+    assert kind() == "simple"
+    moves.decompose(project, session, "IMPL-1", [New("Design it")])
+    assert kind() == "simple"
+    moves.add(project, session, New("The fifth"))
+    assert kind() == "medium"
+    moves.chain(project, session, [New("More")] * 10)
+    assert kind() == "medium"
+    moves.add(project, session, New("The sixteenth"))
+    assert kind() == "complex"
+    places.task(session.folder, "IMPL-2").unlink()
+    moves.begin(project, session, "IMPL-1.1")
+    assert kind() == "complex"
+
+
+def test_a_container_is_as_far_as_its_subtasks(project: Project, session: Session) -> None:
+    """R002-18: active while one is, else blocked where one is; completed with the last."""
+
+    def status() -> str:
+        board = index.board(project, session.folder)
+        return board.status(board.find("IMPL-1"))
+
+    moves.decompose(project, session, "IMPL-1", [New("One"), New("Two")])
+    assert status() == "pending"
+    moves.block(project, session, "IMPL-1.1")
+    assert status() == "blocked"
+    moves.begin(project, session, "IMPL-1.2")
+    assert status() == "active"
+    moves.complete(project, session, "IMPL-1.2")
+    assert status() == "blocked"
+    moves.complete(project, session, "IMPL-1.1")
+    assert status() == "completed"
+
+
+def test_of_two_files_of_one_task_none_is_moved(project: Project, session: Session) -> None:
+    """Nobody knows which is meant; both are named."""
+    places.task(session.folder, "IMPL-01").write_text(json.dumps(task(session, "IMPL-1") | {"id": "IMPL-01"}))
+
+    with pytest.raises(HoldfastError, match=r"IMPL-01\.json and IMPL-1\.json are files of one task"):
+        moves.begin(project, session, "IMPL-1")
+
+
+def test_no_edit_makes_a_task_wait_for_itself(project: Project, session: Session) -> None:
+    """Neither at once nor over others: none of them could ever begin (rule 8)."""
+    moves.add(project, session, New("Test it", depends_on=("IMPL-1",)))
+    moves.add(project, session, New("Ship it", depends_on=("IMPL-2",)))
+
+    for other, way in (("IMPL-1", ""), ("IMPL-2", "IMPL-2 → "), ("IMPL-3", "IMPL-3 → IMPL-2 → ")):
+        with pytest.raises(HoldfastError, match=rf"it depends on this task in turn \(IMPL-1 → {way}IMPL-1\)"):
+            moves.change(project, session, "IMPL-1", Edit({"after": [other]}))
+    assert moves.change(project, session, "IMPL-3", Edit({"after": ["IMPL-1"]})).changed

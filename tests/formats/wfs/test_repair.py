@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.wfs import change, index, moves, places, repair, store, task
+from holdfast.formats.wfs import change, check, index, markers, moves, places, repair, store, task
 from holdfast.formats.wfs import list as wfs_list
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import generations
@@ -114,8 +115,119 @@ def test_what_no_repair_does_is_not_said_to_be_done(project: Project, session: S
 
 def test_a_copy_under_another_name_needs_no_parent(project: Project, session: Session) -> None:
     """Whoever saved it may mean another task: nobody knows which of the two is right."""
-    copy = task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-7"})
-    places.task(session.folder, "IMPL-1-old").write_text(json.dumps(copy))
+    copy = task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-1"})
+    path = places.task(session.folder, "IMPL-1-old")
+    path.write_text(json.dumps(copy))
     repaired(project)
 
     assert not places.task(session.folder, "IMPL-7").exists()
+    assert json.loads(path.read_text()) == copy
+
+
+def test_another_tools_file_in_a_sessions_place_gives_way_to_the_session(project: Project, session: Session) -> None:
+    """Its tasks say that it is one; what stood there is kept beside it. Without tasks the folder is another tool's."""
+    state = places.state(session.folder)
+    state.write_text('{"steps": []}')
+
+    (said,) = repaired(project)
+
+    assert "its last content is put back, and this one kept beside it" in said
+    assert store.get(project, session.name).topic == "User Auth"
+    assert [each.read_text() for each in session.folder.glob(f"{state.name}.*")] == ['{"steps": []}']
+
+    theirs = places.state(session.folder.with_name("WFS-theirs"))
+    theirs.parent.mkdir()
+    theirs.write_text('{"steps": []}')
+    assert repaired(project) == []
+    assert theirs.read_text() == '{"steps": []}'
+
+
+def test_of_a_copy_under_another_name_only_what_is_said_is_set_right(project: Project, session: Session) -> None:
+    """Its status has one meaning, whichever task it is."""
+    copy = task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-1"}) | {"status": "in_progress"}
+    path = places.task(session.folder, "IMPL-1-old")
+    path.write_text(json.dumps(copy))
+
+    said = [each for each in repaired(project) if "IMPL-1-old" in each]
+
+    assert [each.partition(": ")[2] for each in said] == ["its status in_progress becomes active"]
+    assert json.loads(path.read_text()) == copy | {"status": "active"}
+
+
+def test_the_marker_of_a_session_behind_a_link_stays(project: Project, session: Session, tmp_path: Path) -> None:
+    """The session is there, though nothing is done in it; of the others the one marked last goes on."""
+    (tmp_path / "elsewhere").mkdir()
+    session.folder.with_name("WFS-linked").symlink_to(tmp_path / "elsewhere")
+    newer = store.create(project, "Docs")
+    for moment, name in enumerate((newer.name, session.name, "WFS-linked", "WFS-gone")):
+        places.marker(project, name).touch()
+        os.utime(places.marker(project, name), (moment, moment))
+
+    said = repaired(project)
+
+    assert places.marker(project, "WFS-linked").exists()
+    assert markers.active(project) == ["WFS-linked", session.name]
+    assert any(f"{session.name} was marked last and stays" in each for each in said)
+
+
+def test_a_context_that_is_no_object_is_a_persons_to_mend(project: Project, session: Session) -> None:
+    """Nothing is written over what somebody wrote; the rules name it."""
+    moves.decompose(project, session, "IMPL-1", [New("Design it")])
+    path = places.task(session.folder, "IMPL-1.1")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"context": "see the plan"}))
+    before = path.read_bytes()
+    repaired(project)
+
+    assert path.read_bytes() == before
+    assert repaired(project) == []
+
+
+def test_the_list_goes_before_the_plan_in_saying_what_a_session_is_about(project: Project, session: Session) -> None:
+    """It is generated from the state; a plan may call it otherwise."""
+    unknown = session.folder.with_name("WFS-by-hand")
+    session.folder.rename(unknown)
+    places.state(unknown).write_text("{")
+    (unknown / places.PLAN).write_text("# Implementation Plan: Ship it\n")
+
+    repaired(project)
+
+    assert store.get(project, unknown.name).topic == "User Auth"
+
+
+def test_the_marker_of_a_completed_session_is_removed(project: Project, session: Session) -> None:
+    """Its status stays: nothing brings it back unasked."""
+    store.complete(project, session.name, anyway=True)
+    places.marker(project, session.name).touch()
+
+    (said,) = repaired(project)
+
+    assert "the marker is removed" in said
+    assert markers.active(project) == []
+    assert store.get(project, session.name).standing == "completed"
+
+
+def test_a_list_of_somebodys_own_that_is_replaced_is_kept(project: Project, session: Session) -> None:
+    """As a generation: it is nowhere else."""
+    listed = session.folder / places.LIST
+    own = listed.read_bytes() + b"\n## Timeline\n- 12:30 the build is green\n"
+    listed.write_bytes(own)
+    assert "stays as it is" in wfs_list.renew(project, session)
+
+    assert wfs_list.renew(project, session, anyway=True) == ""
+
+    assert b"Timeline" not in listed.read_bytes()
+    assert own in [generations.content(project, row["id"]) for row in generations.all(project, listed)]
+
+
+def test_a_check_misses_no_session_that_lies_elsewhere(project: Project, session: Session, tmp_path: Path) -> None:
+    """A marker of one in `active/` or behind a link marks something; one of nothing is told."""
+    session.folder.with_name("active").mkdir()
+    (session.folder.with_name("active") / "WFS-beside").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    session.folder.with_name("WFS-linked").symlink_to(tmp_path / "elsewhere")
+    for name in ("WFS-beside", "WFS-linked", "WFS-gone"):
+        places.marker(project, name).touch()
+
+    found = [each.value for each in check.look(project, []) if each.problem == "there is no such session"]
+
+    assert found == ["WFS-gone"]

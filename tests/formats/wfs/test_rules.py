@@ -113,3 +113,71 @@ def test_an_artifact_lies_within_the_project(path: str) -> None:
     broken = found(IMPL_1=task("IMPL-1", artifacts=[ARTIFACT | {"path": path}]))
     assert broken == [(9, "context.artifacts[0].path", "it is no path within the project")]
     assert found(IMPL_1=task("IMPL-1", artifacts=[ARTIFACT | {"path": "a/v1..v2/b.md"}])) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "broken"),
+    [
+        (("look", "read"), []),
+        (("look", "read", "look"), [2]),
+        ((None, None), [0, 1]),
+        ((["look"], ["look"]), [0, 1]),
+    ],
+)
+def test_each_step_has_a_name_of_its_own(names: tuple[object, ...], broken: list[int]) -> None:
+    """Rule 7: by it its outcome is recorded; of two that have none each is told as that, once."""
+    data = task("IMPL-1")
+    data["flow_control"]["pre_analysis"] = [{"step": name, "action": "Look", "command": "ls"} for name in names]
+
+    assert [each[:2] for each in found(IMPL_1=data)] == [
+        (7, f"flow_control.pre_analysis[{number}].step") for number in broken
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("./src", "it begins with ./"),
+        ("./src/**", "it has wildcards"),
+        ("src/v1..v2", ""),
+        ("src/..", "it leads out of a folder with .."),
+        ("src\\..\\lib", "it leads out of a folder with .."),
+        ("src/{a,b}", "it has wildcards"),
+        ("src", ""),
+    ],
+)
+def test_a_focus_path_names_a_place_exactly(path: str, problem: str) -> None:
+    """Rule 6: for a path with wildcards too the remedy is one that helps."""
+    broken = found(IMPL_1=task("IMPL-1", focus_paths=[path]))
+    assert broken == ([(6, "context.focus_paths[0]", problem)] if problem else [])
+
+
+def test_steps_are_missed_only_where_there_is_other_flow_control() -> None:
+    """Rule 7: a task need not have any."""
+    controls: tuple[tuple[dict[str, Any], list[tuple[int, str]]], ...] = (
+        ({}, []),
+        ({"target_files": []}, [(7, "flow_control.pre_analysis")]),
+    )
+    for control, broken in controls:
+        assert [each[:2] for each in found(IMPL_1=task("IMPL-1") | {"flow_control": control})] == broken
+
+
+def test_whoever_names_a_parent_names_one_that_is_there() -> None:
+    """Rule 3, of a task of its own too; a container without subtasks is nobody's work (rule 4)."""
+    assert found(IMPL_1=task("IMPL-1", parent="IMPL-7")) == [(3, "context.parent", "there is no .task/IMPL-7.json")]
+    assert [each[:2] for each in found(IMPL_1=task("IMPL-1", "container"))] == [(4, "status")]
+
+
+def test_two_files_of_one_task_are_told_of_both() -> None:
+    """Rule 1; a file is no twin of itself."""
+    broken = found(IMPL_1=task("IMPL-1"), IMPL_01=task("IMPL-01"), IMPL_2=task("IMPL-2"))
+    assert [each[:2] for each in broken] == [(1, "id"), (1, "id")]
+
+    data = task("IMPL-1")
+    board = Board((brief.of("IMPL-1", data),))
+    assert [each for each in rules.check_one("IMPL-1", data, board, lambda path: True) if each.rule] == []
+
+
+def test_a_title_of_blanks_says_nothing() -> None:
+    """Rule 5."""
+    assert found(IMPL_1=task("IMPL-1") | {"title": "  "}) == [(5, "title", "it is empty")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,7 @@ from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import adapter, index, markers, moves, places, store
 from holdfast.formats.wfs import change as wfs_change
+from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs.board import Board
 from holdfast.formats.wfs.task import New
 from holdfast.project import Project
@@ -21,7 +24,8 @@ from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
+
+    from holdfast.formats.wfs.session import Session
 
 
 @pytest.fixture
@@ -253,3 +257,62 @@ def test_few_large_tasks_are_not_read_again(project: Project, monkeypatch: pytes
     monkeypatch.setattr(document, "load", None)
 
     assert [each.title for each in index.board(project, session.folder).tasks] == ["Implement one", "Implement two"]
+
+
+def test_a_session_that_is_ended_early_says_of_no_phase_that_it_is_over(project: Project) -> None:
+    """D002-3: nothing is said to be done that is not; all is where all tasks are."""
+    for last, phases in (("block", ()), ("complete", ("PLAN", "IMPLEMENT", "REVIEW"))):
+        session = store.create(project, f"To {last}")
+        moves.add(project, session, New("Implement login"))
+        if last == "complete":
+            moves.complete(project, session, "IMPL-1")
+        ended = store.complete(project, session.name, anyway=True)
+        assert wfs_session.completed_phases(ended.file.data) == phases
+        assert store.complete(project, session.name).file.data == ended.file.data, "twice is no error"
+
+
+def test_only_what_was_paused_is_resumed(project: Project) -> None:
+    """A session that was never worked on has no such moment, and one that is over none of its end."""
+    first, second = store.create(project, "One"), store.create(project, "Two")
+
+    assert "resumed_at" not in store.switch(project, second.name).file.data
+    again = store.switch(project, first.name).file.data
+    assert "paused_at" in again and "resumed_at" in again
+    path = places.state(second.folder)
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({key: value for key, value in data.items() if key != "paused_at"} | {"status": "new"}))
+    assert "resumed_at" not in store.switch(project, second.name).file.data
+
+
+def test_a_session_that_cannot_be_filled_is_not_there(project: Project) -> None:
+    """Nothing of it stays, and the one before is active still."""
+    before = store.create(project, "One")
+
+    def fail(session: Session) -> None:
+        raise StateError(session.folder, "no space left on device")
+
+    with pytest.raises(StateError, match="no space left"):
+        store.create(project, "Two", fill=fail)
+
+    assert [each.name for each in store.folders(project)] == [before.name, NAME]
+    assert store.current(project).name == before.name
+
+
+@pytest.mark.parametrize("move", [store.switch, store.pause, store.resume, store.say_standing])
+def test_who_changes_which_session_is_active_keeps_others_from_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch, move: Callable[[Project, str], object]
+) -> None:
+    """Else two switches at once could leave two marked, or none; the session's tasks wait as well."""
+    held = list[Path]()
+
+    @contextmanager
+    def hold(folder: Path) -> Iterator[None]:
+        held.append(folder)
+        with locked(folder):
+            yield
+
+    monkeypatch.setattr(store, "locked", hold)
+
+    move(project, NAME)
+
+    assert held[:2] == [places.top(project), places.top(project) / NAME]

@@ -176,3 +176,16 @@ def test_of_two_that_went_on_from_a_session_the_later_gets_what_it_launched_sinc
     inherit(project, ME, THIRD)
     runs.reported(project, ME, "later", "builder", "stopped", "Done.")
     assert fated(project, THIRD) == [("later", "finished")]
+
+
+def test_a_call_that_both_ids_know_keeps_the_name_of_its_run(project: Project) -> None:
+    """Whichever of them the client named it under."""
+    launches.launched(project, OTHER, CALL, "builder", None, None)
+    launches.launched(project, ME, "toolu_2", "builder", "hybrid:x#1", "phase_1")
+    launches.launched(project, OTHER, "toolu_2", "builder", None, None)
+    launches.named(project, OTHER, "toolu_2", "b1", "/tasks/b.output")
+
+    inherit(project, ME, OTHER)
+
+    found = [launches.find(project, OTHER, call) for call in (CALL, "toolu_2")]
+    assert [each and (each.agent_id, each.phase) for each in found] == [(RUN, "phase_0"), ("b1", "phase_1")]

@@ -102,3 +102,13 @@ def test_of_two_calls_that_name_a_run_the_later_is_meant(project: Project, monke
     found = launches.of_run(project, ME, RUN)
     assert found is not None
     assert found.phase == "second"
+
+
+def test_only_what_was_judged_completed_is_doubted_and_once(project: Project) -> None:
+    """A failure is no surprise, and a doubt is told once."""
+    for call, verdict in (("c1", "completed"), ("c2", "failed"), ("c3", None)):
+        launch(project, call)
+        if verdict:
+            assert launches.judged(project, ME, call, verdict)
+
+    assert [launches.dispute(project, ME, call) for call in ("c1", "c1", "c2", "c3")] == [True, False, False, False]

@@ -11,7 +11,8 @@ from holdfast.errors import StateError
 from holdfast.formats.hybrid import adapter
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.formats.wfs import moves as wfs_moves
-from holdfast.formats.wfs import store
+from holdfast.formats.wfs import places, store
+from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.task import New
 from holdfast.project import Project
 from holdfast.sessions.agents import launches, progress, runs
@@ -385,3 +386,102 @@ def test_another_sessions_results_are_not_ours(project: Project) -> None:
 
     assert progress.settle(project, OTHER) == []
     assert statuses(project) == ["active", "pending", "pending"]
+
+
+def test_an_agent_first_seen_after_all_is_done_is_for_no_phase(project: Project) -> None:
+    """What it reports is written into nothing that is over; while work is left, it may have ended its phase itself."""
+    launched = (ME, "c1", "architect", "Design the parser", "Do it.")
+    adapter.move(project, "phase_0", "completed")
+    progress.launch(project, *launched, begun=True)
+    for phase in ("phase_1", "phase_2"):
+        adapter.move(project, phase, "completed")
+    progress.launch(project, *launched[:1], "c2", *launched[2:], begun=True)
+
+    found = [launches.find(project, ME, call) for call in ("c1", "c2")]
+    assert [each and each.phase for each in found] == ["phase_0", None]
+
+
+def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of ours is there any more that the result could be written into."""
+    launch(project)
+    end(project)
+    judge = adapter.judge
+
+    def late(project: Project, *arguments: Any) -> object:
+        (project.root / ".claude" / "state" / "workflow.json").write_text('{"steps": []}')
+        return judge(project, *arguments)
+
+    monkeypatch.setattr(adapter, "judge", late)
+
+    assert progress.settle(project, ME) == []
+    found = launches.find(project, ME, "c1")
+    assert found is not None and found.verdict == "completed"
+
+
+def test_a_task_that_its_agent_ended_itself_is_not_begun_again(project: Project) -> None:
+    """Its launch may be heard of only afterwards: then nobody is told how to open it again."""
+    session = store.create(project, "Docs")
+    for title in ("Describe the parser", "Describe the rest"):
+        wfs_moves.add(project, session, New(title, agent="@writer"))
+    wfs_moves.complete(project, session, "IMPL-1", "Described.")
+
+    assert progress.launch(project, ME, "c1", "writer", "IMPL-1", "Do it.", begun=True) is None
+    found = launches.find(project, ME, "c1")
+    assert found is not None and found.phase == "IMPL-1"
+
+
+def test_a_phase_that_was_over_before_its_agent_was_launched_is_not_its_own(project: Project) -> None:
+    """Whatever its prompt names: what it reports fills in nothing there."""
+    adapter.move(project, "phase_0", "completed")
+
+    assert launch(project, "Design the parser") is None
+    end(project, words="DELIVERABLES: late.md")
+    assert moves(project) == []
+
+    (workflow,) = adapter.find(project).workflows
+    assert workflow.phases[0].deliverables == ()
+
+
+@pytest.mark.parametrize("format_", ["hybrid", "wfs"])
+def test_a_result_waits_while_its_workflow_cannot_be_read(project: Project, format_: str) -> None:
+    """Somebody may mend the file: nothing that an agent brought is lost over it."""
+    session = store.create(project, "Docs")
+    wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
+    title, path = {
+        "hybrid": ("Design the parser", project.root / ".claude" / "state" / "workflow.json"),
+        "wfs": ("Describe the parser", places.state(session.folder)),
+    }[format_]
+    launch(project, title, "")
+    end(project)
+    good = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+
+    assert progress.settle(project, ME) == []
+
+    path.rmdir()
+    path.write_bytes(good)
+    assert [(moved.phase.title, moved.phase.status) for moved in progress.settle(project, ME)] == [(title, "completed")]
+
+
+def test_no_launch_goes_on_with_what_is_paused(project: Project) -> None:
+    """Whoever names its task claims nothing by it."""
+    session = store.create(project, "Docs")
+    wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
+    store.pause(project, session.name)
+
+    assert launch(project, "Describe the parser", "writer") is None
+    found = launches.find(project, ME, "c1")
+    assert found is not None and found.phase is None
+    assert owners.owner(project, wfs_view.shown(project, store.get(project, session.name))) is None
+
+
+def test_a_call_that_is_heard_of_twice_begins_its_phase_once(project: Project) -> None:
+    """When it returns, its phase may have failed by a person's hand: that is no retry."""
+    launch(project)
+    adapter.move(project, "phase_0", "failed", by="person")
+
+    assert launch(project) is None
+    assert statuses(project) == ["failed", "pending", "pending"]

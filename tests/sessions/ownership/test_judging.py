@@ -439,3 +439,29 @@ def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
 
     assert (verdict.full, verdict.refused, verdict.step) == (None, (), 0)
     assert sessions.live_others(project, ME) == {OTHER}
+
+
+@pytest.mark.parametrize("owned", [True, False])
+def test_what_is_paused_is_never_restored_in_full(project: Project, owned: bool) -> None:
+    """However new it is, and whoever has it: it waits until somebody resumes it."""
+    paused = workflow(project.root, "Paused", resting=True)
+    older = workflow(project.root, "Older", updated_at="2026-03-01T08:00:00.000000Z")
+    if owned:
+        owners.own(project, paused, ME)
+
+    assert (compacted(project, paused).full, compacted(project, paused).others) == (None, (paused,))
+    verdict = compacted(project, paused, older)
+    assert (verdict.full, verdict.others) == (older, (paused,))
+
+
+def test_a_restore_that_nobody_got_is_given_again(project: Project) -> None:
+    """The process that claimed the seal of the session's old id died before it answered."""
+    mine = workflow(project.root, "Mine")
+    sessions.seen(project, ME)
+    owners.own(project, mine, ME)
+    seals.leave(project, ME, "auto", [seals.of(mine)])
+    sessions.seen(project, OTHER)
+
+    for known in (False, True):
+        verdict = compacted(project, mine, session=THIRD, known=known)
+        assert (verdict.full, verdict.step, verdict.seal is not None) == (mine, 2, True)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.errors import LedgerError
+from holdfast.ledger.database import Ledger
 from holdfast.project import Project
 from holdfast.sessions.ownership import owners, sessions
 from tests.handmade import ME, OTHER, workflow
@@ -127,6 +129,30 @@ def test_of_very_many_workflows_the_newest_are_named(project: Project, monkeypat
     assert owners.lately(project, ME) == newest
 
 
+def test_a_ledger_that_refuses_names_none(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Locked for too long, say: an event goes on with what it finds without it."""
+    owners.own(project, workflow(project.root), ME)
+
+    def refuse(*_: object) -> None:
+        raise LedgerError("database is locked")
+
+    monkeypatch.setattr(Ledger, "rows", refuse)
+
+    assert owners.lately(project, ME) == []
+
+
+def test_what_was_set_free_is_named_while_it_is_fresh(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whomever: the next session that is alone may get it. What others own, neither longer."""
+    freed, theirs, mine = (workflow(project.root, name) for name in ("Freed", "Theirs", "Mine"))
+    owners.own(project, mine, ME)
+    owners.own(project, theirs, OTHER)
+    owners.release(project, freed, by_hand=True)
+    assert owners.lately(project, ME) == [mine.key, theirs.key, freed.key]
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-09T12:00:00Z")
+    assert owners.lately(project, ME) == [mine.key]
+
+
 def test_a_session_alone_may_save_and_move_all(project: Project) -> None:
     """With no other live session nobody else could mind."""
     mine, theirs, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Nobody's"))
@@ -165,3 +191,14 @@ def test_worktrees_have_owners_of_their_own(tmp_path: Path) -> None:
 
     assert owners.owner(here, workflow(here.root)) is None
     assert owners.owner(there, workflow(there.root)) == OTHER
+
+
+def test_a_session_misses_only_what_it_owns_and_what_is_gone(project: Project) -> None:
+    """A file that is there is not missed, nor what is another session's."""
+    there, gone, theirs = (workflow(project.root, name) for name in ("There", "Gone", "Theirs"))
+    there.path.parent.mkdir(parents=True)
+    there.path.write_text("{}")
+    for each, session in ((there, ME), (gone, ME), (theirs, OTHER)):
+        owners.own(project, each, session)
+
+    assert owners.missing(project, ME) == [gone.key]

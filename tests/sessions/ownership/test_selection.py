@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.project import Project
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.ownership.selection import select
+from holdfast.sessions.ownership.selection import anywhere, select
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found
 from tests.handmade import ME, OTHER, workflow
@@ -159,3 +159,17 @@ def test_another_live_sessions_workflow_is_nobodys_current_one(project: Project,
     assert select(project, "Theirs", ME) is theirs
     sessions.ended(project, OTHER)
     assert select(project, None, ME) is theirs
+
+
+def test_of_the_archive_too_a_beginning_names_only_what_is_looked_at(project: Project, there: list[Workflow]) -> None:
+    """To change a completed workflow, as by forgetting it, one names it whole."""
+    over = workflow(project.root, "Release", status="completed")
+    archive.keep(project, over, "2026-01-02T03:04:05Z")
+
+    for wanted, whole in (("Rel", False), ("Release", False), ("Release", True)):
+        found, worktree = anywhere(project, wanted, whole=whole)
+        assert (found.title, worktree) == ("Release", project.worktree)
+    with pytest.raises(HoldfastError, match="'Release' was completed"):
+        anywhere(project, "Rel", whole=True)
+    with pytest.raises(HoldfastError, match="'Tow'"):
+        anywhere(project, "Tow")

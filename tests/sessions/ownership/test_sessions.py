@@ -287,3 +287,44 @@ def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Project, kno
 
     with pytest.raises(HoldfastError, match=f"several sessions begin with 'abc': abc-0, .*{said}"):
         sessions.meant(project, "abc")
+
+
+def test_only_a_process_of_this_machine_can_have_broken_off(project: Project) -> None:
+    """Whether another machine's process runs nobody here knows; a session that ended did not break off."""
+    gone = str(2**22 + 1)  # above every pid_max
+    sessions.seen(_Elsewhere(project.root, project.config), OTHER, gone)
+    sessions.seen(project, ME, gone)
+    assert [sessions.crashed(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
+    assert [sessions.process_gone(project, each) for each in (ME, OTHER, THIRD)] == [True, False, False]
+
+    sessions.ended(project, ME)
+    assert not sessions.crashed(project, ME)
+
+
+def test_a_process_of_another_machine_says_nothing_of_what_a_session_became(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it counts whether the session had an event after the other one was first seen."""
+    there = _Elsewhere(project.root, project.config)
+    sessions.seen(there, OTHER, str(2**22 + 1))  # above every pid_max
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:05:00Z")
+    sessions.seen(project, ME, str(os.getpid()))
+    assert sessions.superseded(project, OTHER, ME)
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:10:00Z")
+    sessions.seen(there, OTHER, str(2**22 + 1))
+    assert not sessions.superseded(project, OTHER, ME)
+
+
+def test_the_whole_id_of_a_session_goes_before_a_beginning(project: Project) -> None:
+    """Else a session whose id begins another's could not be named."""
+    for name in ("same", "same-1", "same-2"):
+        sessions.seen(project, name)
+
+    assert sessions.meant(project, "same") == sessions.completed(project, "same") == "same"
+    assert sessions.meant(project, "same-1") == "same-1"
+    with pytest.raises(HoldfastError, match="several sessions begin with 'sam': same, same-1, same-2; give more"):
+        sessions.meant(project, "sam")
+    assert sessions.completed(project, "new") == "new"
+    with pytest.raises(HoldfastError, match="no session of this project begins with 'new'"):
+        sessions.meant(project, "new")

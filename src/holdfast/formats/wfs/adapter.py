@@ -151,6 +151,8 @@ def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
     session, notes = _session(project, workflow), list[str]()
     if changes.total not in (None, workflow.total) or changes.deliverables:
         raise TransitionError(f"{session.name} has the tasks it lists, {workflow.total}, and their summaries")
+    if changes.error and changes.status not in ("blocked", "failed"):  # else it would be any blocked task's
+        raise TransitionError("an error belongs to a task that is blocked; give --status blocked with it")
     task, title = _task_meant(workflow, changes)
     jump = changes.current is not None or (title is None and changes.phase is not None)
     status = changes.status or ("active" if jump else None)

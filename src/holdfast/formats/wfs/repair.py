@@ -213,12 +213,17 @@ def _wanted(folder: Path, task: Brief, board: Board) -> dict[str, Any]:
         wanted[f"it has subtasks: its status {task.said or 'nothing'} becomes container"] = "container"
     elif task.said and task.said not in briefs.STATUSES:
         wanted[f"its status {task.said} becomes {task.status}"] = task.status
-    own = ids.parent(task.id) if ids.key(task.id) == ids.key(task.name) else ""  # else nobody knows which is right
+    own = _own_parent(task)
     if own and ids.key(task.parent) != ids.key(own):
         wanted[f"its parent {task.parent} becomes {own}"] = own
     elif own and not _says_parent(folder, task):
         wanted[f"its parent becomes {own}"] = own
     return wanted
+
+
+def _own_parent(task: Brief) -> str:
+    """Return the parent that a task's id names; empty where its file has another name: nobody knows which is right."""
+    return ids.parent(task.id) if ids.key(task.id) == ids.key(task.name) else ""
 
 
 def _says_parent(folder: Path, task: Brief) -> bool:
@@ -248,7 +253,7 @@ def _mend(project: Project, folder: Path, task: Brief) -> None:
             data["status"] = "container"
         elif now.said and now.said not in briefs.STATUSES:
             data["status"] = now.status
-        own = ids.parent(now.id)
+        own = _own_parent(now)
         context = data.get("context")
         if (
             own
