@@ -233,9 +233,11 @@ def _running(launch: launches.Launch) -> str:
 
 
 def _doubt(launch: launches.Launch, words: str) -> str:
+    from holdfast import formats
     from holdfast.workflow import registry, wording
 
-    undoing = registry.of_agents((launch.workflow or "hybrid").partition(":")[0]).undoing
+    name = (launch.workflow or formats.WITH_AGENTS[0]).partition(":")[0]
+    undoing = registry.of_agents(name).undoing
     return (
         f"An agent ({wording.one_line(launch.agent_type)}) reported a failure after its phase {launch.phase} "
         f"was completed: {wording.one_line(words)}. The phase stays completed; a person can undo that with "

@@ -13,7 +13,7 @@ from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
 from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
-from holdfast.formats import RECORDS, foreign
+from holdfast.formats import RECORDS
 from holdfast.formats.compaction import file as compaction_file
 from holdfast.formats.compaction.detection import memory
 from holdfast.formats.compaction.detection.detect import detect
@@ -44,7 +44,7 @@ def look(project: Project) -> Iterator[Finding]:
     if any(access.closed(each) not in (None, each) for each in tops):
         return  # in a folder that cannot be entered nothing can even be looked for; the folders check says so
     found = registry.all_found(project)
-    theirs = {path: (why, in_the_way) for path, why, in_the_way in foreign.files(project)}
+    theirs = {each.path: (each.meaning, each.in_the_way) for each in registry.foreign(project)}
     told = [
         _unread(project, each)
         for each in found.problems

@@ -9,7 +9,6 @@ import click
 
 from holdfast import formats
 from holdfast.commands import moving, options
-from holdfast.formats.hybrid.functions import DEFAULT_AGENT
 from holdfast.sessions import templates
 from holdfast.sessions.ownership import claims, owners, sessions
 from holdfast.workflow import registry
@@ -77,7 +76,7 @@ def command(
     start = Start(
         title=title,
         kind=kind or template.kind,
-        phases=tuple((name, agent or DEFAULT_AGENT) for name, agent in given) if keeper.NAME == "hybrid" else given,
+        phases=given,
         total=total or (None if phases else template.total),
         reading=options.as_reading((*template.reading, *reading)),
         reminders=(*template.reminders, *reminders),

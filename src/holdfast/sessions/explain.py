@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import StateError
 from holdfast.files.document import Document
-from holdfast.formats import foreign
 from holdfast.formats.compaction import adapter, file
 from holdfast.formats.compaction.detection import memory, plans, planstatus
 from holdfast.formats.compaction.detection.detect import detect
@@ -64,7 +63,7 @@ def explain(project: Project, session: str | None = None) -> dict[str, Any]:
         "problems": [{"path": str(problem.path), "reason": problem.reason} for problem in found.problems],
         "left_alone": [
             {"path": str(path), "why": why, "in_the_way": in_the_way}
-            for path, why, in_the_way in foreign.files(project)
+            for path, why, in_the_way in registry.foreign(project)
         ],
         "accumulating": _accumulating(every, found.workflows),
         "would_save": _would_save(project, intent),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from holdfast.project import Project
@@ -166,6 +166,20 @@ class Problem(NamedTuple):
     reason: str
 
 
+class Foreign(NamedTuple):
+    """A file of another program at a place that a format uses, or that its document leaves to others.
+
+    Attributes:
+        path: where it lies; it is left as it is.
+        meaning: what that means here, to follow the path in a sentence.
+        in_the_way: whether the format cannot be used while it lies there.
+    """
+
+    path: Path
+    meaning: str
+    in_the_way: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a format found in a project, the newest first.
@@ -317,6 +331,14 @@ class Format(Protocol):
 
         What follows from the file is brought in step with it. What the writer is to be told is among its warnings.
         """
+
+
+@runtime_checkable
+class LooksForForeign(Protocol):
+    """What a format offers besides that can tell files of other programs at its places from its own."""
+
+    def foreign(self, project: Project) -> Iterable[Foreign]:
+        """Yield the files that are left as they are; never writes, and never raises for what a file holds."""
 
 
 class AgentFormat(Format, Protocol):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, cast
 
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS, WITH_AGENTS
-from holdfast.workflow.model import Found
+from holdfast.workflow.model import Found, LooksForForeign
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.project import Project
-    from holdfast.workflow.model import AgentFormat, Format, Workflow
+    from holdfast.workflow.model import AgentFormat, Foreign, Format, Workflow
 
 
 def get(name: str) -> Format:
@@ -55,6 +55,12 @@ def near(project: Project, session: str, path: Path | None = None) -> Found:
     if path is not None and path.is_relative_to(project.root):
         keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
     return _together([get(name).near(project, keys) for name in names])
+
+
+def foreign(project: Project) -> list[Foreign]:
+    """Return the files of other programs at the formats' places, whether or not a format has a workflow here."""
+    asked = (adapter for adapter in map(get, RECORDS) if isinstance(adapter, LooksForForeign))
+    return [each for adapter in asked for each in adapter.foreign(project)]
 
 
 def _present(project: Project) -> list[str]:

@@ -16,7 +16,7 @@ from holdfast.formats.compaction.save import Saved, intend, save
 from holdfast.formats.compaction.spot import WORDS, Spot, moved, spot
 from holdfast.sessions.history import archive
 from holdfast.workflow import names, statefile, values, views
-from holdfast.workflow.model import Changes, Found, Problem, Start, Step, Workflow
+from holdfast.workflow.model import Changes, Foreign, Found, Problem, Start, Step, Workflow
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "begin",
     "done",
     "find",
+    "foreign",
     "intend",
     "near",
     "parsed",
@@ -39,6 +40,7 @@ __all__ = [
     "start",
     "step",
     "update",
+    "written",
 ]
 
 NAME = files.NAME
@@ -54,6 +56,13 @@ def near(project: Project, keys: Collection[str]) -> Found:
     places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
     paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])
     return replace(_found(*files.scan(project, paths)), left=left)
+
+
+def foreign(project: Project) -> Iterator[Foreign]:
+    """Yield the JSON files beside the state files that are not named as one."""
+    for path in sorted(files.folder(project).glob("*/*.json")):
+        if not path.match("state-*.json"):
+            yield Foreign(path, "is not named state-*.json, so it is not read as a workflow's state")
 
 
 def _found(entries: list[files.Entry], problems: list[Problem]) -> Found:

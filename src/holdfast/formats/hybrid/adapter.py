@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import moves, store, view
-from holdfast.formats.hybrid.functions import create_workflow_state, get_workflow_state, update_phase_status
+from holdfast.formats.hybrid.foreign import foreign
+from holdfast.formats.hybrid.functions import (
+    DEFAULT_AGENT,
+    create_workflow_state,
+    get_workflow_state,
+    update_phase_status,
+)
 from holdfast.formats.hybrid.past import parsed, put_back, redraw, written
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
@@ -30,6 +37,7 @@ __all__ = [
     "done",
     "extract_result",
     "find",
+    "foreign",
     "generate_markdown",
     "get_workflow_state",
     "judge",
@@ -73,8 +81,12 @@ def near(project: Project, keys: Collection[str]) -> Found:
 
 
 def start(project: Project, start: Start) -> Workflow:
-    """Create the workflow; a finished one gives way and stays in the archive. Raises TransitionError, NotOurs."""
-    return store.create(project, start)
+    """Create the workflow; a finished one gives way and stays in the archive. Raises TransitionError, NotOurs.
+
+    A phase without an agent gets general-purpose.
+    """
+    phases = tuple((title, agent or DEFAULT_AGENT) for title, agent in start.phases)
+    return store.create(project, replace(start, phases=phases))
 
 
 def begin(project: Project, workflow: Workflow) -> Workflow:

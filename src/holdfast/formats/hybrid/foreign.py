@@ -1,4 +1,4 @@
-"""Files of other programs at the places that Holdfast uses, or that its documents leave to others."""
+"""Files of other programs at the places that the `hybrid` format uses, or that its document leaves to others."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import NotOurs, StateError
 from holdfast.files import access, document
-from holdfast.formats.compaction import file
 from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.workflow import statefile
+from holdfast.workflow.model import Foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,29 +23,26 @@ _OTHERS = {
 }
 
 
-def files(project: Project) -> Iterator[tuple[Path, str, bool]]:
-    """Yield every file that is left as it is, what that means here, and whether it is in the way (I000-20, R000-37)."""
+def foreign(project: Project) -> Iterator[Foreign]:
+    """Yield the files that are left as they are (I000-20, R000-37)."""
     try:
         hybrid_file.load(project)
     except NotOurs as error:
-        yield (
+        yield Foreign(
             error.path,
             f"{error.reason}, so no workflow of the hybrid format can be kept here while it is there. Move it away, or "
             "start workflows with `--format compaction`",
-            True,
+            in_the_way=True,
         )
     except StateError:
         pass  # missing or broken, but not somebody else's
     view = project.root / hybrid_view.FILE
     if why := _view(project, view):
-        yield view, f"{why}; it is left alone, so a hybrid workflow has no view here. Rename it to get one", True
-    folder = file.folder(project)
-    for path in sorted(folder.glob("*/*.json")):
-        if not path.match("state-*.json"):
-            yield path, "is not named state-*.json, so it is not read as a workflow's state", False
+        said = f"{why}; it is left alone, so a hybrid workflow has no view here. Rename it to get one"
+        yield Foreign(view, said, in_the_way=True)
     for place, what in _OTHERS.items():
         if access.is_there(project.root / place):
-            yield project.root / place, f"is {what}; Holdfast neither reads nor writes it", False
+            yield Foreign(project.root / place, f"is {what}; Holdfast neither reads nor writes it")
 
 
 def _view(project: Project, path: Path) -> str:

@@ -1,0 +1,101 @@
+"""A format is its folder: what others know of it is its record, and nothing else names it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import formats
+from holdfast.formats import RECORDS, Record, compaction, hybrid, wfs
+from holdfast.formats.compaction import adapter as compaction_adapter
+from holdfast.formats.compaction import record as compaction_record
+from holdfast.formats.hybrid import adapter as hybrid_adapter
+from holdfast.formats.hybrid import record as hybrid_record
+from holdfast.formats.wfs import adapter as wfs_adapter
+from holdfast.formats.wfs import record as wfs_record
+from tests.processes import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from holdfast.workflow.model import AgentFormat, Format, LooksForForeign
+
+# mypy holds each record and adapter to what it has to offer.
+_RECORDS: tuple[Record, ...] = (hybrid_record, compaction_record, wfs_record)
+_ADAPTERS: tuple[Format, ...] = (hybrid_adapter, compaction_adapter, wfs_adapter)
+_OF_AGENTS: tuple[AgentFormat, ...] = (hybrid_adapter, wfs_adapter)
+_LOOKING: tuple[LooksForForeign, ...] = (hybrid_adapter, compaction_adapter)
+
+SOURCE = ROOT / "src" / "holdfast"
+# What still names a format outside its folder. It goes when the format offers what is asked for there.
+EXCEPTIONS = {
+    "config.py",  # the default
+    "checks/states.py",
+    "commands/forget.py",
+    "sessions/explain.py",
+    "testkit/demo.py",
+    "testkit/simulate/planting.py",
+    "testkit/simulate/rows/contents.py",
+    "testkit/simulate/rows/files.py",
+    "testkit/simulate/rows/identity.py",
+    "testkit/simulate/rows/plain.py",
+    "testkit/simulate/scene.py",
+    "testkit/simulate/truth.py",
+    "handlers/restore_workflow.py",
+    "handlers/save_workflow.py",
+    "handlers/save_written.py",
+}
+# Columns, fields and kinds of events that are about a compaction, and no format's name.
+COMPACTIONS = {
+    "report/tables.py",
+    "sessions/compaction/seals.py",
+    "sessions/reading/reading.py",
+    "sessions/reading/readtexts.py",
+}
+
+
+def test_each_record_is_a_folders() -> None:
+    """They are found by listing the folders, and named as these are."""
+    assert list(RECORDS.values()) == list(_RECORDS)
+    assert [each.__name__.rpartition(".")[2] for each in (hybrid, compaction, wfs)] == list(formats.NAMES)
+    assert [record.RANK for record in RECORDS.values()] == list(range(len(RECORDS)))
+    assert {name for name, record in RECORDS.items() if record.AGENTS} == {each.NAME for each in _OF_AGENTS}
+
+
+@pytest.mark.parametrize("record", _RECORDS, ids=lambda record: str(record.NAME))
+def test_a_record_costs_nothing_but_itself(record: Record) -> None:
+    """It holds constants and imports nothing."""
+    tree = ast.parse((SOURCE / "formats" / record.NAME / "record.py").read_bytes())
+
+    assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
+    assert bool(record.COMMANDS) == bool(list((SOURCE / "formats" / record.NAME).glob("commands*")))
+    assert bool(record.CHECK[0]) == (SOURCE / "formats" / record.NAME / "checks.py").is_file()
+
+
+def naming() -> Iterator[tuple[str, str]]:
+    """Yield (file, what it says) for whatever outside `formats/` names a format, or asks for its unit."""
+    name = re.compile(rf"({'|'.join(formats.NAMES)})(:.*)?", re.DOTALL)
+    files: list[Path] = [*SOURCE.rglob("*.py"), *(ROOT / "handlers").glob("*.py"), *(ROOT / "hooks").glob("*.py")]
+    for path in files:
+        if path.is_relative_to(SOURCE / "formats"):
+            continue
+        place = path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT).as_posix()
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and name.fullmatch(node.value):
+                yield place, node.value
+            elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("holdfast.formats."):
+                yield place, str(node.module)
+            elif isinstance(node, ast.Compare) and ast.unparse(node.left).endswith(".unit"):
+                yield place, ast.unparse(node)
+
+
+def test_nothing_else_names_a_format() -> None:
+    """Who adds one adds a folder, and looks for no list."""
+    named = set(naming())
+
+    assert {place for place, word in named if word != "compaction" or place not in COMPACTIONS} == EXCEPTIONS
+    assert {place for place, _ in named} >= COMPACTIONS
