@@ -24,7 +24,7 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> Outcome | None:
     workflow = None
     if not event.in_subagent:
         workflow = reading.mine(
-            context.project, event.session_id, registry.near(context.project, event.session_id).workflows
+            context.project, event.session_id, registry.candidates(context.project, event.session_id).workflows
         )
     if workflow is None:
         return None

@@ -54,7 +54,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     from holdfast.sessions.reading import reading
     from holdfast.workflow import registry, wording
 
-    workflow = reading.mine(project, session, registry.near(project, session).workflows)
+    workflow = reading.mine(project, session, registry.candidates(project, session).workflows)
     due = reading.reminder(project, session, workflow) if workflow else []
     if due is None:
         return None

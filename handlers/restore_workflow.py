@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import advise, capture, environment, hookimpl, paths, tell_user
 from holdfast.dispatch.budget import units
-from holdfast.sessions.compaction import deliveries, hints, seals
+from holdfast.sessions.compaction import deliveries, hints, snapshots
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from holdfast import Context, Outcome
     from holdfast.events import PostCompact, SessionEnd, SessionStart, SubagentStop, UserPromptSubmit
-    from holdfast.sessions.compaction.seals import Seal
+    from holdfast.sessions.compaction.snapshots import Seal
     from holdfast.sessions.ownership.judging import Verdict
     from holdfast.workflow.model import Found, Workflow
 
@@ -59,7 +59,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     _seen(event, context)
     news = _given(event, context)
     lost = deliveries.settle(context.project, event.session_id)
-    if lost is None and not seals.missed(context.project, event.session_id):
+    if lost is None and not snapshots.missed(context.project, event.session_id):
         return news
     context.log(f"the guidance {lost.mark if lost else 'of a compaction'} never arrived; given again")
     given = _trail(event, context) if lost and not lost.workflow else _restore(event, context, known=True)
@@ -77,7 +77,7 @@ def _given(event: UserPromptSubmit, context: Context) -> list[Outcome]:
     from holdfast.sessions.ownership import owners
     from holdfast.workflow import guidance, registry, wording
 
-    found = [each for each in registry.near(project, session).workflows if each.key in keys and not each.finished]
+    found = [each for each in registry.candidates(project, session).workflows if each.key in keys and not each.finished]
     mine = [each for each in found if owners.owner(project, each) == session]
 
     def told() -> None:
@@ -114,7 +114,7 @@ def on_post_compact(event: PostCompact, context: Context) -> None:
         return  # the agent's own summary, of which the main conversation's guidance says nothing
     told = next(iter(losses.recent(context.project, 1, event.session_id)), None)
     if told is None or told.noted_at < last.made_at:
-        found = registry.near(context.project, event.session_id).workflows
+        found = registry.candidates(context.project, event.session_id).workflows
         for workflow in [each for each in found if each.key == last.workflow]:
             losses.note(context.project, event.session_id, workflow, event.compact_summary)
 
@@ -144,8 +144,8 @@ def _owns(event: SessionStart, context: Context) -> bool:
     from holdfast.sessions.ownership import owners
     from holdfast.workflow import registry
 
-    found = registry.near(context.project, event.session_id).workflows
-    return any(owners.owner(context.project, each) == event.session_id for each in found if each.waits)
+    found = registry.candidates(context.project, event.session_id).workflows
+    return any(owners.owner(context.project, each) == event.session_id for each in found if each.resumable)
 
 
 def _hint(event: SessionStart, context: Context) -> list[Outcome]:
@@ -156,12 +156,12 @@ def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     others = sessions.live_others(context.project, event.session_id)
     problem = context.project.ledger.problem
     said: list[Outcome] = [tell_user(f"Holdfast: {problem}.")] if problem else []
-    found = registry.near(context.project, event.session_id)
+    found = registry.candidates(context.project, event.session_id)
     said += _unread(event, context, found)
     waiting = [
         each
         for each in owners.ranked(found.workflows)
-        if each.waits and owners.owner(context.project, each) not in others and owners.fresh(context.project, each)
+        if each.resumable and owners.owner(context.project, each) not in others and owners.fresh(context.project, each)
     ]
     if not waiting:
         return said
@@ -177,7 +177,7 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     from holdfast.sessions.ownership import judging
     from holdfast.workflow import registry
 
-    found = registry.near(context.project, event.session_id)
+    found = registry.candidates(context.project, event.session_id)
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
@@ -278,8 +278,8 @@ def _deliver(
         reading.inlined(project, session, back.known, made.inlined)
         if verdict.seal is None and event.hook_event_name == "SessionStart":
             # No PreCompact left a seal: a spent one shows in `holdfast status` that there was a compaction.
-            seals.leave(project, session, "none", [seals.of(workflow)])
-            seals.claim(project, session, known=True)
+            snapshots.leave(project, session, "none", [snapshots.of(workflow)])
+            snapshots.claim(project, session, known=True)
 
     context.log(f"restored {workflow.title!r} ({workflow.ref}), step {verdict.step}", session=session)
     return advise(made.text, must_keep=True, on_delivered=delivered)
@@ -294,7 +294,7 @@ def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outc
     launch = errands.of(project, session, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
-    found = registry.near(project, session).workflows if launch.phase else ()
+    found = registry.candidates(project, session).workflows if launch.phase else ()
     workflow = next((each for each in found if each.key == launch.workflow), None)
     phase = next((each for each in workflow.phases if each.id == launch.phase), None) if workflow else None
     context.log(f"gave {launch.agent_type} ({agent}) back what it was launched for", session=session)
@@ -319,7 +319,7 @@ def _mention(found: Found, others: tuple[Workflow, ...]) -> list[Outcome]:
     """Where nothing is restored, say in a line each what is there."""
     from holdfast.workflow import guidance, wording
 
-    lines = [guidance.line(other) for other in others if other.waits]
+    lines = [guidance.line(other) for other in others if other.resumable]
     if not lines:
         return []
     lead = "Workflows of this project that were not restored, being too old."

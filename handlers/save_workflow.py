@@ -9,7 +9,7 @@ from holdfast import hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
 from holdfast.formats.compaction.detection import detect
 from holdfast.sessions.agents import launches
-from holdfast.sessions.compaction import compactions, seals, summaries
+from holdfast.sessions.compaction import compactions, snapshots, summaries
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import judging, owners, sessions
 from holdfast.workflow import registry
@@ -35,7 +35,7 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     _save_detected(context, event.session_id)
     for key in owners.missing(context.project, event.session_id):
         _miss(context, event.session_id, key)
-    found = registry.near(context.project, event.session_id)
+    found = registry.candidates(context.project, event.session_id)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     for workflow in found.workflows:
@@ -45,8 +45,8 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
             generations.keep(context.project, workflow.path, workflow.raw, why=f"PreCompact {event.trigger}")
     mine = judging.settle(context.project, event.session_id, found.workflows)
     # Also without a workflow: else a session id that changes now would claim the seal of somebody else's compaction.
-    had = [seals.of(workflow) for workflow in mine]
-    seals.leave(context.project, event.session_id, event.trigger or "unknown", had, event.transcript_path)
+    had = [snapshots.of(workflow) for workflow in mine]
+    snapshots.leave(context.project, event.session_id, event.trigger or "unknown", had, event.transcript_path)
     from holdfast.workflow import guidance
 
     summary = guidance.summary(mine)

@@ -37,7 +37,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     own = places.is_state(context.root, path) or places.is_list(context.root, path)
     saved = path if own else _merged(context, path)
     said = list[str]()
-    for workflow in registry.near(context.project, event.session_id, saved).workflows:
+    for workflow in registry.candidates(context.project, event.session_id, saved).workflows:
         now = _followed(context, workflow, saved, event.tool_name) if saved and not workflow.recovered else None
         if now is None:
             continue

@@ -203,10 +203,10 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
     """Return what comes next, and what else can be begun beside it, as lines of a fence."""
-    from holdfast.sessions.agents import flights
+    from holdfast.sessions.agents import running_agents
     from holdfast.workflow import registry, views, wording
 
-    at_work = flights.at_work(context.project, session)
+    at_work = running_agents.at_work(context.project, session)
     running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
     phase = next((each for each in workflow.phases if each.number == step.number), None)
     if phase and phase.id in running:

@@ -77,12 +77,12 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 def on_stop(event: Stop, context: Context) -> None:
     """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
     from holdfast.events.prompts import TaskNotification
-    from holdfast.sessions.agents import fates, notices
+    from holdfast.sessions.agents import agent_status, notices
 
     sessions.rest(context.project, event.session_id)
     told = "background_tasks" in event.model_fields_set  # clients before 2.1.145 do not say
     listed = {task.id for task in event.background_tasks if task.id}
-    waiting = fates.waiting(context.project, event.session_id)
+    waiting = agent_status.waiting(context.project, event.session_id)
     # The end of one that is no longer listed may have been told when nothing could be written.
     if any(each.unused or (told and each.agent_id not in listed) for each in waiting):
         most = notices.TURN
@@ -130,7 +130,7 @@ def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None
     from holdfast.sessions.ownership import owners
     from holdfast.workflow import registry
 
-    found = [each for each in registry.near(context.project, event.session_id).workflows if each.waits]
+    found = [each for each in registry.candidates(context.project, event.session_id).workflows if each.resumable]
     meant = errands.candidates(context.project, event.session_id, event.agent_id)
     keys = {(each.workflow, each.phase) for each in meant}
     for workflow in found:

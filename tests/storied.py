@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import tostring
 
 from holdfast.report.story import Attempt, Run, Session, Story, Told
-from holdfast.sessions.agents.fates import Agent
+from holdfast.sessions.agents.agent_status import Agent
 from holdfast.sessions.compaction.aftermath import Compaction
 from holdfast.sessions.compaction.deliveries import Delivery
-from holdfast.sessions.compaction.seals import Sealed
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.compaction.snapshots import Sealed
+from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, workflow
 
@@ -93,9 +93,9 @@ def delivery(**changes: Any) -> Delivery:
     return replace(given, **changes)
 
 
-def happening(**changes: Any) -> Happening:
+def happening(**changes: Any) -> TimelineEvent:
     """Return that a session began."""
-    return replace(Happening(at("09:00"), "session", "session began", ME, worktree=str(ROOT)), **changes)
+    return replace(TimelineEvent(at("09:00"), "session", "session began", ME, worktree=str(ROOT)), **changes)
 
 
 def markup(element: Element) -> str:

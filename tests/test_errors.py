@@ -18,7 +18,7 @@ def test_state_error_is_path_and_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["StateError", "NotOurs", "MissingError", "TransitionError", "ConfigError", "LedgerError"]
+    "name", ["StateError", "SchemaMismatch", "MissingError", "TransitionError", "ConfigError", "LedgerError"]
 )
 def test_one_boundary_catches_them_all(name: str) -> None:
     """Every exception raised on purpose is a HoldfastError."""

@@ -40,7 +40,7 @@ class ChangedError(StateError):
     """A file that somebody else saved between our reading it and our writing it: what they saved stands."""
 
 
-class NotOurs(StateError):
+class SchemaMismatch(StateError):
     """A file in our place that does not have our schema: it is never overwritten."""
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import clock, paths
 from holdfast.project import Project
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import sessions
 from tests.doctoring import examine, healthy, obey, only
 from tests.handmade import ME, OTHER, workflow
@@ -24,7 +24,7 @@ class Past:
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.project = Project.open(root)
-        self.sealed = seals.of(workflow(root))
+        self.sealed = snapshots.of(workflow(root))
         self._clock = monkeypatch
         self._now = clock.now() - timedelta(hours=48)
 
@@ -35,9 +35,9 @@ class Past:
     def compaction(self, session: str = ME, *, why: str = "auto", restored: bool = True, goes_on: bool = True) -> None:
         self.pass_time()
         sessions.seen(self.project, session)
-        seals.leave(self.project, session, why, [self.sealed])
+        snapshots.leave(self.project, session, why, [self.sealed])
         if restored:
-            seals.claim(self.project, session, known=True)
+            snapshots.claim(self.project, session, known=True)
         if goes_on:
             self.pass_time(minutes=30)
             sessions.seen(self.project, session)
@@ -57,7 +57,7 @@ def test_before_the_first_compaction(root: Path, past: Past) -> None:
     assert "no compaction was seen here yet" in healthy("deliveries", root)
     assert not past.project.ledger_file.exists()
     sessions.seen(past.project, ME)
-    seals.leave(past.project, ME, "auto", [])
+    snapshots.leave(past.project, ME, "auto", [])
     past.pass_time()
     sessions.seen(past.project, ME)
     assert "no compaction with a workflow" in healthy("deliveries", root)

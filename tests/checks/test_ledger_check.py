@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.checks import ledger as check
 from holdfast.project import Project
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import sessions
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 
@@ -158,7 +158,7 @@ def test_tables_of_an_earlier_version_get_their_columns(root: Path, file: Path) 
     """What they hold stays."""
     with closing(sqlite3.connect(file)) as ledger:
         ledger.execute("ALTER TABLE sessions DROP COLUMN resting")
-        ledger.execute(seals.TABLE.split(";")[0].replace("claimed_by TEXT, ", ""))
+        ledger.execute(snapshots.TABLE.split(";")[0].replace("claimed_by TEXT, ", ""))
         ledger.commit()
 
     found = only("ledger", root, "notice")

@@ -19,7 +19,7 @@ from holdfast.checks import ledger as ledger_check
 from holdfast.dispatch import faults
 from holdfast.project import Project
 from holdfast.sessions.agents import runs
-from holdfast.sessions.compaction import deliveries, seals
+from holdfast.sessions.compaction import deliveries, snapshots
 from holdfast.sessions.forget import erasing
 from holdfast.sessions.history import archive, generations, recordings
 from holdfast.sessions.ownership import owners, sessions
@@ -187,7 +187,7 @@ def test_a_workflow_goes_and_the_other_stays_whole(planted: HoldfastProject) -> 
     assert (owners.owner(there, one), owners.owner(there, two)) == (None, OTHER)
     assert generations.all(there, one.path) == []
     assert len(generations.all(there, two.path)) == 2
-    assert [each.title for seal in seals.recent(there, 10) for each in seal.workflows] == [two.title]
+    assert [each.title for seal in snapshots.recent(there, 10) for each in seal.workflows] == [two.title]
     there.close()
 
 

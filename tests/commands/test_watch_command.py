@@ -23,7 +23,7 @@ from rich.console import Console, ConsoleDimensions
 from holdfast import clock
 from holdfast.commands import page, sections, watch
 from holdfast.project import Project
-from holdfast.sessions.agents.flights import Flight
+from holdfast.sessions.agents.running_agents import Flight
 from holdfast.sessions.history.following import Following, Sight
 from holdfast.sessions.history.history import History, PhaseHistory
 from holdfast.sessions.history.overview import Overview, Restore, Save, Session, Told

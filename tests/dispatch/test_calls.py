@@ -14,7 +14,7 @@ import pytest
 from holdfast import advise, block, deny, log
 from holdfast.config import Config
 from holdfast.dispatch import calls
-from holdfast.dispatch.calls import Answer, Caller, Overtime, describe, interrupted_after
+from holdfast.dispatch.calls import Answer, Caller, HandlerTimeout, describe, interrupted_after
 from holdfast.events import parse, snake
 from holdfast.plugins import outcomes
 from holdfast.plugins.context import Context
@@ -309,7 +309,7 @@ def test_a_limit_that_is_not_reached_leaves_no_trace() -> None:
 
 def test_an_interrupt_that_comes_while_it_is_called_off_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handler that ends in the very moment its time is up: the timer is stopped all the same."""
-    set_timer, late = signal.setitimer, [Overtime()]
+    set_timer, late = signal.setitimer, [HandlerTimeout()]
 
     def ringing(which: int, seconds: float, interval: float = 0.0) -> tuple[float, float]:
         if not seconds and late:
@@ -338,7 +338,7 @@ def test_outside_the_main_thread_nothing_is_interrupted() -> None:
 
 def test_overtime_is_no_exception() -> None:
     """A handler's `except Exception` cannot swallow it."""
-    assert not issubclass(Overtime, Exception)
+    assert not issubclass(HandlerTimeout, Exception)
 
 
 def test_the_line_is_the_handlers_own() -> None:

@@ -15,8 +15,8 @@ import pytest
 from holdfast.commands import page
 from holdfast.dispatch import isolation
 from holdfast.project import Project
-from holdfast.sessions.agents import fates, runs
-from holdfast.sessions.compaction import losses, seals
+from holdfast.sessions.agents import agent_status, runs
+from holdfast.sessions.compaction import losses, snapshots
 from holdfast.sessions.history import following, overview
 from holdfast.sessions.ownership import owners
 from holdfast.testkit import recorded
@@ -147,7 +147,7 @@ def test_what_a_call_returned_is_consumed(project: HoldfastProject, end: str) ->
     assert RESTORED in text
     assert UNUSED not in text
     assert "runs already" not in text
-    (only,) = fates.of_session(opened(project), ME)
+    (only,) = agent_status.of_session(opened(project), ME)
     assert only.fate == "consumed"
 
 
@@ -295,7 +295,7 @@ def test_an_agents_own_compaction_gives_it_its_own_part(
     assert RESTORED not in fired.context
     assert "Document it" not in fired.context
     assert fired.variables
-    assert seals.recent(opened(project), 5) == []
+    assert snapshots.recent(opened(project), 5) == []
 
 
 @pytest.mark.parametrize("marked", [True, False])

@@ -13,9 +13,9 @@ import pytest
 
 from holdfast import paths
 from holdfast.dispatch.budget import CAP, units
-from holdfast.formats.compaction import near
+from holdfast.formats.compaction import candidates
 from holdfast.project import Project
-from holdfast.sessions.compaction import deliveries, losses, seals
+from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry, statefile
@@ -182,7 +182,7 @@ def test_precompact_need_not_have_fired(project: HoldfastProject) -> None:
 
     begin(project, "compact").assert_advised(RESTORED, "Book")
 
-    (seal,) = seals.recent(opened(project), 5)
+    (seal,) = snapshots.recent(opened(project), 5)
     assert (seal.why, seal.claimed_by, [each.title for each in seal.workflows]) == ("none", ME, ["Book"])
 
 
@@ -191,7 +191,7 @@ def test_a_restore_spends_its_seal(project: HoldfastProject) -> None:
     start(project, "Book", session=ME)
     compact(project)
 
-    (seal,) = seals.recent(opened(project), 5)
+    (seal,) = snapshots.recent(opened(project), 5)
     assert (seal.why, seal.claimed_by) == ("auto", ME)
 
 
@@ -427,7 +427,7 @@ def test_a_subagents_own_compaction_restores_nothing(project: HoldfastProject) -
 
     assert begin(project, "compact-in-subagent").context == ""
 
-    (seal,) = seals.recent(opened(project), 5)
+    (seal,) = snapshots.recent(opened(project), 5)
     assert seal.claimed_by is None
     begin(project, "compact").assert_advised(RESTORED)
 
@@ -443,7 +443,7 @@ def test_an_unmarked_compaction_of_a_foreground_agent_restores_no_workflow(proje
 
     assert "Book" not in fired.context
     assert fired.variables
-    assert seals.recent(opened(project), 5) == []
+    assert snapshots.recent(opened(project), 5) == []
     agent.stopped()
     agent.returned()
     compact(project).assert_advised(RESTORED)
@@ -998,7 +998,7 @@ def test_guidance_whose_giver_was_killed_is_owed(project: HoldfastProject, trans
     there = opened(project)
     (workflow,) = registry.all_found(there).workflows
     owners.release(there, workflow)
-    assert seals.claim(there, ME, known=True) is not None
+    assert snapshots.claim(there, ME, known=True) is not None
     sessions.seen(there, OTHER)
     there.close()
     transcript.compact()
@@ -1064,9 +1064,9 @@ def test_a_state_file_that_cannot_be_read_is_said_once(
 
 def test_what_was_not_looked_at_is_said_at_any_start(project: HoldfastProject) -> None:
     """In the line that names unfinished work."""
-    for number in range(near.MOST + 3):
+    for number in range(candidates.MOST + 3):
         start(project, f"Book {number}")
 
     said = begin(project, "startup").reply["systemMessage"]
 
-    assert f"and {near.MOST - 1} more (`holdfast list`); 3 other state files were not looked at" in said
+    assert f"and {candidates.MOST - 1} more (`holdfast list`); 3 other state files were not looked at" in said

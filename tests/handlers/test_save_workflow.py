@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import clock, paths
 from holdfast.project import Project
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
@@ -51,8 +51,8 @@ def found(project: HoldfastProject) -> list[Workflow]:
     return list(registry.all_found(opened(project)).workflows)
 
 
-def newest_seal(project: HoldfastProject) -> seals.Seal:
-    return seals.recent(opened(project), 1)[0]
+def newest_seal(project: HoldfastProject) -> snapshots.Seal:
+    return snapshots.recent(opened(project), 1)[0]
 
 
 @pytest.mark.parametrize("trigger", ["manual", "auto"])
@@ -295,7 +295,7 @@ def test_a_subagents_own_compaction_saves_nothing(project: HoldfastProject) -> N
     compact(project, "PreCompact-auto-in-subagent").assert_silent()
 
     assert not (project.root / "untracked").exists()
-    assert seals.recent(opened(project), 1) == []
+    assert snapshots.recent(opened(project), 1) == []
 
 
 def test_an_unmarked_compaction_of_a_foreground_agent_saves_nothing(project: HoldfastProject) -> None:
@@ -305,7 +305,7 @@ def test_an_unmarked_compaction_of_a_foreground_agent_saves_nothing(project: Hol
     agent.about_to()
     agent.started()
     compact(project).assert_silent()
-    assert seals.recent(opened(project), 1) == []
+    assert snapshots.recent(opened(project), 1) == []
 
     agent.stopped()
     agent.returned()

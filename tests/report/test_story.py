@@ -14,7 +14,7 @@ from holdfast.ledger import spent
 from holdfast.project import Project
 from holdfast.report import story
 from holdfast.sessions.agents import launches
-from holdfast.sessions.compaction import deliveries, seals
+from holdfast.sessions.compaction import deliveries, snapshots
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import sessions
 from holdfast.workflow import registry
@@ -208,8 +208,8 @@ def test_no_run_ends_before_it_began(opened: Project, at: Callable[[str], None])
 
 def test_a_session_in_which_another_goes_on_has_its_compaction(opened: Project) -> None:
     """A compaction may change the id: it is told of either."""
-    seals.leave(opened, ME, "auto", [seals.of(workflow(opened.root))])
-    assert seals.claim(opened, OTHER, known=False)
+    snapshots.leave(opened, ME, "auto", [snapshots.of(workflow(opened.root))])
+    assert snapshots.claim(opened, OTHER, known=False)
     found = {each: len(story.gather(opened, session=each).compactions) for each in (ME, OTHER, THIRD)}
     assert found == {ME: 1, OTHER: 1, THIRD: 0}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import HoldfastError, NotOurs, TransitionError
+from holdfast.errors import HoldfastError, SchemaMismatch, TransitionError
 from holdfast.formats.hybrid import adapter
 from tests.requirements.document_000 import CREATE, DELIVERED, HANDOVER, PHASES, STATE, VIEW
 from tests.signals import Agent
@@ -91,9 +91,9 @@ def test_a_file_of_another_schema_is_refused(calculator: Calculator, foreign: di
     calculator.project.write({STATE: foreign})
     before = calculator.read(STATE)
 
-    with pytest.raises(NotOurs, match="left alone"):
+    with pytest.raises(SchemaMismatch, match="left alone"):
         adapter.get_workflow_state("x", root=calculator.root)
-    with pytest.raises(NotOurs, match="left alone"):
+    with pytest.raises(SchemaMismatch, match="left alone"):
         calculator.create()
     assert "left alone" in calculator.run("start", "X", "--format", "hybrid", "--phase", "a", code=1).err
     agent = Agent(calculator.project, kind="general-purpose")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import NotOurs
+from holdfast.errors import SchemaMismatch
 from holdfast.formats.hybrid import adapter
 from holdfast.sessions.history import generations
 from holdfast.workflow.model import Changes, Start, Workflow
@@ -108,7 +108,7 @@ def test_keys_of_a_person_in_the_state_file_are_read_and_stay(project: Project) 
 def test_somebody_elses_file_is_not_overwritten(project: Project, put: Put, content: str) -> None:
     """What holds no extras is left alone, said, and refuses what would have to go there; the state is not begun."""
     path = put(EXTRA, content)
-    with pytest.raises(NotOurs, match="left alone"):
+    with pytest.raises(SchemaMismatch, match="left alone"):
         adapter.start(project, GIVEN)
     assert not (project.root / STATE).exists()
     assert path.read_text() == content

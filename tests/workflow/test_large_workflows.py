@@ -170,5 +170,5 @@ def test_a_thousand_phases_stay_well_inside_what_is_read(tmp_path: Path, name: s
     workflow.path.write_text(json.dumps(said, indent=2))
 
     assert workflow.path.stat().st_size < statefile.LIMIT * 2 / 3
-    assert [each.total for each in registry.near(project, ME).workflows] == [1_000]
+    assert [each.total for each in registry.candidates(project, ME).workflows] == [1_000]
     project.close()

@@ -11,7 +11,7 @@ import pytest
 from holdfast import paths
 from holdfast.config import Config
 from holdfast.files import cache
-from holdfast.formats.compaction import near, save
+from holdfast.formats.compaction import candidates, save
 from holdfast.formats.compaction.detection import extract, idleplans, plans
 from holdfast.formats.wfs import adapter
 from holdfast.project import Project
@@ -36,7 +36,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     paths.ensure_private(paths.state_dir())
     monkeypatch.setattr(manyfiles, "MOST", MOST)
     monkeypatch.setattr(manyfiles, "HOT", 8)
-    monkeypatch.setattr(near, "SEARCHED", 32)
+    monkeypatch.setattr(candidates, "SEARCHED", 32)
 
 
 @pytest.fixture
@@ -178,10 +178,10 @@ def test_a_save_searches_some_of_many_state_files(
     read = counted(monkeypatch, statefile, "read")
     told = extract.Extract(name="Release", current=1, total=2, phase="One", source=project.root / "CLAUDE.local.md")
     assert save.save(project, told).action == "created"
-    assert len(read) <= 4 * near.SEARCHED
+    assert len(read) <= 4 * candidates.SEARCHED
     read.clear()
     assert save.save(project, told).action == "unchanged"
-    assert len(read) <= 4 * near.SEARCHED
+    assert len(read) <= 4 * candidates.SEARCHED
 
 
 @pytest.mark.parametrize("format_", ["compaction", "wfs"])
@@ -196,8 +196,8 @@ def test_the_sessions_own_is_found_among_many(project: Project, format_: str, mo
         else:
             data = {"session_id": f"WFS-old-{number}", "project": f"old-{number}", "status": "paused"}
             put(project.root / ".workflow" / f"WFS-old-{number}/workflow-session.json", json.dumps(data), OLD + number)
-    looked = counted(monkeypatch, *((near, "_listed") if format_ == "compaction" else (adapter, "_changed")))
-    found = registry.near(project, ME)
+    looked = counted(monkeypatch, *((candidates, "_listed") if format_ == "compaction" else (adapter, "_changed")))
+    found = registry.candidates(project, ME)
     assert "Mine" in {each.title for each in found.workflows}
     assert len(looked) <= 2 * MOST
     assert len(found.workflows) < MOST

@@ -37,7 +37,9 @@ def test_every_format_offers_the_whole_protocol(project: Project, name: str) -> 
     assert keeper.find(project).workflows == (flow,)
     assert (flow.format, flow.title, flow.total, flow.reading) == (name, "T", 2, ("@a.md",))
     flow = keeper.begin(project, flow)
-    assert (flow.position, flow.stands) == (("0/2", "0/2 tasks completed") if name == "wfs" else ("1/2", "phase 1/2"))
+    assert (flow.position, flow.progress_text) == (
+        ("0/2", "0/2 tasks completed") if name == "wfs" else ("1/2", "phase 1/2")
+    )
     assert (flow.phase, flow.phase_status) == ("A b", "active")
     flow = keeper.done(project, flow, note="n")
     step = keeper.step(flow)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
@@ -56,16 +56,16 @@ def test_a_broken_file_reads_as_its_last_generation(project: Project, put: Put, 
 def test_json_of_another_kind_is_another_tools_and_stays(project: Project, put: Put, foreign: str) -> None:
     """I000-20: even where a file of ours was before; what that said is read, and nothing is written or moved."""
     path = put("state.json", foreign)
-    with pytest.raises(NotOurs, match="where an object is expected"):
+    with pytest.raises(SchemaMismatch, match="where an object is expected"):
         statefile.read(project, path)
     generations.keep(project, path, b'{"a": 1}', why="test")
     assert statefile.read(project, path).data == {"a": 1}
 
-    with pytest.raises(NotOurs, match="where an object is expected, so it is not overwritten"):
+    with pytest.raises(SchemaMismatch, match="where an object is expected, so it is not overwritten"):
         statefile.rewrite(project, path, lambda _: {"a": 2}, why="test")
-    with pytest.raises(NotOurs):
+    with pytest.raises(SchemaMismatch):
         statefile.rewrite(project, path, lambda file: dict(file.data), why="test", repair=True)
-    with pytest.raises(NotOurs):
+    with pytest.raises(SchemaMismatch):
         statefile.set_aside(project, path)
     statefile.discard(project, path, why="test")
 

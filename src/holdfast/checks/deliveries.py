@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.checks import folders, ledger, notice, ok, problem
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.project import Project
-    from holdfast.sessions.compaction.seals import Seal
+    from holdfast.sessions.compaction.snapshots import Seal
 
 LAST = 5  # compactions that are looked at
 UNDER_WAY = timedelta(minutes=10)  # since PreCompact: the compaction may still run
@@ -40,7 +40,9 @@ def look(project: Project) -> Iterator[Finding]:
         remedy = next((each.remedy for each in ledger.look(project) if each.level == "problem"), "holdfast status")
         yield notice("nothing is known of compactions, for the ledger cannot be used", remedy)
         return
-    told = [seal for seal in seals.recent(project, seals.KEPT) if seal.workflows and not _under_way(seal)][:LAST]
+    told = [seal for seal in snapshots.recent(project, snapshots.KEPT) if seal.workflows and not _under_way(seal)][
+        :LAST
+    ]
     seen = {str(row["id"]): str(row["last_seen"]) for row in sessions.all_of(project)}
     if not told:
         yield ok("no compaction with a workflow was seen here yet")

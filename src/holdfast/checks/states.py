@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
 from holdfast.checks import folders, notice, ok, problem
-from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import access, atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats import RECORDS
@@ -81,7 +81,7 @@ def _unread(project: Project, trouble: Problem) -> Finding:
         return problem(f"{path}: {trouble.reason.removesuffix(_RECOVERED)}", closed, fix)
     try:
         broken = statefile.read(project, path).repairable
-    except NotOurs:
+    except SchemaMismatch:
         return notice(f"{path}: {trouble.reason}", _aside(path))
     except StateError as error:
         broken = isinstance(error, BrokenError)

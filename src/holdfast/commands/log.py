@@ -125,8 +125,9 @@ def restore(before: str | None, number: str, wanted: str | None, replace: bool, 
         click.echo(f"{name} holds generation {number} already; nothing was changed.")
         return
     if workflow.in_order:
-        options.say(f"{name} is at {workflow.stands} ({workflow.status}) again, as in generation {number}.")
+        options.say(f"{name} is at {workflow.progress_text} ({workflow.status}) again, as in generation {number}.")
     else:  # what follows from its tasks is written into its state at once
-        options.say(f"{name}: generation {number} is put back; it is now at {workflow.stands} ({workflow.word}).")
+        at = f"{workflow.progress_text} ({workflow.word})"
+        options.say(f"{name}: generation {number} is put back; it is now at {at}.")
     if put.aside:
         click.echo(f"What it held before is kept as {put.aside.name} beside it.")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.commands.sheet import Sheet
-    from holdfast.sessions.agents.fates import Agent
-    from holdfast.sessions.agents.flights import Flight
+    from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.agents.running_agents import Flight
     from holdfast.sessions.history.history import PhaseHistory
     from holdfast.sessions.history.overview import Overview, Save
     from holdfast.workflow.model import Phase, Problem, Workflow
@@ -41,7 +41,7 @@ def head(sheet: Sheet, overview: Overview, now: datetime, *, brief: bool) -> Non
     title = _line(workflow.title) or "(no title)"
     sheet.put(Text(f"{title[:_BRIEF]}…" if brief and len(title) > _BRIEF else title, "bold"), hang=2)
     spent = _spent(overview, seen.seconds, seen.ended_at, now) if seen.started_at else ""
-    place = workflow.position if workflow.finished else workflow.stands
+    place = workflow.position if workflow.finished else workflow.progress_text
     took = f"took {spent}" if spent and workflow.finished else spent
     state = filter(None, (workflow.word, place, f"{workflow.percent}%", took))
     line = Text(", ".join(state))

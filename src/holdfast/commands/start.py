@@ -84,10 +84,10 @@ def command(
         session=session,
         replace=replace,
     )
-    resting = {each.key for each in registry.all_found(project).workflows if each.resting}
+    resting = {each.key for each in registry.all_found(project).workflows if each.paused}
     seen = options.seen_by_git(project, keeper.NAME)
     workflow = keeper.start(project, start)
-    paused = [each for each in registry.all_found(project).workflows if each.resting and each.key not in resting]
+    paused = [each for each in registry.all_found(project).workflows if each.paused and each.key not in resting]
     news = [
         _started(workflow),
         _whose(project, workflow, session),
@@ -116,7 +116,7 @@ def _whose(project: Project, workflow: Workflow, session: str | None) -> str:
         owners.own(project, workflow, session)
         return ""
     live = sorted(sessions.live_others(project, ""))
-    busy = {owners.owner(project, each) for each in registry.all_found(project).workflows if each.waits}
+    busy = {owners.owner(project, each) for each in registry.all_found(project).workflows if each.resumable}
     if len(live) == 1 and live[0] not in busy:
         claims.give(project, workflow, live[0])
         return f"It belongs to session {live[0][:8]}, which is live here; its model hears of it at your next prompt."

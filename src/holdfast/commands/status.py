@@ -12,8 +12,8 @@ from holdfast.commands import options
 from holdfast.files.redact import redact_value
 from holdfast.install import inspection
 from holdfast.plugins import loader
-from holdfast.sessions.agents import fates
-from holdfast.sessions.compaction import deliveries, losses, seals
+from holdfast.sessions.agents import agent_status
+from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.ownership import former_ledger, owners, sessions
 from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line
@@ -68,7 +68,7 @@ def _status(project: Project) -> dict[str, Any]:
         "problems": [{"path": str(each.path), "reason": each.reason} for each in found.problems],
         "sessions": sessions.all_of(project),
         "agents": _agents(project),
-        "compactions": [_seal(seal) for seal in seals.recent(project, COMPACTIONS)],
+        "compactions": [_seal(seal) for seal in snapshots.recent(project, COMPACTIONS)],
         "deliveries": [asdict(each) for each in deliveries.recent(project, COMPACTIONS)],
         "losses": [
             asdict(each) | {"kept": each.kept, "total": each.total} for each in losses.recent(project, COMPACTIONS)
@@ -88,7 +88,7 @@ def _row(project: Project, workflow: Workflow) -> dict[str, Any]:
     return views.row(workflow) | {"position": workflow.position, "owner": owners.owner(project, workflow)}
 
 
-def _seal(seal: seals.Seal) -> dict[str, Any]:
+def _seal(seal: snapshots.Seal) -> dict[str, Any]:
     return {
         "session": seal.session,
         "trigger": seal.why,
@@ -110,7 +110,7 @@ def _agents(project: Project) -> list[dict[str, Any]]:
     """Return the agents that run, or ended unused, of the sessions that can still go on."""
     gone = sessions.gone(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
-    found = [each for session in listed for each in fates.of_session(project, session)]
+    found = [each for session in listed for each in agent_status.of_session(project, session)]
     return [asdict(each) for each in found if each.fate != "consumed"]
 
 

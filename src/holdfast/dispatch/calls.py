@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 REPEAT = 0.05  # seconds after which an interrupt that a handler swallowed comes again
 
 
-class Overtime(BaseException):
+class HandlerTimeout(BaseException):
     """A handler ran longer than it may; a BaseException, so that `except Exception` does not swallow it."""
 
 
@@ -193,9 +193,9 @@ def describe(error: BaseException, limit: float) -> str:
 
     Args:
         error: what it raised.
-        limit: the seconds it was given, for `Overtime`.
+        limit: the seconds it was given, for `HandlerTimeout`.
     """
-    if isinstance(error, Overtime):
+    if isinstance(error, HandlerTimeout):
         return f"took longer than its {limit:g} s and was interrupted"
     if isinstance(error, outcomes.OutcomeError):
         return str(error)
@@ -216,7 +216,7 @@ def _last_line(error: BaseException) -> str:
 
 @contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
-    """Interrupt the block with `Overtime` after some seconds, again and again until it ends.
+    """Interrupt the block with `HandlerTimeout` after some seconds, again and again until it ends.
 
     Args:
         seconds: how long the block may take; outside the main thread nothing interrupts, because only the
@@ -227,7 +227,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
         return
 
     def ring(signum: int, frame: object) -> None:
-        raise Overtime
+        raise HandlerTimeout
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), REPEAT)
@@ -244,5 +244,5 @@ def _disarm(before: Any) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
             return
-        except Overtime:
+        except HandlerTimeout:
             continue

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, LargeError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, jsonkeep
 from holdfast.patterns import regex
 
@@ -45,15 +45,15 @@ def load(path: Path, limit: int = LIMIT, *, within: Path | None = None) -> Docum
     """Read a JSON object; a byte order mark and CRLF are accepted.
 
     `limit` is the largest size in bytes. With `within`, a path whose links lead out of that folder is refused.
-    Raises MissingError when there is no file, NotOurs when it is JSON but no object, BrokenError when it was read
-    whole and is empty, not UTF-8, not JSON or gives a key twice, else StateError: a folder or device, too large, closed
-    to us. Each says what is wrong and where.
+    Raises MissingError when there is no file, SchemaMismatch when it is JSON but no object, BrokenError when it was
+    read whole and is empty, not UTF-8, not JSON or gives a key twice, else StateError: a folder or device, too large,
+    closed to us. Each says what is wrong and where.
     """
     return parse(path, *read(path, limit, within=within))
 
 
 def parse(path: Path, raw: bytes, mtime: float) -> Document:
-    """Return what a file's bytes say. Raises NotOurs or BrokenError as `load` does."""
+    """Return what a file's bytes say. Raises SchemaMismatch or BrokenError as `load` does."""
     return Document(path, _parse(path, raw), raw, mtime)
 
 
@@ -281,7 +281,7 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise BrokenError(path, f"is not JSON: {error}") from error
     if not isinstance(data, dict):
-        raise NotOurs(path, f"holds a JSON {_kind(data)} where an object is expected")
+        raise SchemaMismatch(path, f"holds a JSON {_kind(data)} where an object is expected")
     return data
 
 

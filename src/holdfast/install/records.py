@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
-from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import document
 from holdfast.files.lock import locked
 
@@ -133,7 +133,7 @@ def file() -> Path:
 
 def check() -> None:
     """Raise StateError where the record is there and may not be read: it is not replaced then."""
-    with suppress(MissingError, BrokenError, NotOurs):
+    with suppress(MissingError, BrokenError, SchemaMismatch):
         document.load(file())
 
 

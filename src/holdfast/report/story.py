@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
 from holdfast.ledger import spent
-from holdfast.sessions.agents import fates
+from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import aftermath, deliveries
 from holdfast.sessions.history import archive, history, timeline
-from holdfast.sessions.history.happenings import Asked
+from holdfast.sessions.history.timeline_event import Asked
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from holdfast.ledger.spent import Cost
     from holdfast.project import Project
-    from holdfast.sessions.agents.fates import Agent
+    from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.compaction.aftermath import Compaction
     from holdfast.sessions.compaction.deliveries import Delivery
-    from holdfast.sessions.history.happenings import Happening
+    from holdfast.sessions.history.timeline_event import TimelineEvent
     from holdfast.workflow.model import Workflow
 
 LIMIT = 1_000  # happenings that are listed unless more are asked for
@@ -130,7 +130,7 @@ class Story:
     workflows: tuple[Told, ...]
     attempts: tuple[Attempt, ...]
     costs: tuple[Cost, ...]
-    happened: tuple[Happening, ...]
+    happened: tuple[TimelineEvent, ...]
     more: bool
     phases: dict[tuple[str, str], str]
 
@@ -190,7 +190,7 @@ def _sessions(project: Project, since: str, only: str) -> list[Session]:
 def _runs(project: Project, session: Session, since: str) -> tuple[Run, ...]:
     """Return the runs of a session's agents, the first first; what runs when its session ends is over with it."""
     found = []
-    for agent in fates.of_session(project, session.id):
+    for agent in agent_status.of_session(project, session.id):
         outcome: Literal["running", "completed", "failed", "left"] = "failed" if agent.failed else "completed"
         if agent.fate == "running":
             outcome = "running" if session.standing == "live" else "left"

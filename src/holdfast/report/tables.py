@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.compaction.aftermath import Compaction
     from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.compaction.losses import Loss
-    from holdfast.sessions.history.happenings import Happening
+    from holdfast.sessions.history.timeline_event import TimelineEvent
 
 KINDS = {
     "session": "sessions",
@@ -107,7 +107,7 @@ def _workflow(story: Story, told: Told) -> Element:
     place = f"{brief(workflow.place)}{where}" + (" (in the archive)" if told.archived else "")
     cells: tuple[Content, ...] = (
         [tag("b", said(brief(workflow.title, 80))), f" {workflow.format}"],
-        f"{workflow.word}, {workflow.stands}, {workflow.percent} %",
+        f"{workflow.word}, {workflow.progress_text}, {workflow.percent} %",
         tag("ol", phases, class_="phases") if phases else "–",
         wording.session(told.owner),
         said(place),
@@ -184,7 +184,7 @@ def happened(story: Story) -> Element:
     return tag("div", tag("div", boxes, class_="boxes") if len(there) > 1 else "", listed, more, class_="log")
 
 
-def _happened(story: Story, each: Happening) -> Element:
+def _happened(story: Story, each: TimelineEvent) -> Element:
     where = "" if each.worktree in ("", str(story.root)) else f" (in {brief(each.worktree)})"
     text = f"{timeline.sentence(each, story.phases)}{where}"
     return _row((wording.moment(each.at), wording.session(each.session), said(text)), class_=f"kind-{each.kind}")

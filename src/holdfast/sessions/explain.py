@@ -12,7 +12,7 @@ from holdfast.formats.compaction import adapter, file
 from holdfast.formats.compaction.detection import memory, plans, planstatus
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.sessions.history import vanished
-from holdfast.sessions.ownership import restoring
+from holdfast.sessions.ownership import preview
 from holdfast.workflow import guidance, registry
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import clean, quoted
@@ -54,7 +54,7 @@ def explain(project: Project, session: str | None = None) -> dict[str, Any]:
     every = _every(project, found.workflows)
     intent = _intent(project, detection.extract)
     saved = None if isinstance(intent, str) else _saved(project, intent)
-    prospects = restoring.foresee(project, found.workflows, session, saved)
+    prospects = preview.foresee(project, found.workflows, session, saved)
     return {
         "root": str(project.root),
         "candidates": [_candidate(candidate) for candidate in detection.candidates],

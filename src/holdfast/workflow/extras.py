@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
-from holdfast.errors import MissingError, NotOurs, StateError
+from holdfast.errors import MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic
 from holdfast.workflow import statefile, values
 from holdfast.workflow.model import Problem
@@ -79,7 +79,7 @@ def begun(project: Project, state: Path, workflow_id: str, start: Start) -> Iter
     """Write what a new workflow is given, or remove what an earlier one left; hold the folder's lock.
 
     The state file is written in the block, so that, killed between the two, this one is nobody's and nothing is lost.
-    Where that fails, this file is again as it was. Raises NotOurs over a file of something else, StateError.
+    Where that fails, this file is again as it was. Raises SchemaMismatch over a file of something else, StateError.
     """
     path = beside(state)
     given = {
@@ -102,7 +102,7 @@ def begun(project: Project, state: Path, workflow_id: str, start: Start) -> Iter
 def add(project: Project, state: Path, workflow_id: str, changes: Changes) -> None:
     """Add readings, reminders and context to what the workflow has; hold the folder's lock.
 
-    Raises NotOurs over a file of something else, StateError.
+    Raises SchemaMismatch over a file of something else, StateError.
     """
     if changes.reading or changes.reminders or changes.context:
         statefile.insist(lambda: _add(project, beside(state), workflow_id, changes))
@@ -121,13 +121,16 @@ def _add(project: Project, path: Path, workflow_id: str, changes: Changes) -> No
 
 
 def _load(project: Project, path: Path) -> StateFile | None:
-    """Return the file, None where there is none. Raises StateError when it is broken, NotOurs when it is no extra."""
+    """Return the file, None where there is none.
+
+    Raises StateError when it is broken, SchemaMismatch when it is no extra.
+    """
     try:
         file = statefile.read(project, path)
     except MissingError:
         return None
     if not _is_ours(file.data):
-        raise NotOurs(file.path, f'holds no "id" of a workflow with {", ".join(_KEYS)}; it is left alone')
+        raise SchemaMismatch(file.path, f'holds no "id" of a workflow with {", ".join(_KEYS)}; it is left alone')
     return file
 
 
@@ -135,7 +138,7 @@ def _replaceable(project: Project, path: Path) -> StateFile | None:
     """Return the file to be rewritten, if any; one that is broken beyond its generations is set aside."""
     try:
         return _load(project, path)
-    except NotOurs:
+    except SchemaMismatch:
         raise
     except StateError:
         statefile.set_aside(project, path, ours=True)

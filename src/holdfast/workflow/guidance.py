@@ -137,10 +137,10 @@ def line(workflow: Workflow) -> str:
     if workflow.finished:
         return f"{name}: completed, {workflow.total if workflow.in_order else workflow.position} {workflow.unit}s"
     phase = f" {wording.quoted(workflow.current_name)}" if workflow.phase else ""
-    if workflow.resting:
-        return f"{name}: paused at {workflow.stands}{phase}"
+    if workflow.paused:
+        return f"{name}: paused at {workflow.progress_text}{phase}"
     status = facts.status_word(workflow.phase_status or workflow.status)
-    return f"{name}: {workflow.stands}{phase}, {status}"
+    return f"{name}: {workflow.progress_text}{phase}, {status}"
 
 
 def summary(workflows: Iterable[Workflow]) -> str:
@@ -302,7 +302,7 @@ def _whole(workflow: Workflow, sections: Sequence[Section]) -> str:
 
 def _acknowledgement(workflow: Workflow) -> str:
     """Return the line to acknowledge with (R001-18); its title is a file's text, so it stands among the data."""
-    stands = workflow.stands[:1].upper() + workflow.stands[1:]
+    stands = workflow.progress_text[:1].upper() + workflow.progress_text[1:]
     return f"Acknowledgement: ✅ Workflow restored: {wording.one_line(workflow.title)}, {stands}"
 
 

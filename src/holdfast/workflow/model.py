@@ -52,7 +52,7 @@ class Workflow:
         plan_at: when that plan was last changed (UTC stamp); empty where there is none.
         recovered: the file is broken and this is its last generation.
         beside: another file, relative to the root, that holds a part of it; empty if none does.
-        resting: whether it was paused on purpose: it waits for somebody to resume it, and is not given back unasked.
+        paused: whether it was paused on purpose: it waits for somebody to resume it, and is not given back unasked.
         unit: what its phases are called: phase, task.
         in_order: whether they follow one another and are called by number; else they are called by id, and counted.
         spread: whether it has its folder, and all below that, for itself: its phases lie there in files of their own.
@@ -84,7 +84,7 @@ class Workflow:
     warnings: tuple[str, ...] = ()
     recovered: bool = False
     beside: str = ""
-    resting: bool = False
+    paused: bool = False
     unit: str = "phase"
     in_order: bool = True
     spread: bool = False
@@ -101,9 +101,9 @@ class Workflow:
         return self.status == "completed"
 
     @property
-    def waits(self) -> bool:
-        """Whether a session that comes may go on with it unasked: it is neither finished nor resting."""
-        return not self.finished and not self.resting
+    def resumable(self) -> bool:
+        """Whether a session that comes may go on with it unasked: it is neither finished nor paused."""
+        return not self.finished and not self.paused
 
     @property
     def ref(self) -> str:
@@ -132,7 +132,7 @@ class Workflow:
         return f"{self.total if self.finished else self.current or 0}/{self.total}"
 
     @property
-    def stands(self) -> str:
+    def progress_text(self) -> str:
         """Where it stands, in a sentence: `phase 2/5`, or `4/7 tasks completed`."""
         return f"{self.unit} {self.position}" if self.in_order else f"{self.position} {self.unit}s completed"
 
@@ -145,8 +145,8 @@ class Workflow:
 
     @property
     def word(self) -> str:
-        """Its status as people are told it: a resting one is paused."""
-        return "paused" if self.resting else self.status
+        """Its status as people are told it: paused, where it is."""
+        return "paused" if self.paused else self.status
 
     @property
     def percent(self) -> int:
@@ -241,7 +241,7 @@ class Changes:
     error: str = ""
 
 
-class PutBack(NamedTuple):
+class Restored(NamedTuple):
     """What came of putting an earlier content back.
 
     Attributes:
@@ -286,8 +286,8 @@ class Brief(NamedTuple):
 class Format(Protocol):
     """What a module in `formats/NAME/` offers as its adapter.
 
-    All but `find`, `near`, `step` and `parsed` write the state; they raise StateError when the file cannot be read or
-    written, NotOurs when it has another schema, and TransitionError when the change is refused.
+    All but `find`, `candidates`, `step` and `parsed` write the state; they raise StateError when the file cannot be
+    read or written, SchemaMismatch when it has another schema, and TransitionError when the change is refused.
     """
 
     NAME: str
@@ -295,7 +295,7 @@ class Format(Protocol):
     def find(self, project: Project) -> Found:
         """Return the project's workflows of this format; never writes and never raises for what a file holds."""
 
-    def near(self, project: Project, keys: Collection[str]) -> Found:
+    def candidates(self, project: Project, keys: Collection[str]) -> Found:
         """Return as `find` does the workflows an event can be about: those last changed, those with these keys.
 
         A key may end with its `#`: then the workflow that is kept at that path is meant. What is generated from a file
@@ -318,9 +318,9 @@ class Format(Protocol):
         """Return what to do next, or None when all is done."""
 
     def parsed(self, project: Project, path: Path, raw: bytes) -> Workflow:
-        """Return what a content of a state file says. Raises NotOurs, or StateError where it is broken."""
+        """Return what a content of a state file says. Raises SchemaMismatch, or StateError where it is broken."""
 
-    def put_back(self, project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+    def restore(self, project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
         """Make a state file hold an earlier content again, and bring all that follows from it in step.
 
         Another workflow that is unfinished and in its place gives way only with `replace`.

@@ -33,7 +33,7 @@ def agents_work_on(project: Project, session: str) -> list[Workflow]:
     from holdfast.sessions.ownership import owners
 
     keys = owners.lately(project, session)
-    found = [get(name).near(project, keys).workflows for name in _present(project) if name in WITH_AGENTS]
+    found = [get(name).candidates(project, keys).workflows for name in _present(project) if name in WITH_AGENTS]
     return [workflow for each in found for workflow in each]
 
 
@@ -42,7 +42,7 @@ def all_found(project: Project) -> Found:
     return _together([get(name).find(project) for name in _present(project)])
 
 
-def near(project: Project, session: str, path: Path | None = None) -> Found:
+def candidates(project: Project, session: str, path: Path | None = None) -> Found:
     """Return, in the same order, the workflows an event of a session can be about, however many others there are.
 
     Those are the one kept at `path`, the session's own, those that lately were anybody's or set free, and the last
@@ -54,7 +54,7 @@ def near(project: Project, session: str, path: Path | None = None) -> Found:
     names = _present(project)
     if path is not None and path.is_relative_to(project.root):
         keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
-    return _together([get(name).near(project, keys) for name in names])
+    return _together([get(name).candidates(project, keys) for name in names])
 
 
 def foreign(project: Project) -> list[Foreign]:

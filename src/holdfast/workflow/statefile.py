@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import log
-from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
 from holdfast.sessions.history import generations
 
@@ -104,7 +104,7 @@ def read(project: Project, path: Path) -> StateFile:
     """Return a state file, or its last generation where it cannot be read. Reading never writes.
 
     Raises MissingError when there is no file (a file that was removed stays removed), and StateError when it is broken
-    and no generation is known: NotOurs when it is JSON of another kind.
+    and no generation is known: SchemaMismatch when it is JSON of another kind.
     """
     guard(project.root, path)
     raw: bytes | None = None
@@ -135,7 +135,7 @@ def rewrite(
     times. A file whose new content is its old one is not written; with `repair` a broken one is even then, from its
     last generation.
 
-    Raises MissingError, NotOurs when it is JSON of another kind by now, StateError when it is broken beyond its
+    Raises MissingError, SchemaMismatch when it is JSON of another kind by now, StateError when it is broken beyond its
     generations, ChangedError when somebody saves it over and over.
     """
 
@@ -185,7 +185,7 @@ def write(project: Project, path: Path, data: dict[str, Any], before: StateFile 
 def present(project: Project, path: Path) -> StateFile | None:
     """Return a state file as `read` does, None where there is none; a broken one is watched for a moment first.
 
-    Raises NotOurs and StateError as `read` does.
+    Raises SchemaMismatch and StateError as `read` does.
     """
     guard(project.root, path)
     try:
@@ -194,12 +194,12 @@ def present(project: Project, path: Path) -> StateFile | None:
         return None
 
 
-def put_back(project: Project, path: Path, raw: bytes, before: StateFile | None, *, why: str) -> Path | None:
+def restore(project: Project, path: Path, raw: bytes, before: StateFile | None, *, why: str) -> Path | None:
     """Make a state file hold an earlier content again, byte for byte. Hold the folder's lock.
 
     What it holds now is kept as a generation first; where it is broken, or the ledger keeps nothing, as a copy beside
     it, which is returned. `before` is what `present` returned. Raises ChangedError when the file is not as it was read
-    (`insist` tries again), NotOurs over JSON of another kind, StateError.
+    (`insist` tries again), SchemaMismatch over JSON of another kind, StateError.
     """
     guard(project.root, path)
     aside: Path | None
@@ -228,7 +228,7 @@ def discard(project: Project, path: Path, *, why: str) -> Path | None:
     guard(project.root, path)
     try:
         found = document.load(path, LIMIT)
-    except (MissingError, NotOurs):
+    except (MissingError, SchemaMismatch):
         return None
     except BrokenError:
         return document.set_aside(path)
@@ -263,9 +263,9 @@ def set_aside(project: Project, path: Path, *, ours: bool = False) -> Path:
 
     Another program may have a file of that name, unless it is `ours` alone.
 
-    Raises ChangedError when it is whole after all, for somebody was in the middle of saving it, NotOurs when it is JSON
-    of another kind or does not begin as JSON does, and StateError when it may not be read (outside the project, behind
-    a link, a folder, too large, closed to us): that is left alone.
+    Raises ChangedError when it is whole after all, for somebody was in the middle of saving it, SchemaMismatch when
+    it is JSON of another kind or does not begin as JSON does, and StateError when it may not be read (outside the
+    project, behind a link, a folder, too large, closed to us): that is left alone.
     """
     guard(project.root, path)
     with suppress(BrokenError):
@@ -275,7 +275,7 @@ def set_aside(project: Project, path: Path, *, ours: bool = False) -> Path:
     except BrokenError:
         begins = document.read(path)[0].removeprefix(codecs.BOM_UTF8).lstrip()[:1]
         if not ours and begins not in (b"", b"{"):
-            raise NotOurs(path, "is not JSON, so Holdfast did not write it; move it away first") from None
+            raise SchemaMismatch(path, "is not JSON, so Holdfast did not write it; move it away first") from None
         return document.set_aside(path)
     raise ChangedError(path, "was saved by somebody else meanwhile; try again")
 
@@ -297,7 +297,7 @@ def _readable(project: Project, path: Path) -> StateFile:
     """Return a state file; one that cannot be read and has no generation is watched for a moment first."""
     try:
         return read(project, path)
-    except (MissingError, NotOurs, LargeError):
+    except (MissingError, SchemaMismatch, LargeError):
         raise
     except StateError:
         return _watched(project, path)
@@ -314,7 +314,7 @@ def _watched(project: Project, path: Path) -> StateFile:
         seen, still = _look(path), time.monotonic() + _STILL
         try:
             found = read(project, path)
-        except (MissingError, NotOurs):
+        except (MissingError, SchemaMismatch):
             raise
         except StateError:
             found = None
@@ -351,7 +351,7 @@ def _write_over_broken(
     if now.present != before.present:
         raise ChangedError(path, "was saved by somebody else meanwhile; try again")
     if now.present is None or _is_json(path, now.present):
-        raise NotOurs(path, f"{now.broken}, so it is not overwritten; move it away first")
+        raise SchemaMismatch(path, f"{now.broken}, so it is not overwritten; move it away first")
     aside = document.copy_aside(path, now.present)
     try:
         written = put(now.present)
@@ -366,7 +366,7 @@ def _is_json(path: Path, raw: bytes) -> bool:
     """Tell whether what is no state of ours is JSON all the same: then another tool made it, and it is not broken."""
     try:
         document.parse(path, raw, 0.0)
-    except NotOurs:
+    except SchemaMismatch:
         return True
     except StateError:
         return False

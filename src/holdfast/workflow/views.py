@@ -19,7 +19,7 @@ def row(workflow: Workflow) -> dict[str, Any]:
         "id": workflow.id,
         "title": workflow.title,
         "status": workflow.status,
-        "resting": workflow.resting,
+        "resting": workflow.paused,
         "current": workflow.current,
         "total": workflow.total,
         "phase": workflow.phase,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import NotOurs
+from holdfast.errors import SchemaMismatch
 from holdfast.files.document import Document
 from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction import spot as compaction_spot
@@ -113,7 +113,7 @@ def test_the_workflows_status_follows_from_its_phase(
 )
 def test_a_file_of_another_schema_is_not_ours(project: Project, put: Put, data: dict[str, Any]) -> None:
     """Lesson 2: what is not ours is named and left alone."""
-    with pytest.raises(NotOurs, match="left alone"):
+    with pytest.raises(SchemaMismatch, match="left alone"):
         files.load(project, put(PLACE, data))
 
 

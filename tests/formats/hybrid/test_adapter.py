@@ -424,14 +424,14 @@ def test_an_earlier_workflow_takes_an_unfinished_ones_place_only_on_purpose(
     """Then that one is in the archive; one's own earlier content needs no purpose."""
     path, first = project.root / STATE, (project.root / STATE).read_bytes()
     moved(project, "phase_0", "active")
-    assert adapter.put_back(project, path, first, why="rewind", replace=False).changed
+    assert adapter.restore(project, path, first, why="rewind", replace=False).changed
     assert statuses(adapter.find(project).workflows[0]) == ["pending"] * 3
-    assert not adapter.put_back(project, path, first, why="rewind", replace=False).changed
+    assert not adapter.restore(project, path, first, why="rewind", replace=False).changed
 
     adapter.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
     with pytest.raises(TransitionError, match=r'"Another", which is pending at phase .* or give --replace'):
-        adapter.put_back(project, path, first, why="rewind", replace=False)
+        adapter.restore(project, path, first, why="rewind", replace=False)
     assert state_of(project)["task"] == "Another"
 
-    assert adapter.put_back(project, path, first, why="rewind", replace=True).workflow.title == "Ship"
+    assert adapter.restore(project, path, first, why="rewind", replace=True).workflow.title == "Ship"
     assert "Another" in {each.workflow.title for each in archive.kept(project)}

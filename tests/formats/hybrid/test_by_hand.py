@@ -36,7 +36,7 @@ def test_the_view_follows_a_hand_edit(project: Project, by: str) -> None:
     assert "Test" in view.read_text()
 
     if by == "event":
-        assert adapter.near(project, ()).workflows
+        assert adapter.candidates(project, ()).workflows
     else:
         (workflow,) = adapter.find(project).workflows
         assert adapter.written(project, workflow, workflow.path, why="Edit") == workflow
@@ -47,12 +47,12 @@ def test_the_view_follows_a_hand_edit(project: Project, by: str) -> None:
 def test_a_view_that_says_it_all_is_not_rewritten(project: Project) -> None:
     """Unchanged content is not rewritten, though the state's file is newer."""
     view = edited(project)
-    adapter.near(project, ())
+    adapter.candidates(project, ())
     past = view.stat().st_mtime - 100
     os.utime(view, (past, past))
     before = (view.stat().st_ino, view.stat().st_mtime_ns)
 
-    adapter.near(project, ())
+    adapter.candidates(project, ())
 
     assert (view.stat().st_ino, view.stat().st_mtime_ns) == before
 
@@ -62,10 +62,10 @@ def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Project)
     view = edited(project)
     view.write_text("# My own notes\n")
     os.utime(view, (1, 1))
-    adapter.near(project, ())
+    adapter.candidates(project, ())
     assert view.read_text() == "# My own notes\n"
 
     view.unlink()
-    adapter.near(project, ())
+    adapter.candidates(project, ())
     assert not view.exists()
     assert not log.tail(1), "nobody has to hear of it at every event"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths, trust
-from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
+from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.formats.hybrid.adapter import (
     create_workflow_state,
     generate_markdown,
@@ -181,9 +181,9 @@ def test_a_foreign_workflow_json_is_never_written(project: Project, put: Put, fo
     """Lesson 2, I000-20: other tools use this very path."""
     path = put(STATE, foreign)
     before = path.read_bytes()
-    with pytest.raises(NotOurs, match="left alone"):
+    with pytest.raises(SchemaMismatch, match="left alone"):
         create_workflow_state(TASK, PHASES, root=project.root)
-    with pytest.raises(NotOurs):
+    with pytest.raises(SchemaMismatch):
         update_phase_status("x", "phase_0", "completed", root=project.root)
     assert path.read_bytes() == before
     assert not (project.root / VIEW).exists()
@@ -202,7 +202,7 @@ def test_a_broken_file_is_set_aside_by_a_new_workflow(project: Project, put: Put
 def test_a_file_that_is_not_json_is_left_alone(project: Project, put: Put, content: str) -> None:
     """It is somebody else's: it stays where it is, and what to do is said."""
     path = put(STATE, content)
-    with pytest.raises(NotOurs, match="is not JSON, so Holdfast did not write it; move it away first"):
+    with pytest.raises(SchemaMismatch, match="is not JSON, so Holdfast did not write it; move it away first"):
         create_workflow_state(TASK, PHASES, root=project.root)
     assert path.read_text("utf-8") == content
     assert [each.name for each in path.parent.iterdir()] == [path.name]
@@ -212,9 +212,9 @@ def test_a_list_of_titles_is_another_tools(project: Project, put: Put) -> None:
     """I000-20: only with this format's own `current_phase` titles are phases that a person wrote."""
     path = put(STATE, '{"id": "x", "task": "y", "status": "active", "phases": ["a", "b"]}')
     before = path.read_bytes()
-    with pytest.raises(NotOurs, match="no phase has"):
+    with pytest.raises(SchemaMismatch, match="no phase has"):
         create_workflow_state(TASK, PHASES, root=project.root)
-    with pytest.raises(NotOurs, match="no phase has"):
+    with pytest.raises(SchemaMismatch, match="no phase has"):
         update_phase_status("x", "phase_0", "completed", root=project.root)
     assert path.read_bytes() == before
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.wfs import moves, store
+from holdfast.formats.wfs import store, transitions
 from holdfast.formats.wfs.task import New
 
 if TYPE_CHECKING:
@@ -18,5 +18,5 @@ if TYPE_CHECKING:
 def session(project: Project) -> Session:
     """An active session with one task."""
     made = store.create(project, "User Auth")
-    moves.add(project, made, New("Implement login"))
+    transitions.add(project, made, New("Implement login"))
     return made

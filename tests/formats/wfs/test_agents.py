@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.wfs import agents, moves, store, view
+from holdfast.formats.wfs import agents, store, transitions, view
 from holdfast.formats.wfs.task import New
 from holdfast.project import Project
 
@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     opened = Project.open(tmp_path)
     session = store.create(opened, "User Auth")
     for title, agent in (("Build the login", "@builder"), ("Describe it", "@writer")):
-        moves.add(opened, session, New(title, agent=agent))
+        transitions.add(opened, session, New(title, agent=agent))
     yield opened
     opened.close()
 

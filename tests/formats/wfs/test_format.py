@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import StateError, TransitionError
 from holdfast.formats.wfs import adapter, places, store, view
-from holdfast.formats.wfs import moves as wfs_moves
+from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import history
 from holdfast.workflow.model import Changes
@@ -100,7 +100,7 @@ def test_of_several_marked_sessions_the_one_marked_last_goes_on(project: Project
 
     found = {each.id: each for each in adapter.find(project).workflows}
 
-    assert {name: each.resting for name, each in found.items()} == {session.name: True, newer.name: False}
+    assert {name: each.paused for name, each in found.items()} == {session.name: True, newer.name: False}
     assert all("several sessions are marked as active" in each.warnings[0] for each in found.values())
 
 

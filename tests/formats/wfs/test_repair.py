@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.wfs import change, check, index, markers, moves, places, repair, store, task
+from holdfast.formats.wfs import change, check, index, markers, places, repair, store, task, transitions
 from holdfast.formats.wfs import list as wfs_list
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import generations
@@ -102,7 +102,7 @@ def test_what_no_repair_does_is_not_said_to_be_done(project: Project, session: S
     """A list with lines of somebody's own stays; a task that is too large is not known to be broken; one without a
     status says nothing that could be meant.
     """
-    moves.add(project, session, New("Write the notes"))
+    transitions.add(project, session, New("Write the notes"))
     listed = session.folder / places.LIST
     listed.write_text(listed.read_text().replace("- [ ]", "- [x]") + "\n## Timeline\n- 12:30 the build is green\n")
     places.task(session.folder, "IMPL-1").write_bytes(b" " * (statefile.LIMIT + 1))
@@ -172,7 +172,7 @@ def test_the_marker_of_a_session_behind_a_link_stays(project: Project, session: 
 
 def test_a_context_that_is_no_object_is_a_persons_to_mend(project: Project, session: Session) -> None:
     """Nothing is written over what somebody wrote; the rules name it."""
-    moves.decompose(project, session, "IMPL-1", [New("Design it")])
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     path = places.task(session.folder, "IMPL-1.1")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"context": "see the plan"}))
     before = path.read_bytes()

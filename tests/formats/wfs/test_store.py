@@ -14,7 +14,7 @@ from holdfast import paths
 from holdfast.errors import StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.formats.wfs import adapter, index, markers, moves, places, store
+from holdfast.formats.wfs import adapter, index, markers, places, store, transitions
 from holdfast.formats.wfs import change as wfs_change
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs.board import Board
@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     opened = Project.open(tmp_path / "project")
     session = store.create(opened, "User Auth")
     for title in ("Implement one", "Implement two"):
-        moves.add(opened, session, New(title))
+        transitions.add(opened, session, New(title))
     yield opened
     opened.close()
 
@@ -46,7 +46,7 @@ NAME = "WFS-user-auth"
 def test_a_session_is_not_completed_in_the_middle_of_a_change(project: Project) -> None:
     """What counts is how its tasks are when the change is over."""
     session = store.get(project, NAME)
-    moves.complete(project, session, "IMPL-1")
+    transitions.complete(project, session, "IMPL-1")
     said: list[str] = []
 
     def end() -> None:
@@ -145,7 +145,7 @@ def test_nothing_is_changed_in_a_session_that_has_gone(project: Project) -> None
     session = store.get(project, NAME)
     session.folder.rename(project.root / "elsewhere")
     with pytest.raises(StateError, match="moved or removed"):
-        moves.complete(project, session, "IMPL-1")
+        transitions.complete(project, session, "IMPL-1")
     assert not session.folder.exists()
 
 
@@ -160,7 +160,7 @@ def test_a_link_is_no_session(project: Project) -> None:
 def test_many_tasks_are_read_again_only_where_they_changed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """By this process, and by the next from what this one kept; a few files more are not worth keeping anew."""
     session = store.get(project, NAME)
-    moves.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
+    transitions.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
     monkeypatch.setattr(index, "settled", lambda seen: True)
     read: list[str] = []
     load = document.load
@@ -191,7 +191,7 @@ def test_an_event_that_runs_out_of_time_leaves_the_next_one_less_to_read(
 ) -> None:
     """What it has read of very many tasks is kept, in portions."""
     session = store.get(project, NAME)
-    moves.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
+    transitions.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
     monkeypatch.setattr(index, "settled", lambda seen: True)
     monkeypatch.setattr(index, "_PORTION", 20)
     read: list[str] = []
@@ -219,7 +219,7 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
     for name in "abcd":
         session = store.create(project, name)
         for number in (1, 2, 3):
-            moves.add(project, session, New(f"Implement part {number}"))
+            transitions.add(project, session, New(f"Implement part {number}"))
             task = places.task(session.folder, f"IMPL-{number}")
             data = json.loads(task.read_bytes())
             size = statefile.LIMIT - 1000 if name in "ab" else 1_000_000
@@ -234,7 +234,7 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
         return load(path, **options)
 
     monkeypatch.setattr(document, "load", noted)
-    found = adapter.near(project, [own.key])
+    found = adapter.candidates(project, [own.key])
 
     assert {each.title for each in found.workflows} == {"a", "c", "d"}
     assert found.left == 1
@@ -263,9 +263,9 @@ def test_a_session_that_is_ended_early_says_of_no_phase_that_it_is_over(project:
     """D002-3: nothing is said to be done that is not; all is where all tasks are."""
     for last, phases in (("block", ()), ("complete", ("PLAN", "IMPLEMENT", "REVIEW"))):
         session = store.create(project, f"To {last}")
-        moves.add(project, session, New("Implement login"))
+        transitions.add(project, session, New("Implement login"))
         if last == "complete":
-            moves.complete(project, session, "IMPL-1")
+            transitions.complete(project, session, "IMPL-1")
         ended = store.complete(project, session.name, anyway=True)
         assert wfs_session.completed_phases(ended.file.data) == phases
         assert store.complete(project, session.name).file.data == ended.file.data, "twice is no error"

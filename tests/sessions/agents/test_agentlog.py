@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.project import Project
 from holdfast.sessions.agents import agentlog, launches, runs
-from holdfast.sessions.history.happenings import Asked
+from holdfast.sessions.history.timeline_event import Asked
 from tests.agentry import begin, launch, report
 from tests.handmade import ME, OTHER
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import fates, flights, launches, notices, results, runs
+from holdfast.sessions.agents import agent_status, launches, notices, results, running_agents, runs
 from holdfast.sessions.agents.inheritance import inherit
 from holdfast.sessions.ownership import sessions
 from tests.handmade import ME, OTHER, THIRD
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def fated(project: Project, session: str) -> list[tuple[str, str]]:
-    return [(each.agent_id, each.fate) for each in fates.of_session(project, session)]
+    return [(each.agent_id, each.fate) for each in agent_status.of_session(project, session)]
 
 
 def due(project: Project, session: str) -> list[str]:
@@ -44,9 +44,9 @@ def test_the_agents_go_along(project: Project) -> None:
     inherit(project, ME, OTHER)
 
     assert (fated(project, ME), fated(project, OTHER)) == ([], [(RUN, "running")])
-    (only,) = fates.of_session(project, OTHER)
+    (only,) = agent_status.of_session(project, OTHER)
     assert (only.phase, only.description, only.output) == ("phase_0", "Build it", "/tasks/a.output")
-    assert [each.prompt for each in flights.running(project, OTHER)] == ["Do."]
+    assert [each.prompt for each in running_agents.running(project, OTHER)] == ["Do."]
 
 
 @pytest.mark.parametrize("session", [ME, OTHER])
@@ -109,7 +109,7 @@ def test_of_two_notes_of_one_run_the_stronger_counts(project: Project, old: Stat
 
     inherit(project, ME, OTHER)
 
-    (only,) = fates.of_session(project, OTHER)
+    (only,) = agent_status.of_session(project, OTHER)
     assert only.fate == expected
     assert only.words == {"finished": "stopped", "failed": "failed"}[expected]
 
@@ -133,7 +133,7 @@ def test_a_launch_that_was_noted_twice_keeps_what_it_was_for(project: Project) -
 
     inherit(project, ME, OTHER)
 
-    found = {each.agent_id: each for each in fates.of_session(project, OTHER)}
+    found = {each.agent_id: each for each in agent_status.of_session(project, OTHER)}
     assert (found["run2"].phase, found["run2"].output) == ("phase_1", "/tasks/b.output")
 
 
@@ -163,7 +163,7 @@ def test_a_notice_under_the_old_id_says_where_the_output_lies(project: Project) 
     project.ledger.run("UPDATE launches SET verdict = 'abandoned'")
     notices.notified(project, ME, RUN, CALL, "completed", "Done.", "/tasks/b.output")
 
-    (only,) = fates.of_session(project, OTHER)
+    (only,) = agent_status.of_session(project, OTHER)
     assert only.output == "/tasks/b.output"
     assert due(project, OTHER) == ["completed"]
 

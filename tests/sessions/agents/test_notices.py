@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.events.prompts import TaskNotification
 from holdfast.project import Project
-from holdfast.sessions.agents import fates, launches, notices
+from holdfast.sessions.agents import agent_status, launches, notices
 from holdfast.sessions.reading import transcripts
 from tests.agentry import CALL, RUN, begin, report
 from tests.handmade import ME, OTHER
@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def fate(project: Project) -> str:
-    (only,) = fates.of_session(project, ME)
+    (only,) = agent_status.of_session(project, ME)
     return only.fate
 
 
@@ -68,7 +68,7 @@ def test_a_notification_may_name_only_the_run_or_only_the_call(project: Project)
 
     launches.launched(project, OTHER, "toolu_2", "builder", None, None)
     notices.notified(project, OTHER, "", "toolu_2", "completed", "Done.")
-    (only,) = fates.of_session(project, OTHER)
+    (only,) = agent_status.of_session(project, OTHER)
     assert only.fate == "consumed"
 
 
@@ -100,7 +100,7 @@ def test_a_result_given_as_a_turn_of_its_own_stands_there_too(
 
     notices.catch_up(project, ME, str(TRANSCRIPTS / f"{name}.jsonl"), TaskNotification.noted)
 
-    (only,) = fates.of_session(project, ME)
+    (only,) = agent_status.of_session(project, ME)
     assert (only.fate, only.words) == ("consumed", "AGENT REPORT")
 
 
@@ -140,7 +140,7 @@ def test_an_ending_without_a_word_for_it_is_no_failure(project: Project, status:
     """Any other word than those for an end or for work is one."""
     begin(project)
     notices.notified(project, ME, RUN, CALL, status, "Done.")
-    assert [each.failed for each in fates.of_session(project, ME)] == [failed]
+    assert [each.failed for each in agent_status.of_session(project, ME)] == [failed]
 
 
 def noted(**said: str) -> Callable[[Mapping[str, Any]], TaskNotification | None]:
@@ -162,6 +162,6 @@ def test_a_notice_may_say_little(
 
     notices.catch_up(project, ME, str(path), noted(summary="Agent ended", output_file="/tasks/b.output", **named))
 
-    one, other = fates.of_session(project, ME)
+    one, other = agent_status.of_session(project, ME)
     assert (one.fate, one.words, other.fate) == ("consumed", "Agent ended", "running")
     assert one.output == "/tasks/b.output"

@@ -10,8 +10,8 @@ import pytest
 from holdfast.errors import StateError
 from holdfast.formats.hybrid import adapter
 from holdfast.formats.hybrid import view as hybrid_view
-from holdfast.formats.wfs import moves as wfs_moves
 from holdfast.formats.wfs import places, store
+from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.task import New
 from holdfast.project import Project

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import flights, launches, results, runs
+from holdfast.sessions.agents import launches, results, running_agents, runs
 from tests.agentry import CALL, RUN, launch, report
 from tests.handmade import ME, OTHER, together
 
@@ -176,7 +176,7 @@ def test_an_agent_the_client_no_longer_lists_has_failed(project: Project) -> Non
     ((call, verdict, words),) = verdicts(project)
     assert (call, verdict) == (CALL, "failed")
     assert words
-    assert flights.running(project, ME) == []
+    assert running_agents.running(project, ME) == []
 
 
 def test_an_agent_that_was_never_seen_to_start_is_not_missed(project: Project) -> None:
@@ -186,7 +186,7 @@ def test_an_agent_that_was_never_seen_to_start_is_not_missed(project: Project) -
     runs.still_there(project, ME, set())
 
     assert verdicts(project) == []
-    assert [each.agent_id for each in flights.running(project, ME)] == ["remote-task"]
+    assert [each.agent_id for each in running_agents.running(project, ME)] == ["remote-task"]
 
 
 @pytest.mark.parametrize("state", ["stopped", "completed", "failed"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.compaction import aftermath, deliveries, losses, seals
+from holdfast.sessions.compaction import aftermath, deliveries, losses, snapshots
 from tests.handmade import ME, OTHER, THIRD, workflow
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def project(tmp_path: Path, at: Callable[[str], None]) -> Iterator[Project]:
 
 
 def sealed(project: Project, session: str = ME, why: str = "auto", *, empty: bool = False) -> None:
-    seals.leave(project, session, why, [] if empty else [seals.of(workflow(project.root))])
+    snapshots.leave(project, session, why, [] if empty else [snapshots.of(workflow(project.root))])
 
 
 def give(project: Project, session: str = ME, event: str = "SessionStart", state: str = "") -> str:
@@ -64,12 +64,12 @@ def test_each_has_its_own_guidance_and_report(project: Project, at: Callable[[st
     sealed(project)
     losses.note(project, ME, workflow(project.root), "Release")
     at("09:01:00")
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     first = give(project)
     at("10:00:00")
     sealed(project, why="manual")
     at("10:01:00")
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     second = give(project)
     losses.note(project, ME, workflow(project.root), "nothing of it")
     at("10:30:00")
@@ -87,7 +87,7 @@ def test_each_has_its_own_guidance_and_report(project: Project, at: Callable[[st
 def test_what_became_of_its_guidance_is_its_ending(project: Project, state: str, ending: str) -> None:
     """Whatever it is; what is confirmed counts, whatever else there is."""
     sealed(project)
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     give(project, state=state)
     assert told(project)[0][1] == ending
     give(project, state="confirmed")
@@ -97,10 +97,10 @@ def test_what_became_of_its_guidance_is_its_ending(project: Project, state: str,
 def test_what_got_nothing_is_lost_unless_there_was_nothing(project: Project, at: Callable[[str], None]) -> None:
     """A workflow and no guidance; no workflow and no guidance."""
     sealed(project)
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     at("09:10:00")
     sealed(project, OTHER, empty=True)
-    assert seals.claim(project, OTHER, known=True)
+    assert snapshots.claim(project, OTHER, known=True)
     assert [each[:2] for each in told(project)] == [("2", "nothing"), ("1", "lost")]
 
 
@@ -111,7 +111,7 @@ def test_one_that_never_came_is_open_and_has_nothing(project: Project, at: Calla
     at("10:00:00")
     sealed(project)
     at("10:01:00")
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     given = give(project)
 
     assert told(project) == [("1", "given", "10:00", "10:01"), ("1", "open", "09:00", None)]
@@ -122,7 +122,7 @@ def test_one_that_came_and_was_not_answered_is_lost(project: Project, tmp_path: 
     """The transcript shows it, where SessionStart never fired."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
-    seals.leave(project, ME, "auto", [seals.of(workflow(project.root))], str(transcript))
+    snapshots.leave(project, ME, "auto", [snapshots.of(workflow(project.root))], str(transcript))
     assert told(project)[0][1] == "open"
     transcript.write_bytes(COMPACTED.read_bytes())
     found = _all(project)[0]
@@ -133,9 +133,9 @@ def test_another_session_comes_back_from_it(project: Project, tmp_path: Path) ->
     """Its guidance went there; that its own transcript shows a compaction makes none of it lost."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
-    seals.leave(project, ME, "auto", [seals.of(workflow(project.root))], str(transcript))
+    snapshots.leave(project, ME, "auto", [snapshots.of(workflow(project.root))], str(transcript))
     transcript.write_bytes(COMPACTED.read_bytes())
-    assert seals.claim(project, THIRD, known=False)
+    assert snapshots.claim(project, THIRD, known=False)
     given = give(project, THIRD)
     found = _all(project)[0]
     assert (found.session, found.restored_in, [each.id for each in found.given]) == (ME, THIRD, [given])
@@ -146,7 +146,7 @@ def test_guidance_of_a_resume_hours_later_is_not_its(project: Project, at: Calla
     """Nor a report of a summary long after, nor what another session was given."""
     sealed(project)
     at("09:01:00")
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     at("09:01:30")
     give(project, OTHER)
     at("12:00:00")
@@ -159,7 +159,7 @@ def test_guidance_of_a_resume_hours_later_is_not_its(project: Project, at: Calla
 def test_guidance_of_a_resume_minutes_later_is_not_its(project: Project, at: Callable[[str], None]) -> None:
     """The client answers a compaction at once; what comes later was asked for by something else."""
     sealed(project)
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     at("09:02:00")
     give(project)
     assert told(project)[0][1] == "lost"
@@ -170,7 +170,7 @@ def test_of_two_announced_in_vain_the_last_is_the_one_that_came(project: Project
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
     for _ in range(2):
-        seals.leave(project, ME, "auto", [seals.of(workflow(project.root))], str(transcript))
+        snapshots.leave(project, ME, "auto", [snapshots.of(workflow(project.root))], str(transcript))
     project.ledger.run("UPDATE seals SET sealed_at = '2026-03-01T08:00' WHERE rowid = 1")
     transcript.write_bytes(COMPACTED.read_bytes())
     assert told(project) == [("1", "lost", "09:00", None), ("1", "open", "08:00", None)]
@@ -179,7 +179,7 @@ def test_of_two_announced_in_vain_the_last_is_the_one_that_came(project: Project
 def test_one_that_was_not_announced_says_so(project: Project) -> None:
     """It came all the same."""
     sealed(project, why="none")
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     assert told(project) == [("1", "lost", None, "09:00")]
 
 
@@ -187,7 +187,7 @@ def test_the_report_of_a_summary_is_looked_for_near_both_ends(project: Project, 
     """It may be swapped in long after PreCompact, take minutes, and come under the id that goes on."""
     sealed(project)
     at("10:00:00")
-    assert seals.claim(project, OTHER, known=False)
+    assert snapshots.claim(project, OTHER, known=False)
     losses.note(project, OTHER, workflow(project.root), "Release")
     at("10:09:00")
     losses.note(project, ME, workflow(project.root), "nothing of it")
@@ -202,9 +202,9 @@ def test_they_are_listed_by_when_they_came(project: Project, at: Callable[[str],
     at("09:30:00")
     sealed(project, OTHER)
     at("09:31:00")
-    assert seals.claim(project, OTHER, known=True)
+    assert snapshots.claim(project, OTHER, known=True)
     at("10:00:00")
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     assert [(session, came) for session, _, _, came in told(project)] == [("1", "10:00"), ("2", "09:31")]
 
 
@@ -216,10 +216,10 @@ def test_one_in_vain_long_ago_stays_so(project: Project, at: Callable[[str], Non
     at("09:10:00")
     sealed(project)
     at("09:11:00")
-    assert seals.claim(project, ME, known=True)
+    assert snapshots.claim(project, ME, known=True)
     at("10:00:00")
     sealed(project)
-    assert seals.claim(project, ME, known=True)
-    vain = seals.in_vain(seals.recent(project, 9))
-    assert [seal.sealed_at[11:16] for seal in seals.recent(project, 9) if seal.id in vain] == ["09:00"]
+    assert snapshots.claim(project, ME, known=True)
+    vain = snapshots.in_vain(snapshots.recent(project, 9))
+    assert [seal.sealed_at[11:16] for seal in snapshots.recent(project, 9) if seal.id in vain] == ["09:00"]
     assert [came for session, _, _, came in told(project) if session == "1"] == ["10:00", "09:11", None]

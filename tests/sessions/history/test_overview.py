@@ -11,8 +11,8 @@ import pytest
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
 from holdfast.project import Project
-from holdfast.sessions.agents import flights, launches, notices, runs, todolists
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.agents import launches, notices, running_agents, runs, todolists
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
 from holdfast.sessions.history.overview import Restore, Save, Session, Told, as_json, gather
@@ -65,7 +65,7 @@ def seen(project: Project, workflow: Workflow, *problems: Problem) -> Overview:
 
 def compact(project: Project, *workflows: Workflow, session: str = ME, why: str = "auto") -> None:
     """Leave a seal."""
-    seals.leave(project, session, why, [seals.of(each) for each in workflows])
+    snapshots.leave(project, session, why, [snapshots.of(each) for each in workflows])
 
 
 def launch(
@@ -150,7 +150,7 @@ def test_the_last_restore_is_the_newest_seal_that_was_claimed(project: Project, 
     assert seen(project, release).last_restore is None
 
     when = at("10:01:00")
-    seals.claim(project, ME, known=True)
+    snapshots.claim(project, ME, known=True)
     at("10:02:00")
     compact(project, release)
 
@@ -182,7 +182,7 @@ def test_what_a_write_that_failed_found_is_no_save(
 def test_a_restore_without_a_precompact_is_no_save(project: Project, release: Workflow) -> None:
     """Where PreCompact never fired, the spent seal says that something was restored, and no more."""
     compact(project, release, why="none")
-    seals.claim(project, ME, known=True)
+    snapshots.claim(project, ME, known=True)
 
     overview = seen(project, release)
     assert overview.last_save is None
@@ -201,7 +201,9 @@ def test_agents_of_every_session_are_in_flight(project: Project, at: Any, releas
 
     overview = seen(project, release)
     assert in_flight(overview) == ["mine", "theirs", "my-helper"]
-    assert overview.agents[0] == flights.Flight(ME, "builder", "mine", "phase_2", "2026-03-01T10:00:00.000000Z", True)
+    assert overview.agents[0] == running_agents.Flight(
+        ME, "builder", "mine", "phase_2", "2026-03-01T10:00:00.000000Z", True
+    )
     assert overview.agents[2].phase is None
 
 
@@ -410,7 +412,7 @@ def test_a_ledger_that_refuses_costs_no_view(
         raise LedgerError("database is locked")
 
     owners.own(project, release, ME)
-    monkeypatch.setattr(seals, "naming", refuse)
+    monkeypatch.setattr(snapshots, "naming", refuse)
 
     overview = seen(project, release)
     assert (overview.ledger, overview.owner, overview.history) == ("database is locked", None, History())
@@ -462,7 +464,7 @@ def test_for_programs_all_of_it_is_json(project: Project, at: Any, release: Work
     history.observe(project, reading, at=at("10:01:00"))
     owners.own(project, reading, ME)
     compact(project, reading)
-    seals.claim(project, ME, known=True)
+    snapshots.claim(project, ME, known=True)
     launch(project, "1", reading, run="it")
     todolists.tell(project, ME, reading.key, "an earlier one")
     at("10:01:30")

@@ -13,9 +13,9 @@ import pytest
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
 from holdfast.sessions.agents import joined, launches
-from holdfast.sessions.compaction import deliveries, losses, seals
+from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import generations, history, timeline
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -56,7 +56,7 @@ def told(project: HoldfastProject, **asked: Any) -> list[str]:
     return found
 
 
-def _line(happening: Happening, phases: dict[tuple[str, str], str]) -> str:
+def _line(happening: TimelineEvent, phases: dict[tuple[str, str], str]) -> str:
     return f"{happening.at[11:16]} {happening.session[:1] or '-'} {timeline.sentence(happening, phases)}"
 
 
@@ -300,7 +300,7 @@ def grown(there: Project, count: int) -> None:
     joined.ensure(there)
     there.ledger.ensure(history.ATTEMPTS)
     generations.keep(there, there.root / "x.json", b"{}", why="x")
-    seals.recent(there, 1)
+    snapshots.recent(there, 1)
     ids = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
     moment = "printf('2026-02-%02dT%02d:%02d:%02d.%06dZ', 1 + i / 86400 % 28, i / 3600 % 24, i / 60 % 60, i % 60, i)"
     common, s = "?, 'w', 'h', 'c'", "'s' || (i % 50)"
@@ -404,7 +404,9 @@ def test_no_secret_is_told_to_people_or_programs(project: HoldfastProject) -> No
 
 def test_what_happened_is_one_line(project: HoldfastProject) -> None:
     """However long an error is, and whatever a phase is called in its file."""
-    odd = Happening(f"{DAY}T09:00", "phase", "phase failed", phase="one\n" + "y" * 500, detail="bad\n" + "x" * 2_000)
+    odd = TimelineEvent(
+        f"{DAY}T09:00", "phase", "phase failed", phase="one\n" + "y" * 500, detail="bad\n" + "x" * 2_000
+    )
     line = timeline.sentence(odd, {})
     assert line.startswith("phase failed: one yyy")
     assert "; bad xxx" in line

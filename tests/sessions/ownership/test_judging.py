@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import clock
 from holdfast.project import Project
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import judging, owners, sessions
 from tests.handmade import ME, OTHER, THIRD, together, workflow
@@ -115,7 +115,7 @@ def test_a_session_id_that_changed_is_found_by_the_seal(project: Project) -> Non
     owners.own(project, mine, ME)
     sessions.seen(project, OTHER)
     owners.own(project, theirs, OTHER)
-    seals.leave(project, ME, "auto", [seals.of(mine)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
 
     verdict = compacted(project, theirs, mine, session=THIRD, known=False)
 
@@ -127,7 +127,7 @@ def test_the_old_id_of_a_session_is_no_other_session(project: Project) -> None:
     """After the change of its id a session is alone again: the rest gets a line each, as R001-16 wants."""
     mine, second = workflow(project.root, "Mine"), workflow(project.root, "Second")
     sessions.seen(project, ME)
-    seals.leave(project, ME, "auto", [seals.of(mine)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
 
     verdict = compacted(project, mine, second, session=THIRD, known=False)
 
@@ -140,7 +140,7 @@ def test_a_known_session_does_not_inherit_anothers_seal(project: Project) -> Non
     theirs = workflow(project.root)
     sessions.seen(project, OTHER)
     owners.own(project, theirs, OTHER)
-    seals.leave(project, OTHER, "auto", [seals.of(theirs)])
+    snapshots.leave(project, OTHER, "auto", [snapshots.of(theirs)])
 
     assert compacted(project, theirs).full is None
     assert compacted(project, theirs, session=OTHER).full == theirs
@@ -201,7 +201,7 @@ def test_a_finished_workflow_is_never_restored(project: Project) -> None:
     """A finished workflow is a line, whoever owns it and whatever a seal says."""
     finished = workflow(project.root, "Finished", status="completed", current=5, phase_status="completed")
     owners.own(project, finished, ME)
-    seals.leave(project, ME, "auto", [seals.of(finished)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(finished)])
 
     verdict = compacted(project, finished)
 
@@ -236,7 +236,7 @@ def test_the_sealed_workflow_goes_before_a_newer_one(project: Project) -> None:
     """What the session had at PreCompact is what it gets back, not what happened to change last."""
     had = workflow(project.root, "Had", updated_at="2026-03-01T08:00:00.000000Z")
     newer = workflow(project.root, "Newer")
-    seals.leave(project, ME, "auto", [seals.of(had)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(had)])
 
     verdict = compacted(project, newer, had)
 
@@ -248,7 +248,7 @@ def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Project) -> 
     gone = workflow(project.root, "Release", id="first")
     again = workflow(project.root, "Release", id="second")
     sessions.seen(project, OTHER)
-    seals.leave(project, ME, "auto", [seals.of(gone)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(gone)])
 
     assert compacted(project, again).full is None
 
@@ -256,7 +256,7 @@ def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Project) -> 
 def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: Project) -> None:
     """Three sessions nobody saw before come out of compactions at the same moment, with one seal among them."""
     mine = workflow(project.root)
-    seals.leave(project, "gone", "auto", [seals.of(mine)])
+    snapshots.leave(project, "gone", "auto", [snapshots.of(mine)])
     project.close()
     before = "from holdfast.sessions.ownership import judging, sessions\nfrom tests.handmade import workflow"
 
@@ -277,10 +277,10 @@ def test_beside_another_a_session_gets_its_own_though_it_sealed_a_newer_one(proj
     mine = workflow(project.root, "Mine", updated_at="2026-03-01T08:00:00.000000Z")
     nobodys = workflow(project.root, "Nobody's")
     owners.own(project, mine, ME)
-    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
     assert compacted(project, mine, nobodys).full == nobodys
 
-    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
     sessions.seen(project, OTHER)
     verdict = compacted(project, mine, nobodys)
 
@@ -291,7 +291,7 @@ def test_what_was_set_free_since_it_was_sealed_comes_back(project: Project) -> N
     """Nobody claimed it between, so it is still that session's, another one beside it or not."""
     mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
     owners.own(project, mine, ME)
-    seals.leave(project, ME, "auto", [seals.of(mine), seals.of(nobodys)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(mine), snapshots.of(nobodys)])
     owners.release(project, mine)
     sessions.seen(project, OTHER)
 
@@ -333,7 +333,7 @@ def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str
 
     checkout(tmp_path, branch)
     if sealed:
-        seals.leave(project, ME, "auto", [seals.of(new), seals.of(old)])
+        snapshots.leave(project, ME, "auto", [snapshots.of(new), snapshots.of(old)])
     verdict = compacted(project, new, old)
 
     wanted = old if branch == "feature" else new
@@ -444,7 +444,7 @@ def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
 @pytest.mark.parametrize("owned", [True, False])
 def test_what_is_paused_is_never_restored_in_full(project: Project, owned: bool) -> None:
     """However new it is, and whoever has it: it waits until somebody resumes it."""
-    paused = workflow(project.root, "Paused", resting=True)
+    paused = workflow(project.root, "Paused", paused=True)
     older = workflow(project.root, "Older", updated_at="2026-03-01T08:00:00.000000Z")
     if owned:
         owners.own(project, paused, ME)
@@ -459,7 +459,7 @@ def test_a_restore_that_nobody_got_is_given_again(project: Project) -> None:
     mine = workflow(project.root, "Mine")
     sessions.seen(project, ME)
     owners.own(project, mine, ME)
-    seals.leave(project, ME, "auto", [seals.of(mine)])
+    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
     sessions.seen(project, OTHER)
 
     for known in (False, True):

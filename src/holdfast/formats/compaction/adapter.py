@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files.lock import locked
+from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
-from holdfast.formats.compaction import near as compaction_near
 from holdfast.formats.compaction.completion import complete
-from holdfast.formats.compaction.file import parsed, put_back
+from holdfast.formats.compaction.file import parsed, restore
 from holdfast.formats.compaction.save import Saved, intend, save
 from holdfast.formats.compaction.spot import WORDS, Spot, moved, spot
 from holdfast.sessions.history import archive
@@ -29,13 +29,13 @@ __all__ = [
     "NAME",
     "Saved",
     "begin",
+    "candidates",
     "done",
     "find",
     "foreign",
     "intend",
-    "near",
     "parsed",
-    "put_back",
+    "restore",
     "save",
     "start",
     "step",
@@ -51,7 +51,7 @@ def find(project: Project) -> Found:
     return _found(*files.scan(project))
 
 
-def near(project: Project, keys: Collection[str]) -> Found:
+def candidates(project: Project, keys: Collection[str]) -> Found:
     """Return as `find` does the workflows whose files were changed last, and those the ledger calls by these keys."""
     places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
     paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])

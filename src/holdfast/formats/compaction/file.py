@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import file_stamp, from_mtime, now, parse, stamp
-from holdfast.errors import MissingError, NotOurs, StateError, TransitionError
+from holdfast.errors import MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.formats.compaction import near
+from holdfast.formats.compaction import candidates
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.patterns import regex
 from holdfast.sessions.history import history
 from holdfast.workflow import names, statefile, values
-from holdfast.workflow.model import Phase, Problem, PutBack, Status, Workflow
+from holdfast.workflow.model import Phase, Problem, Restored, Status, Workflow
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
@@ -73,14 +73,17 @@ def scan(project: Project, only: Iterable[Path] | None = None) -> tuple[list[Ent
 
 
 def load(project: Project, path: Path) -> Entry:
-    """Return one state file. Raises MissingError, StateError when it is broken, NotOurs when it is something else."""
+    """Return one state file.
+
+    Raises MissingError, StateError when it is broken, SchemaMismatch when it is something else.
+    """
     return entry(project, statefile.read(project, path))
 
 
 def entry(project: Project, file: StateFile) -> Entry:
-    """Return a state file that was read with the workflow in it. Raises NotOurs when it is something else."""
+    """Return a state file that was read with the workflow in it. Raises SchemaMismatch when it is something else."""
     if not _is_ours(file.data):
-        raise NotOurs(file.path, 'is no workflow state ("workflow" as a text, with "phase"); it is left alone')
+        raise SchemaMismatch(file.path, 'is no workflow state ("workflow" as a text, with "phase"); it is left alone')
     return Entry(file, view(project, file))
 
 
@@ -96,8 +99,8 @@ def rewrite(
     """Change a state file (`statefile.rewrite`), note what moved by it, and return the file as it is now.
 
     `edit` gets a copy of the content, which it may change at its top level, and the workflow in it; it returns the new
-    content. `error` is what blocks the current phase; the ledger keeps it. Hold the folder's lock. Raises NotOurs,
-    MissingError, StateError.
+    content. `error` is what blocks the current phase; the ledger keeps it. Hold the folder's lock. Raises
+    SchemaMismatch, MissingError, StateError.
     """
 
     def apply(file: StateFile) -> dict[str, Any]:
@@ -107,7 +110,7 @@ def rewrite(
         return data
 
     file, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
-    near.changed(path)
+    candidates.changed(path)
     workflow = view(project, file)
     history.observe(project, workflow, error=error, at=stamp() if changed else None)
     return Entry(file, workflow)
@@ -124,32 +127,32 @@ def write(
     if before is not None:
         history.observe(project, view(project, before))  # what a person moved by hand has its own time
     file = statefile.write(project, path, data, before, why=why)
-    near.changed(path)
+    candidates.changed(path)
     workflow = view(project, file)
     history.observe(project, workflow, error=error, at=stamp())
     return Entry(file, workflow)
 
 
 def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
-    """Return what a content of a state file says. Raises NotOurs, or StateError where it is broken."""
+    """Return what a content of a state file says. Raises SchemaMismatch, or StateError where it is broken."""
     return entry(project, StateFile(document.parse(path, raw, now().timestamp()), present=raw)).workflow
 
 
-def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Make a state file hold an earlier content again; one that was completed and is gone comes back with it.
 
     Another unfinished workflow that somebody wrote into this file gives way only with `replace`. Raises
-    TransitionError, NotOurs, StateError.
+    TransitionError, SchemaMismatch, StateError.
     """
     wanted = parsed(project, path, raw)
     statefile.guard(project.root, path)
 
-    def attempt() -> PutBack:
+    def attempt() -> Restored:
         before = statefile.present(project, path)
         if before is not None:
             there = entry(project, before).workflow
             if before.present == raw:
-                return PutBack(there, changed=False)
+                return Restored(there, changed=False)
             other = names.key(there.title) != names.key(wanted.title)
             if other and not there.finished and not replace:
                 raise TransitionError(
@@ -157,11 +160,11 @@ def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: boo
                     "--replace"
                 )
             history.observe(project, there)  # what a person moved by hand has its own time
-        aside = statefile.put_back(project, path, raw, before, why=why)
-        near.changed(path)
+        aside = statefile.restore(project, path, raw, before, why=why)
+        candidates.changed(path)
         workflow = entry(project, statefile.read(project, path)).workflow
         history.observe(project, workflow, at=stamp())
-        return PutBack(workflow, changed=True, aside=aside)
+        return Restored(workflow, changed=True, aside=aside)
 
     with locked(folder(project)):
         return statefile.insist(attempt)

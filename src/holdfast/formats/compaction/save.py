@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdfast import log
 from holdfast.errors import LedgerError
 from holdfast.files.lock import locked
+from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
-from holdfast.formats.compaction import near as compaction_near
 from holdfast.formats.compaction.spot import Spot, moved, spot
 from holdfast.sessions.history import extracts
 from holdfast.workflow import names, statefile, values

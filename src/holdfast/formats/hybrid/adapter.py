@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
-from holdfast.formats.hybrid import moves, store, view
+from holdfast.formats.hybrid import store, transitions, view
 from holdfast.formats.hybrid.foreign import foreign
 from holdfast.formats.hybrid.functions import (
     DEFAULT_AGENT,
@@ -16,7 +16,7 @@ from holdfast.formats.hybrid.functions import (
     get_workflow_state,
     update_phase_status,
 )
-from holdfast.formats.hybrid.past import parsed, put_back, redraw, written
+from holdfast.formats.hybrid.past import parsed, redraw, restore, written
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
 from holdfast.workflow.assignments import extract_result, match_phase
@@ -25,7 +25,7 @@ from holdfast.workflow.model import Changes, Found, Judged, Phase, Problem, Star
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from holdfast.formats.hybrid.moves import Mover
+    from holdfast.formats.hybrid.transitions import Mover
     from holdfast.project import Project
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Workflow",
     "begin",
     "brief",
+    "candidates",
     "create_workflow_state",
     "done",
     "extract_result",
@@ -43,11 +44,10 @@ __all__ = [
     "judge",
     "match_phase",
     "move",
-    "near",
     "parsed",
-    "put_back",
     "ready",
     "reopen",
+    "restore",
     "start",
     "step",
     "undoing",
@@ -72,7 +72,7 @@ def find(project: Project) -> Found:
     return Found((workflow,), broken + problems)
 
 
-def near(project: Project, keys: Collection[str]) -> Found:
+def candidates(project: Project, keys: Collection[str]) -> Found:
     """Return what `find` does: there is one workflow of this format at most. Its view follows a change by hand."""
     found = find(project)
     for workflow in found.workflows:
@@ -81,7 +81,7 @@ def near(project: Project, keys: Collection[str]) -> Found:
 
 
 def start(project: Project, start: Start) -> Workflow:
-    """Create the workflow; a finished one gives way and stays in the archive. Raises TransitionError, NotOurs.
+    """Create the workflow; a finished one gives way and stays in the archive. Raises TransitionError, SchemaMismatch.
 
     A phase without an agent gets general-purpose.
     """
@@ -94,7 +94,7 @@ def begin(project: Project, workflow: Workflow) -> Workflow:
 
     def edit(data: dict[str, Any]) -> None:
         store.expect(data, workflow.id)
-        moves.begin(data)
+        transitions.begin(data)
 
     return store.change(project, edit, why="begin")[0]
 
@@ -113,10 +113,10 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     def edit(data: dict[str, Any]) -> None:
         store.expect(data, workflow.id)
         if everything:
-            moves.finish(data, note)
+            transitions.finish(data, note)
         else:
             seen = workflow.current if workflow.phase_status != "completed" else None
-            moves.done(data, None if seen is None else seen - 1, note)
+            transitions.done(data, None if seen is None else seen - 1, note)
 
     return store.change(project, edit, why="done")[0]
 
@@ -171,9 +171,9 @@ def move(
 
     def edit(data: dict[str, Any]) -> None:
         index = store.index_of(data, phase_id)
-        moves.move(data, index, status, deliverables=deliverables, handover=handover, advance=advance, by=by)
+        transitions.move(data, index, status, deliverables=deliverables, handover=handover, advance=advance, by=by)
         if by == "person":
-            moves.check_error(data, index, error)
+            transitions.check_error(data, index, error)
 
     return store.change(project, edit, why=f"{phase_id} {status or 'noted'}", error=error)
 
@@ -210,7 +210,7 @@ def reopen(project: Project, phase_id: str) -> Workflow:
     """Make a completed or failed phase active again; for people only, never for a hook (I000-15)."""
 
     def edit(data: dict[str, Any]) -> None:
-        moves.reopen(data, store.index_of(data, phase_id))
+        transitions.reopen(data, store.index_of(data, phase_id))
 
     return store.change(project, edit, why=f"{phase_id} reopened")[0]
 
@@ -230,13 +230,13 @@ def _apply(data: dict[str, Any], changes: Changes) -> None:
         raise TransitionError(f"a hybrid workflow has the phases it lists, {len(data['phases'])}")
     if changes.current is not None and not 1 <= changes.current <= len(data["phases"]):
         raise TransitionError(f"phase {changes.current} is not one of the {len(data['phases'])} phases")
-    index = moves.due(data) if changes.current is None else changes.current - 1
+    index = transitions.due(data) if changes.current is None else changes.current - 1
     wants_phase = changes.phase or changes.status or changes.deliverables or changes.handover is not None
     if index is None and wants_phase:
         raise TransitionError("no phase is current; name one")
     if index is not None and (wants_phase or changes.current is not None):
         status = changes.status or ("active" if changes.current is not None else None)
-        moves.move(data, index, status, deliverables=changes.deliverables, handover=changes.handover or "")
+        transitions.move(data, index, status, deliverables=changes.deliverables, handover=changes.handover or "")
         if changes.phase:
             data["phases"][index]["title"] = changes.phase
-    moves.check_error(data, index, changes.error)
+    transitions.check_error(data, index, changes.error)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
-from holdfast.errors import NotOurs
+from holdfast.errors import SchemaMismatch
 from holdfast.workflow import statefile, values
 from holdfast.workflow.extras import CONTEXT, READING, REMINDERS, TYPE
 from holdfast.workflow.model import Phase, Status, Workflow
@@ -47,20 +47,25 @@ def path(project: Project) -> Path:
 
 
 def load(project: Project) -> StateFile:
-    """Return the state file. Raises MissingError, StateError when it is broken, NotOurs when it has another schema."""
+    """Return the state file.
+
+    Raises MissingError, StateError when it is broken, SchemaMismatch when it has another schema.
+    """
     file = statefile.read(project, path(project))
     check(file)
     return file
 
 
 def check(file: StateFile) -> None:
-    """Raise NotOurs unless a file that was read has this schema (I000-20, lesson 2)."""
+    """Raise SchemaMismatch unless a file that was read has this schema (I000-20, lesson 2)."""
     data = file.data
     named = all(isinstance(data.get(key), (str, int, float)) for key in ("id", "task"))
     if not named or not isinstance(data.get("phases"), list):
-        raise NotOurs(file.path, 'is no hybrid workflow ("id", "task" and a list "phases"); it is left alone')
+        raise SchemaMismatch(file.path, 'is no hybrid workflow ("id", "task" and a list "phases"); it is left alone')
     if data["phases"] and not any(_is_phase(each, titles="current_phase" in data) for each in data["phases"]):
-        raise NotOurs(file.path, 'is no hybrid workflow (no phase has a "title" or only known keys); it is left alone')
+        raise SchemaMismatch(
+            file.path, 'is no hybrid workflow (no phase has a "title" or only known keys); it is left alone'
+        )
 
 
 def fresh(id_: str, task: str, phases: Iterable[tuple[str, str]]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import NotOurs, StateError
+from holdfast.errors import SchemaMismatch, StateError
 from holdfast.files import access, document
 from holdfast.formats.hybrid import file as hybrid_file
 from holdfast.formats.hybrid import view as hybrid_view
@@ -27,7 +27,7 @@ def foreign(project: Project) -> Iterator[Foreign]:
     """Yield the files that are left as they are (I000-20, R000-37)."""
     try:
         hybrid_file.load(project)
-    except NotOurs as error:
+    except SchemaMismatch as error:
         yield Foreign(
             error.path,
             f"{error.reason}, so no workflow of the hybrid format can be kept here while it is there. Move it away, or "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths, trust
 from holdfast.formats.hybrid import file as files
-from holdfast.formats.hybrid import moves, store
+from holdfast.formats.hybrid import store, transitions
 from holdfast.project import Project
 from holdfast.workflow.model import Start
 
@@ -27,8 +27,8 @@ def create_workflow_state(
     """Create the project's workflow with its view, and return its id `wf_YYYYMMDD_HHMMSS` (R000-16).
 
     `phases` are (title, agent) pairs; a title alone gets the agent general-purpose. `root` is the project, by default
-    the one around the working directory. Raises TransitionError over an unfinished workflow, NotOurs over a file of
-    another schema (I000-17).
+    the one around the working directory. Raises TransitionError over an unfinished workflow, SchemaMismatch over a
+    file of another schema (I000-17).
     """
     pairs = tuple((phase, DEFAULT_AGENT) if isinstance(phase, str) else (phase[0], phase[1]) for phase in phases)
     return store.create(_project(root), Start(title=task, phases=pairs)).id
@@ -57,8 +57,8 @@ def update_phase_status(
         store.expect(data, workflow_id)
         index = store.index_of(data, phase_id)
         given, handover = deliverables or (), context_for_next or context or ""
-        moves.move(data, index, status, deliverables=given, handover=handover, advance=advance)
-        moves.check_error(data, index, error)
+        transitions.move(data, index, status, deliverables=given, handover=handover, advance=advance)
+        transitions.check_error(data, index, error)
 
     workflow, _ = store.change(_project(root), edit, why=f"{phase_id} {status}", error=error)
     return dict(json.loads(workflow.raw))

@@ -13,7 +13,7 @@ from holdfast.formats.hybrid import store
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.sessions.history import archive, history
 from holdfast.workflow import statefile
-from holdfast.workflow.model import PutBack
+from holdfast.workflow.model import Restored
 from holdfast.workflow.statefile import StateFile
 from holdfast.workflow.wording import quoted
 
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 
 
 def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
-    """Return what a content of the state file says. Raises NotOurs, or StateError where it is broken."""
+    """Return what a content of the state file says. Raises SchemaMismatch, or StateError where it is broken."""
     file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
     files.check(file)
     return store.view(project, file)
 
 
-def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Make the state file hold an earlier content again, the view after it.
 
     Another workflow that is there gives way as to a new one: a finished one always, an unfinished one with `replace`;
-    both stay in the archive. Raises TransitionError, NotOurs, StateError.
+    both stay in the archive. Raises TransitionError, SchemaMismatch, StateError.
     """
     wanted = parsed(project, path, raw)
     statefile.guard(project.root, path)
 
-    def attempt() -> PutBack:
+    def attempt() -> Restored:
         before = statefile.present(project, path)
         if before is not None:
             files.check(before)
             now = store.view(project, before)
             if before.present == raw:
                 hybrid_view.write(project, before.data)  # a killed writer may have left it behind
-                return PutBack(now, changed=False)
+                return Restored(now, changed=False)
             if now.id != wanted.id:
                 _make_room(project, now, replace=replace)
             history.observe(project, now)  # what a person moved by hand has its own time
-        aside = statefile.put_back(project, path, raw, before, why=why)
-        return PutBack(store.noted(project, statefile.read(project, path)), changed=True, aside=aside)
+        aside = statefile.restore(project, path, raw, before, why=why)
+        return Restored(store.noted(project, statefile.read(project, path)), changed=True, aside=aside)
 
     with locked(path.parent):
         return statefile.insist(attempt)

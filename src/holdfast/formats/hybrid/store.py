@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError, TransitionError
+from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import view as hybrid_view
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def create(project: Project, start: Start) -> Workflow:
     """Write the state of a new workflow, with its view; a finished one gives way (I000-17).
 
-    Raises TransitionError over an unfinished workflow and without a title, NotOurs over a file of another schema,
-    StateError.
+    Raises TransitionError over an unfinished workflow and without a title, SchemaMismatch over a file of another
+    schema, StateError.
     """
     if not start.title.strip() or not start.phases or not all(title.strip() for title, _ in start.phases):
         raise TransitionError("a hybrid workflow needs a task and at least one phase, each with a title")
@@ -44,8 +44,8 @@ def change(
     """Run `edit` on the state under the lock; return the workflow as it is now and whether it changed.
 
     It may run several times: on what somebody else saved meanwhile, too (`statefile.rewrite`, also for `repair`).
-    `error` is what a phase that failed said; the ledger keeps it. Raises MissingError, NotOurs, StateError, and what
-    `edit` raises.
+    `error` is what a phase that failed said; the ledger keeps it. Raises MissingError, SchemaMismatch, StateError,
+    and what `edit` raises.
     """
     path = files.path(project)
     statefile.guard(project.root, path)
@@ -127,7 +127,7 @@ def _replaceable(project: Project, *, replace: bool) -> tuple[StateFile | None, 
         file = files.load(project)
     except MissingError:
         return None, None
-    except NotOurs:
+    except SchemaMismatch:
         raise
     except StateError as error:
         return None, statefile.set_aside(project, error.path)

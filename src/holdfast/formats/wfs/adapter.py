@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.errors import HoldfastError, LargeError, StateError, TransitionError
 from holdfast.files.lock import locked
-from holdfast.formats.wfs import choice, index, markers, moves, places, store, turns
+from holdfast.formats.wfs import choice, index, markers, places, store, transitions, turns
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
 from holdfast.formats.wfs.agents import match as match_phase
 from holdfast.formats.wfs.change import changing
 from holdfast.formats.wfs.next import nothing_due, ready, step
-from holdfast.formats.wfs.past import parsed, put_back, written
+from holdfast.formats.wfs.past import parsed, restore, written
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import history
 from holdfast.workflow import extras, manyfiles, statefile
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from pathlib import Path
 
-    from holdfast.formats.wfs.moves import After
     from holdfast.formats.wfs.session import Session
+    from holdfast.formats.wfs.transitions import After
     from holdfast.project import Project
     from holdfast.workflow.model import Phase, Status
     from holdfast.workflow.statefile import Room
@@ -40,14 +40,14 @@ __all__ = [
     "NAME",
     "begin",
     "brief",
+    "candidates",
     "done",
     "find",
     "judge",
     "match_phase",
-    "near",
     "parsed",
-    "put_back",
     "ready",
+    "restore",
     "start",
     "step",
     "undoing",
@@ -68,7 +68,7 @@ def find(project: Project) -> Found:
     return _read(project, folders, len(folders))
 
 
-def near(project: Project, keys: Collection[str]) -> Found:
+def candidates(project: Project, keys: Collection[str]) -> Found:
     """Return the sessions an event can be about: those with these keys, those that are marked, the last changed.
 
     The first is read however large it is, the others as far as `statefile.BUDGET` goes.
@@ -104,7 +104,7 @@ def start(project: Project, start: Start) -> Workflow:
     def fill(session: Session) -> None:
         with extras.begun(project, places.state(session.folder), session.name, start):
             if start.phases:
-                moves.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
+                transitions.chain(project, session, [New(title, agent=_agent(agent)) for title, agent in start.phases])
 
     session = store.create(project, start.title, start.kind, fill=fill)
     return _observed(project, views.shown(project, store.get(project, session.name)))
@@ -117,7 +117,7 @@ def begin(project: Project, workflow: Workflow) -> Workflow:
     due = next(iter(board.current), None)
     if due is None or due.status == "active":
         return views.shown(project, session)
-    return _after(project, moves.begin(project, session, due.id))
+    return _after(project, transitions.begin(project, session, due.id))
 
 
 def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
@@ -134,7 +134,7 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     _going(project, workflow)
     if not workflow.due:
         raise TransitionError(f"{session.name}: {nothing_due(index.board(project, session.folder))}")
-    after = moves.complete(project, session, workflow.due[0], note)
+    after = transitions.complete(project, session, workflow.due[0], note)
     if after.board.finished:
         now = _observed(project, views.shown(project, store.complete(project, after.session.name)))
     else:
@@ -194,18 +194,18 @@ def _move(
     anyway: bool,
 ) -> list[str]:
     """Move a task and give it a title or a summary; return what is to be told of it beside."""
-    done = list[moves.After]()
+    done = list[transitions.After]()
     if status == "completed":
-        done.append(moves.complete(project, session, task.id, summary))
+        done.append(transitions.complete(project, session, task.id, summary))
     elif status == "active":
-        done.append(moves.begin(project, session, task.id, anyway=anyway))
+        done.append(transitions.begin(project, session, task.id, anyway=anyway))
     elif status in ("blocked", "failed"):
-        done.append(moves.block(project, session, task.id))
+        done.append(transitions.block(project, session, task.id))
     elif status == "pending":
         raise TransitionError("a task that was begun does not become pending again; block it instead")
     if title or (summary and status != "completed"):
         rest = "" if status == "completed" else summary
-        done.append(moves.note(project, session, task.id, title=title, summary=rest))
+        done.append(transitions.note(project, session, task.id, title=title, summary=rest))
     return [note for each in done for note in each.notes]
 
 
@@ -226,11 +226,11 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
         waits = board.waits_for(task)
         remark = f"it depends on {', '.join(waits)}, not completed yet" if waits else ""
         remark = "it was blocked" if task.status == "blocked" else remark
-        after = moves.begin(project, session, phase_id, anyway=True)
+        after = transitions.begin(project, session, phase_id, anyway=True)
     elif status == "completed":
-        after = moves.complete(project, session, phase_id, words[:SUMMARY])
+        after = transitions.complete(project, session, phase_id, words[:SUMMARY])
     else:
-        after = moves.block(project, session, phase_id)
+        after = transitions.block(project, session, phase_id)
     observed = _observed(
         project, views.workflow(project, after.session, after.board), words if status == "failed" else ""
     )
@@ -292,7 +292,7 @@ def _read(project: Project, folders: Iterable[Path], total: int, room: Room | No
             said = f"several sessions are marked as active; {last[0]} was marked last and counts: holdfast wfs repair"
             rests = session.name not in last
             status: Status = "pending" if rests else workflow.status
-            workflow = replace(workflow, resting=rests, status=status, warnings=(said, *workflow.warnings))
+            workflow = replace(workflow, paused=rests, status=status, warnings=(said, *workflow.warnings))
         found.append(workflow)
     return Found(tuple(found), tuple(problems), left)
 

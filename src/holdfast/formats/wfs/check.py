@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from holdfast.errors import BrokenError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, MissingError, SchemaMismatch, StateError
 from holdfast.files import access, document
 from holdfast.formats.wfs import change as changes
 from holdfast.formats.wfs import choice, index, markers, places, rules, store
@@ -89,7 +89,7 @@ def tasks(project: Project, folder: Path) -> Iterator[Finding]:
 def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[Finding]:
     try:
         session = sessions.load(project, folder, marked=folder.name in marked)
-    except NotOurs as error:
+    except SchemaMismatch as error:
         yield Finding(0, places.SESSION, "", None, error.reason, "it is left alone; move it away if it is not meant so")
         return
     except StateError as error:
@@ -118,7 +118,7 @@ def _remedy(project: Project, path: Path, *, known: bool = True) -> str:
     try:
         statefile.guard(project.root, path)
         document.load(path, statefile.LIMIT)
-    except (MissingError, BrokenError, NotOurs):
+    except (MissingError, BrokenError, SchemaMismatch):
         return MEND if known else "write it anew as JSON"
     except StateError:
         above = (path, *(each for each in path.parents if each.is_relative_to(project.root)))

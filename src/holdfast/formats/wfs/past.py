@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import NotOurs
+from holdfast.errors import SchemaMismatch
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import change as changes
@@ -16,7 +16,7 @@ from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
 from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
-from holdfast.workflow.model import PutBack
+from holdfast.workflow.model import Restored
 from holdfast.workflow.statefile import StateFile
 
 if TYPE_CHECKING:
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
     """Return the session that a content of its state file, or of one of its tasks' files, is part of.
 
-    Of a task's file the workflow has that path and content. Raises NotOurs, or StateError where it is broken.
+    Of a task's file the workflow has that path and content. Raises SchemaMismatch, or StateError where it is broken.
     """
     file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
     folder = path.parent.parent if path.parent.name == places.TASKS else path.parent
     if folder.parent != places.top(project):
-        raise NotOurs(path, f"does not lie in a session's folder in {places.TOP}/")
+        raise SchemaMismatch(path, f"does not lie in a session's folder in {places.TOP}/")
     marked = folder.name in markers.active(project)
     if path.name == places.SESSION:
         return views.workflow(project, sessions.view(file, folder, marked=marked), index.board(project, folder))
     if ids.key(path.stem) is None or "status" not in file.data:
-        raise NotOurs(path, "is no task of a session")
+        raise SchemaMismatch(path, "is no task of a session")
     now = views.workflow(project, sessions.load(project, folder, marked=marked), index.board(project, folder))
     return replace(now, path=path, raw=raw)
 
 
-def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> PutBack:
+def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Make a state file or a task's file hold an earlier content again; state and list follow.
 
-    Nothing is in its way, so `replace` changes nothing. Raises NotOurs, StateError.
+    Nothing is in its way, so `replace` changes nothing. Raises SchemaMismatch, StateError.
     """
     wanted = parsed(project, path, raw)
     folder = places.top(project) / wanted.id
@@ -56,7 +56,7 @@ def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: boo
         before = statefile.present(project, path)
         if before is not None and before.present == raw:
             return False, None
-        return True, statefile.put_back(project, path, raw, before, why=why)
+        return True, statefile.restore(project, path, raw, before, why=why)
 
     with locked(folder):
         changed, aside = statefile.insist(attempt)
@@ -64,7 +64,7 @@ def put_back(project: Project, path: Path, raw: bytes, *, why: str, replace: boo
         if session.standing != "completed":
             session = changes.follow(project, session, board, why=why)
             lists.write(project, session, board, before=None)
-        return PutBack(views.shown(project, session), changed, aside)
+        return Restored(views.shown(project, session), changed, aside)
 
 
 def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:

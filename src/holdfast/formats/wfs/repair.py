@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import BrokenError, ChangedError, MissingError, NotOurs, StateError
+from holdfast.errors import BrokenError, ChangedError, MissingError, SchemaMismatch, StateError
 from holdfast.files import document
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import brief as briefs
@@ -87,9 +87,9 @@ def _state(project: Project, folder: Path) -> Iterator[Repair]:
         file = statefile.read(project, path)
         sessions.view(file, folder, marked=False)
     except StateError as error:
-        if isinstance(error, NotOurs) and not (folder / places.TASKS).is_dir():
+        if isinstance(error, SchemaMismatch) and not (folder / places.TASKS).is_dir():
             return  # another tool's folder
-        if not isinstance(error, MissingError | BrokenError | NotOurs):
+        if not isinstance(error, MissingError | BrokenError | SchemaMismatch):
             return  # it may not be read, so nobody knows that it is broken
         gone = isinstance(error, MissingError)
         if (data := _earlier(project, path)) is not None:
@@ -154,7 +154,7 @@ def _set_aside(project: Project, path: Path) -> None:
     """Keep a state that is none of ours beside its place; one that is being saved is left alone. Raises StateError."""
     try:
         statefile.set_aside(project, path)
-    except NotOurs:
+    except SchemaMismatch:
         document.set_aside(path)
     except ChangedError:
         if sessions.telling(document.load(path, within=project.root).data):

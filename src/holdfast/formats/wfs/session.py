@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.errors import NotOurs, StateError, TransitionError
+from holdfast.errors import SchemaMismatch, StateError, TransitionError
 from holdfast.formats.wfs import markers, places
 from holdfast.workflow import statefile, values
 
@@ -101,7 +101,7 @@ def load(project: Project, folder: Path, *, marked: bool) -> Session:
 
     Raises:
         MissingError: it has no state file.
-        NotOurs: the file is another tool's.
+        SchemaMismatch: the file is another tool's.
         StateError: it is broken, and no generation of it is known.
     """
     return view(statefile.read(project, places.state(folder)), folder, marked=marked)
@@ -127,10 +127,10 @@ def is_over(project: Project, folder: Path) -> bool:
 
 
 def view(file: StateFile, folder: Path, *, marked: bool) -> Session:
-    """Return what a state file says. Raises NotOurs."""
+    """Return what a state file says. Raises SchemaMismatch."""
     data = file.data
     if not telling(data):
-        raise NotOurs(file.path, f"has none of {', '.join(_TELLING)}, so it is no session of a workflow")
+        raise SchemaMismatch(file.path, f"has none of {', '.join(_TELLING)}, so it is no session of a workflow")
     name = folder.name
     return Session(
         name=name,

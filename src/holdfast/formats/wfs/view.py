@@ -60,7 +60,7 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
         root=project.root,
         warnings=tuple(_warnings(session, board)),
         recovered=bool(session.file.broken),
-        resting=session.standing == "paused",
+        paused=session.standing == "paused",
         unit=record.UNIT,
         in_order=record.IN_ORDER,
         spread=record.SPREAD,

@@ -9,7 +9,7 @@ from holdfast.workflow import wording
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.sessions.agents.fates import Agent
+    from holdfast.sessions.agents.agent_status import Agent
 
 MOST = 10  # agents that ended of which all is said; the last ones
 

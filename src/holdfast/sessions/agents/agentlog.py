@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.sessions.agents import joined, launches, runs
-from holdfast.sessions.history import happenings
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history import timeline_event
+from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.project import Project
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.history.timeline_event import Asked
 
 _ENDED = {
     "missing": "agent is gone",
@@ -23,10 +23,10 @@ _ENDED = {
 }
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which agents were launched, and which reported an end: those asked for."""
     joined.ensure(project)
-    begun = happenings.newest(project, asked, ddl=launches.TABLE, table="launches", at="launched_at")
+    begun = timeline_event.newest(project, asked, ddl=launches.TABLE, table="launches", at="launched_at")
     return [
         *(_happening(row, row["launched_at"], "agent launched", "") for row in begun),
         *(_happening(row, row["changed_at"], _ENDED[row["state"]], row["words"]) for row in _ended(project, asked)),
@@ -38,7 +38,7 @@ def _ended(project: Project, asked: Asked) -> list[dict[str, Any]]:
         named = ", ".join(
             f"(SELECT MAX(launches.{each}) FROM launches WHERE {joined.ON}) AS {each}" for each in ("workflow", "phase")
         )
-        return happenings.newest(
+        return timeline_event.newest(
             *(project, asked),
             ddl=runs.TABLE,
             table="runs",
@@ -59,9 +59,9 @@ def _ended(project: Project, asked: Asked) -> list[dict[str, Any]]:
     return rows[::-1]
 
 
-def _happening(row: Mapping[str, Any], at: str, what: str, words: str) -> Happening:
+def _happening(row: Mapping[str, Any], at: str, what: str, words: str) -> TimelineEvent:
     said = one_line(words, 120)
-    return Happening(
+    return TimelineEvent(
         *(at, "agent", what, row["session"], row["workflow"] or "", "", row["phase"] or ""),
         detail=": ".join(filter(None, (row["agent_type"] or row["agent_id"] or "", said))),
         worktree=row["worktree"],

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast import clock
-from holdfast.sessions.agents import fates, launches, runs
+from holdfast.sessions.agents import agent_status, launches, runs
 from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from holdfast.project import Project
-    from holdfast.sessions.agents.fates import Agent
+    from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.agents.runs import State
 
 _NOTICE = re.compile(b"task-notification")  # stands in every entry that notes one (client fact §3.4)
@@ -133,7 +133,7 @@ def catch_up(
         noted: reads an entry of it that notes such a result.
         most: how many bytes of its end are looked at.
     """
-    waiting = fates.waiting(project, session)
+    waiting = agent_status.waiting(project, session)
     for entry in transcripts.tail(transcript, most=most, only=_NOTICE) if waiting else ():
         if notice := noted(entry):
             for each in waiting:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import HoldfastError, MissingError, NotOurs, StateError
+from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
 from holdfast.sessions.agents import launches, results
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def mine(project: Project, session: str) -> Workflow | None:
     return next(iter(_all_mine(project, session)), None)
 
 
-def _all_mine(project: Project, session: str, *, resting: bool = False) -> list[Workflow]:
+def _all_mine(project: Project, session: str, *, paused: bool = False) -> list[Workflow]:
     """Return the workflows that a session may touch, its own first; those that rest only get what is theirs already."""
     from holdfast.sessions.ownership import owners
     from holdfast.workflow import registry
 
     found = owners.of_session(project, session, registry.agents_work_on(project, session))
-    usable = [each for each in owners.ranked(found) if not each.recovered and (resting or not each.resting)]
+    usable = [each for each in owners.ranked(found) if not each.recovered and (paused or not each.paused)]
     return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
 
@@ -62,7 +62,7 @@ def _nobodys(project: Project, session: str) -> list[Workflow]:
 
     live = {session, *sessions.live_others(project, session)}
     found = [each for each in registry.agents_work_on(project, session) if owners.owner(project, each) not in live]
-    return [each for each in owners.ranked(found) if each.waits and owners.fresh(project, each)]
+    return [each for each in owners.ranked(found) if each.resumable and owners.fresh(project, each)]
 
 
 def launch(
@@ -163,15 +163,15 @@ def _meant_of(project: Project, session: str, workflow: Workflow, text: str, age
 
 def _has_agent(project: Project, session: str, workflow: Workflow, phase: Phase) -> bool:
     """Tell whether an agent works on a phase already; another one of its kind is for it only where that is said."""
-    from holdfast.sessions.agents import flights
+    from holdfast.sessions.agents import running_agents
 
-    busy = {(each.workflow, each.phase) for each in flights.at_work(project, session)}
+    busy = {(each.workflow, each.phase) for each in running_agents.at_work(project, session)}
     return (workflow.key, phase.id) in busy
 
 
 def _apply(project: Project, session: str, due: Due) -> Moved | None:
     launched = due.launch
-    workflow, phase = _phase(_all_mine(project, session, resting=True), launched)
+    workflow, phase = _phase(_all_mine(project, session, paused=True), launched)
     # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.state == "failed"
     if workflow is None and launched.workflow and _is_unreadable(project, launched.workflow):
@@ -189,7 +189,7 @@ def _is_unreadable(project: Project, key: str) -> bool:
 
     name, _, place = key.partition(":")
     path = project.root / place.rpartition("#")[0]
-    return any(each.path == path for each in registry.get(name).near(project, {key}).problems)
+    return any(each.path == path for each in registry.get(name).candidates(project, {key}).problems)
 
 
 def _phase(workflows: Sequence[Workflow], launched: Launch) -> tuple[Workflow, Phase] | tuple[None, None]:
@@ -217,7 +217,7 @@ def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, 
         workflow, changed, said, notes = keeper.judge(project, workflow, phase_id, status, words)
     except HoldfastError as error:
         said, unwritten = str(error), False
-        if isinstance(error, StateError) and not isinstance(error, (MissingError, NotOurs)):
+        if isinstance(error, StateError) and not isinstance(error, (MissingError, SchemaMismatch)):
             unwritten = status != "active"  # what an agent begins, its end begins too
             said = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
         now = next((each for each in keeper.find(project).workflows if each.key == workflow.key), None)

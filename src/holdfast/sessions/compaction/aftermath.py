@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
-from holdfast.sessions.compaction import deliveries, losses, seals
+from holdfast.sessions.compaction import deliveries, losses, snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.project import Project
     from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.compaction.losses import Loss
-    from holdfast.sessions.compaction.seals import Seal, Sealed
+    from holdfast.sessions.compaction.snapshots import Seal, Sealed
 
 Ending = Literal["confirmed", "given", "lost", "nothing", "open"]
 _AT_ONCE = 60.0  # seconds after a compaction in which a SessionStart's guidance is its answer, not a resume's
@@ -74,8 +74,8 @@ class Compaction:
 
 def recent(project: Project) -> list[Compaction]:
     """Return the compactions that the ledger still knows of, in all worktrees, newest first. Raises LedgerError."""
-    found = seals.recent(project, seals.KEPT)
-    vain = seals.in_vain(found)
+    found = snapshots.recent(project, snapshots.KEPT)
+    vain = snapshots.in_vain(found)
     found = [replace(seal, claimed_by=None, claimed_at=None) if seal.id in vain else seal for seal in found]
     given = _answers(found, deliveries.recent(project, deliveries.KEPT))
     lost = _reports(found, losses.recent(project, losses.KEPT))
@@ -90,7 +90,7 @@ def recent(project: Project) -> list[Compaction]:
             came_at=seal.claimed_at,
             restored_in=seal.claimed_by or "",
             workflows=seal.workflows,
-            missed=not seal.claimed_at and last[seal.session] is seal and seals.missed(project, seal.session),
+            missed=not seal.claimed_at and last[seal.session] is seal and snapshots.missed(project, seal.session),
             given=tuple(given.get(seal.id, ())),
             losses=tuple(lost.get(seal.id, ())),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import flights, joined
+from holdfast.sessions.agents import joined, running_agents
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def is_an_agents(project: Project, session: str, environ: Mapping[str, str]) -> 
     """
     if environ.get("CLAUDE_PID"):
         return False
-    resting = sessions.resting(project, session) and bool(flights.running(project, session))
+    resting = sessions.resting(project, session) and bool(running_agents.running(project, session))
     return resting or in_foreground(project, session)
 
 
@@ -31,7 +31,7 @@ def whose(project: Project, session: str) -> str | None:
 
     To be asked where `is_an_agents` says that it is one's.
     """
-    found = {*_waited_for(project, session), *(each.agent_id for each in flights.running(project, session))}
+    found = {*_waited_for(project, session), *(each.agent_id for each in running_agents.running(project, session))}
     return found.pop() if len(found) == 1 else None
 
 

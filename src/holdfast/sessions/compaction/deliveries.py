@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
-from holdfast.ledger import oldest
+from holdfast.ledger import prune
 from holdfast.ledger.database import new_id
-from holdfast.sessions.history import happenings
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history import timeline_event
+from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.sessions.reading import transcripts
 from holdfast.workflow.wording import clean
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.project import Project
-    from holdfast.sessions.compaction.seals import Seal
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.compaction.snapshots import Seal
+    from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
 State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
@@ -127,7 +127,7 @@ def begin(
             *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
             *(redact(clean(title)), mark, units, omitted, step, transcript, _begins(transcript, seal), now, now),
         )
-        oldest.drop(project, "deliveries", "made_at", KEPT)
+        prune.drop(project, "deliveries", "made_at", KEPT)
     return delivery
 
 
@@ -160,7 +160,7 @@ def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Wo
                 *(new_id(), project.key, project.worktree, project.host, project.client, session, event),
                 *(workflow.key, redact(clean(workflow.title)), now, now),
             )
-        oldest.drop(project, "deliveries", "made_at", KEPT)
+        prune.drop(project, "deliveries", "made_at", KEPT)
 
 
 def written(project: Project, delivery: str) -> None:
@@ -220,10 +220,10 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Del
     return [_delivery(row) for row in rows]
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which guidance was given, given again or refused, and whether it arrived: what is asked for."""
-    given = happenings.newest(project, asked, ddl=TABLE, table="deliveries", at="made_at")
-    ended = happenings.newest(
+    given = timeline_event.newest(project, asked, ddl=TABLE, table="deliveries", at="made_at")
+    ended = timeline_event.newest(
         *(project, asked),
         ddl=TABLE,
         table="deliveries",
@@ -253,8 +253,8 @@ def _how(row: dict[str, Any]) -> str:
     return f"{row['units']} characters with {row['event']}{rest}{lost}"
 
 
-def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> Happening:
-    return Happening(
+def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> TimelineEvent:
+    return TimelineEvent(
         *(at, "delivery", what, row["session"], row["workflow"], row["title"]),
         detail=detail,
         worktree=row["worktree"],

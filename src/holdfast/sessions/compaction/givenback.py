@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
-from holdfast.sessions.agents import agentlines, fates
+from holdfast.sessions.agents import agent_status, agentlines
 from holdfast.sessions.reading import reading
 from holdfast.workflow import guidance
 
@@ -45,7 +45,7 @@ def compile(
         recap: the client's own summary; what that has word for word is said shorter.
     """
     known = reading.states(project, session, workflow)
-    agents = [each for each in fates.waiting(project, session) if each.workflow in (None, workflow.key)]
+    agents = [each for each in agent_status.waiting(project, session) if each.workflow in (None, workflow.key)]
     made = guidance.compile(
         workflow,
         root=project.root,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.ledger import oldest
+from holdfast.ledger import prune
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -83,4 +83,4 @@ def _note(project: Project, session: str, topic: str, workflow: str, told_at: st
         *(project.key, session, topic, workflow, project.worktree, project.host, project.client),
         *(clock.stamp(), told_at),
     )
-    oldest.drop(project, "hints", "noted_at", KEPT, key="project, session, topic, workflow")
+    prune.drop(project, "hints", "noted_at", KEPT, key="project, session, topic, workflow")

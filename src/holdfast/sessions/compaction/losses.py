@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock
 from holdfast.files.redact import MASK, beginning, redact, secret_name
-from holdfast.ledger import oldest
+from holdfast.ledger import prune
 from holdfast.ledger.database import new_id
-from holdfast.sessions.history import happenings
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history import timeline_event
+from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow import facts
 from holdfast.workflow.facts import Fact
 from holdfast.workflow.wording import clean, one_line
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.config import Config
     from holdfast.project import Project
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
 SHORTEST = 4  # characters of a value whose being in a text says anything
@@ -136,7 +136,7 @@ def note(project: Project, session: str, workflow: Workflow, summary: str) -> No
             *(workflow.key, redact(clean(workflow.title)), json.dumps(compare(workflow, summary)), clock.stamp()),
             json.dumps(lost(project.config, workflow, summary)),
         )
-        oldest.drop(project, "losses", "noted_at", KEPT)
+        prune.drop(project, "losses", "noted_at", KEPT)
 
 
 def recent(project: Project, count: int, session: str | None = None) -> list[Loss]:
@@ -151,13 +151,13 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Los
     return [_read(row) for row in rows]
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return the reports that are asked for."""
     found = []
-    for row in happenings.newest(project, asked, ddl=TABLE, table="losses", at="noted_at"):
+    for row in timeline_event.newest(project, asked, ddl=TABLE, table="losses", at="noted_at"):
         loss = _read(row)
         found.append(
-            Happening(
+            TimelineEvent(
                 *(loss.noted_at, "loss", "summary compared", loss.session, loss.workflow, loss.title),
                 detail=f"the client's summary had {loss.kept} of {loss.total} facts word for word",
                 worktree=row["worktree"],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.errors import StateError
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import extracts, generations
 from holdfast.workflow import names, registry
 
@@ -100,7 +100,7 @@ def rows(project: Project, scope: Scope, known: Mapping[str, Sequence[str]], *, 
                 number = ledger.run(f"DELETE FROM {cut.table} WHERE {cut.where}", *cut.values)
             counts[cut.table] = counts.get(cut.table, 0) + number
         if scope.workflow and "seals" in known:
-            counts["seals"] = seals.forget(project, scope.workflow.key, scope.worktree, dry=dry)
+            counts["seals"] = snapshots.forget(project, scope.workflow.key, scope.worktree, dry=dry)
     return {name: number for name, number in sorted(counts.items()) if number}
 
 

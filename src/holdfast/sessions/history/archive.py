@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock, log
 from holdfast.errors import LedgerError
-from holdfast.ledger import oldest
-from holdfast.sessions.history import happenings
-from holdfast.sessions.history.happenings import Happening
+from holdfast.ledger import prune
+from holdfast.sessions.history import timeline_event
+from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.model import Phase, Workflow
 
 if TYPE_CHECKING:
     from holdfast.project import Project
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.history.timeline_event import Asked
 
 KEPT = 1_000  # workflows of one project; the oldest go
 
@@ -54,7 +54,7 @@ def keep(project: Project, workflow: Workflow, at: str) -> None:
         *(project.key, project.worktree, workflow.key, project.host, project.client),
         *(workflow.place, json.dumps(said), workflow.raw, at),
     )
-    oldest.drop(project, "archive", "completed_at", KEPT, key="project, worktree, workflow")
+    prune.drop(project, "archive", "completed_at", KEPT, key="project, worktree, workflow")
 
 
 def shelve(project: Project, workflow: Workflow) -> None:
@@ -85,14 +85,14 @@ def kept(project: Project) -> list[Archived]:
     return [Archived(_workflow(row), row["completed_at"], row["worktree"]) for row in rows]
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which workflows ended or gave way, those asked for."""
     columns = "worktree, workflow, said, completed_at"
-    rows = happenings.newest(
+    rows = timeline_event.newest(
         *(project, asked), ddl=TABLE, table="archive", at="completed_at", session="", columns=columns
     )
     return [
-        Happening(
+        TimelineEvent(
             *(row["completed_at"], "archive", "workflow archived", "", row["workflow"], said["title"]),
             detail=str(said["status"]),
             worktree=row["worktree"],

@@ -10,15 +10,15 @@ from holdfast import capture, log
 from holdfast.clock import stamp
 from holdfast.errors import LedgerError
 from holdfast.ledger.database import new_id
-from holdfast.sessions.history import happenings
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history import timeline_event
+from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.project import Project
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.history.timeline_event import Asked
 
 KEPT = 200  # generations of one file
 
@@ -122,18 +122,18 @@ def of(project: Project, worktree: str, wanted: Callable[[str, bytes], bool]) ->
     return [row["id"] for row in rows if wanted(row["path"], content(project, row["id"]) or b"")]
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which generations were kept, those asked for."""
     columns = "worktree, path, number, digest, why, at"
     wanted = {"ddl": _TABLE, "table": "generations", "at": "at", "session": "", "path": "path", "columns": columns}
     return [
-        Happening(
+        TimelineEvent(
             *(row["at"], "generation", f"generation {row['number']} kept"),
             detail=f"{row['path']} ({row['why']})",
             worktree=row["worktree"],
             data={name: row[name] for name in ("path", "number", "digest", "why")},
         )
-        for row in happenings.newest(project, asked, **wanted)
+        for row in timeline_event.newest(project, asked, **wanted)
     ]
 
 

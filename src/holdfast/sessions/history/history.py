@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import clock, log
 from holdfast.errors import LedgerError
 from holdfast.files.redact import beginning
-from holdfast.sessions.history import archive, happenings
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history import archive, timeline_event
+from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.project import Project
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
 SEEN = """
@@ -130,17 +130,17 @@ def of(project: Project, workflow: Workflow) -> History:
     return History(phases, started, ended or None, _between(started, ended or None))
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which phases began and ended, those asked for."""
-    began = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="started_at", session="")
-    ended = happenings.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="ended_at", session="")
+    began = timeline_event.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="started_at", session="")
+    ended = timeline_event.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="ended_at", session="")
     told = [(row, row["started_at"], "phase began", "") for row in began if _begun(row)]
     ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", _error(row)) for row in ended]
     # Of one moment a phase ends before the next begins, but not before it began itself, if it was seen to begin.
     told = [each for each in ends if not _in_a_moment(each[0])] + told
     told += [each for each in ends if _in_a_moment(each[0])]
     return [
-        Happening(
+        TimelineEvent(
             *(at, "phase", what, "", row["workflow"], "", row["phase"]),
             detail="; ".join(filter(None, (f"attempt {row['number']}" if row["number"] > 1 else "", error))),
             worktree=row["worktree"],

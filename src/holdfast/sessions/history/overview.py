@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.sessions.agents import fates, flights, todolists
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.agents import agent_status, running_agents, todolists
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
 from holdfast.sessions.ownership import owners, sessions
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.project import Project
-    from holdfast.sessions.agents.fates import Agent
-    from holdfast.sessions.agents.flights import Flight
+    from holdfast.sessions.agents.agent_status import Agent
+    from holdfast.sessions.agents.running_agents import Flight
     from holdfast.workflow.model import Found, Problem, Workflow
 
 
@@ -190,7 +190,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "percent": workflow.percent,
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
-        "agents": [_named(each, *flights.Flight._fields) for each in overview.agents],
+        "agents": [_named(each, *running_agents.Flight._fields) for each in overview.agents],
         "unused_results": [_named(each, *_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
         "todos_told": [_named(each, *Told.__slots__) for each in overview.told],
@@ -207,10 +207,10 @@ def _known(project: Project, workflow: Workflow, found: Found) -> _Known:
         owner = owners.owner(project, workflow)
         listed = {str(row["id"]): row for row in sessions.all_of(project)}
         live, gone = sessions.live_others(project, ""), sessions.gone(project)
-        sealed = seals.naming(project, workflow.key)
+        sealed = snapshots.naming(project, workflow.key)
         free = _free(project, workflow, owner, live, found)
-        flying = flights.in_flight(project, workflow.key, free)
-        landed = fates.unused(project, workflow.key, free)
+        flying = running_agents.in_flight(project, workflow.key, free)
+        landed = agent_status.unused(project, workflow.key, free)
         return _Known(
             history=history.of(project, workflow),
             agents=tuple(each for each in flying if each.session not in gone),
@@ -233,7 +233,7 @@ def _free(
         return lambda session: False
     if owner:
         return lambda session: session == owner
-    busy = {owners.owner(project, each) for each in found.workflows if each.waits}
+    busy = {owners.owner(project, each) for each in found.workflows if each.resumable}
     return lambda session: session in live and session not in busy
 
 
@@ -243,7 +243,7 @@ def _told(project: Project, workflow: Workflow) -> tuple[Told, ...]:
     return tuple(Told(row["session"], row["told_at"], row["digest"] == present) for row in rows)
 
 
-def _last_save(project: Project, workflow: Workflow, sealed: list[seals.Seal]) -> Save | None:
+def _last_save(project: Project, workflow: Workflow, sealed: list[snapshots.Seal]) -> Save | None:
     present = hashlib.sha256(workflow.raw).hexdigest()
     saves = [
         Save(seal.sealed_at, seal.why, seal.session, current=each.digest == present)
@@ -260,7 +260,7 @@ def _last_save(project: Project, workflow: Workflow, sealed: list[seals.Seal]) -
     return max(saves, key=lambda save: save.at, default=None)
 
 
-def _last_restore(sealed: list[seals.Seal]) -> Restore | None:
+def _last_restore(sealed: list[snapshots.Seal]) -> Restore | None:
     restores = [
         Restore(seal.claimed_at, seal.claimed_by, None if seal.why == "none" else seal.sealed_at)
         for seal in sealed

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.project import Project
-    from holdfast.workflow.model import PutBack
+    from holdfast.workflow.model import Restored
 
 NOW = "now"  # what a file holds at present, where a generation's number can be given
 
@@ -73,7 +73,7 @@ def diff(before: Content, after: Content) -> Iterator[str]:
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def restore(project: Project, path: Path, number: str, *, replace: bool = False) -> PutBack:
+def restore(project: Project, path: Path, number: str, *, replace: bool = False) -> Restored:
     """Put a generation of a state file back, byte for byte; the content of now is kept as a generation first.
 
     Args:
@@ -94,7 +94,7 @@ def restore(project: Project, path: Path, number: str, *, replace: bool = False)
         raise HoldfastError(
             f"{content.name} is no workflow's state, so it is not put back; `holdfast log show` prints it"
         )
-    return registry.get(name).put_back(project, path, content.raw, why=f"restore of {number}", replace=replace)
+    return registry.get(name).restore(project, path, content.raw, why=f"restore of {number}", replace=replace)
 
 
 def _parses(project: Project, name: str, path: Path, raw: bytes) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import clock
 from holdfast.files.redact import beginning
-from holdfast.ledger import oldest
+from holdfast.ledger import prune
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -70,7 +70,7 @@ def record(project: Project, workflow: str, task: str, step: str, outcome: Outco
         *(project.key, project.worktree, workflow, task, step, project.host, project.client),
         *(outcome, kept, int(outcome == "failed"), clock.stamp()),
     )
-    oldest.drop(project, "step_runs", "at", KEPT, key="project, worktree, workflow, task, step")
+    prune.drop(project, "step_runs", "at", KEPT, key="project, worktree, workflow, task, step")
 
 
 def of(project: Project, workflow: str, task: str) -> dict[str, StepRun]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.files.redact import redact, redact_value
 from holdfast.sessions.agents import agentlog
-from holdfast.sessions.compaction import deliveries, losses, seals
+from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import archive, generations, history
-from holdfast.sessions.history.happenings import Asked, Happening
+from holdfast.sessions.history.timeline_event import Asked, TimelineEvent
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 from holdfast.workflow.wording import one_line, quoted
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LIMIT = 50  # happenings that are shown unless more are asked for
 # Each tells of its table; of one moment, the later in this order happened later.
-_TABLES = (sessions, owners, generations, seals, deliveries, losses, agentlog, history, archive)
+_TABLES = (sessions, owners, generations, snapshots, deliveries, losses, agentlog, history, archive)
 
 
 def happened(
@@ -33,7 +33,7 @@ def happened(
     session: str | None = None,
     workflow: Workflow | None = None,
     limit: int = LIMIT,
-) -> list[Happening]:
+) -> list[TimelineEvent]:
     """Return what happened, the newest first; no table is read beyond what is asked for.
 
     Args:
@@ -63,7 +63,7 @@ def happened(
     return _titled(project, [found[place] for place in order[:limit]])
 
 
-def sentence(happening: Happening, phases: Mapping[tuple[str, str], str]) -> str:
+def sentence(happening: TimelineEvent, phases: Mapping[tuple[str, str], str]) -> str:
     """Return what happened in a line, secrets masked: what, to which workflow and phase, and what else there is to say.
 
     Args:
@@ -87,14 +87,14 @@ def phase_titles(project: Project) -> dict[tuple[str, str], str]:
     }
 
 
-def as_json(happening: Happening) -> dict[str, Any]:
+def as_json(happening: TimelineEvent) -> dict[str, Any]:
     """Return a happening for programs, secrets masked."""
     names = ("at", "kind", "what", "session", "workflow", "title", "phase", "detail", "worktree")
     told = {name: getattr(happening, name) or None for name in names} | {"data": dict(happening.data)}
     return dict(redact_value(told))
 
 
-def _titled(project: Project, found: Iterable[Happening]) -> list[Happening]:
+def _titled(project: Project, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
     """Name the workflow of each happening whose table knows only its key."""
     found = list(found)
     titles = {each.workflow: each.title for each in found if each.title}

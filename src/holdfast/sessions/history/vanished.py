@@ -35,8 +35,8 @@ def line(project: Project, key: str) -> str:
         return ""
     ignored = " What names it elsewhere is ignored until it changes." if named else ""
     return (
-        f"{quoted(workflow.title)} ({workflow.stands}) is not restored, because its state file was removed.{ignored} "
-        f"To bring it back: {way(project, path)}"
+        f"{quoted(workflow.title)} ({workflow.progress_text}) is not restored, because its state file was removed."
+        f"{ignored} To bring it back: {way(project, path)}"
     )
 
 

@@ -61,7 +61,7 @@ def claim(
             f"{workflow.title[:60]!r} is completed, so there is nothing to resume; `holdfast show {workflow.id}` shows "
             f"it, and {reopening}"
         )
-    if workflow.resting:
+    if workflow.paused:
         raise HoldfastError(
             f"{workflow.title[:60]!r} is paused; `holdfast {workflow.format} resume {workflow.id}` goes on with it"
         )

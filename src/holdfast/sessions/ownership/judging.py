@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from holdfast.sessions.agents import inheritance
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import transcripts
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.project import Project
-    from holdfast.sessions.compaction.seals import Seal
+    from holdfast.sessions.compaction.snapshots import Seal
     from holdfast.workflow.model import Workflow
 
 
@@ -67,7 +67,7 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     Returns:
         The verdict; the seal, if one was claimed, is spent.
     """
-    seal = seals.claim(project, session, known=known) or seals.unanswered(project, session)
+    seal = snapshots.claim(project, session, known=known) or snapshots.unanswered(project, session)
     sealed = [each.key for each in seal.workflows] if seal else []
     if seal and seal.session != session:  # the compaction changed the session's id: the old one is no other session
         _succeed(project, (seal.session,), session)
@@ -89,7 +89,7 @@ def foresee(project: Project, session: str, workflows: Sequence[Workflow]) -> Ve
 
 
 def _to_seal(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
-    return [each for each in owners.of_session(project, session, workflows) if each.waits]
+    return [each for each in owners.of_session(project, session, workflows) if each.resumable]
 
 
 def _owning(session: str, sealed: Sequence[Workflow], holders: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -125,7 +125,7 @@ def _decide(
         sealed: the keys of those that the seal of this compaction names, its session's own first.
         sealer: the session that left it; empty without one.
     """
-    unfinished = [each for each in owners.ranked(workflows) if each.waits]
+    unfinished = [each for each in owners.ranked(workflows) if each.resumable]
     before = set[str]()
     alone = not sessions.live_others(project, session)
     # Where nobody else could own it, what was nobody's when it was sealed counts with the session's own: newest first.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.ledger import oldest
+from holdfast.ledger import prune
 from holdfast.ledger.database import new_id
-from holdfast.sessions.history import generations, happenings
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history import generations, timeline_event
+from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.sessions.ownership import sessions
 from holdfast.workflow.wording import clean
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from holdfast.project import Project
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
 TABLE = """
@@ -129,15 +129,15 @@ def release(project: Project, workflow: Workflow, *, by_hand: bool = False) -> N
         _note(project, workflow, "", before or "")
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return the changes of ownership that are asked for; of a session those by which it got or lost a workflow."""
     found = [
         row
         for column in (("session", "before") if asked.session else ("session",))
-        for row in happenings.newest(project, asked, ddl=CHANGES, table="ownings", at="at", session=column)
+        for row in timeline_event.newest(project, asked, ddl=CHANGES, table="ownings", at="at", session=column)
     ]
     return [
-        Happening(
+        TimelineEvent(
             *(row["at"], "owner", "ownership changed" if row["session"] else "set free", row["session"]),
             *(row["workflow"], row["title"]),
             detail=f"before: session {row['before'][:8]}" if row["before"] else "",
@@ -166,7 +166,7 @@ def _note(project: Project, workflow: Workflow, session: str, before: str) -> No
         ),
         *(session, before, clock.stamp()),
     )
-    oldest.drop(project, "ownings", "at", KEPT)
+    prune.drop(project, "ownings", "at", KEPT)
 
 
 def of_session(project: Project, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:

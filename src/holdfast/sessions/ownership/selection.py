@@ -100,7 +100,7 @@ def named(workflows: Sequence[Workflow], wanted: str, *, whole: bool = False) ->
 
 def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
     unfinished = [each for each in workflows if not each.finished]
-    return [each for each in unfinished if each.waits] or unfinished
+    return [each for each in unfinished if each.resumable] or unfinished
 
 
 def _named(project: Project, workflows: Sequence[Workflow], wanted: str, whole: bool) -> Workflow:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.process import caller
-from holdfast.sessions.history import happenings
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history import timeline_event
+from holdfast.sessions.history.timeline_event import TimelineEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.project import Project
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.history.timeline_event import Asked
 
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
 _NAMED = 5  # sessions that an error names
@@ -256,18 +256,18 @@ def completed(project: Project, beginning: str) -> str:
     return meant(project, beginning) if known else beginning
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return when sessions began, ended or went silent, those asked for; each as its last events have it."""
     if asked.workflow:
         return []
     found = [
-        Happening(row[at], "session", what, session=row["id"], worktree=row["worktree"])
+        TimelineEvent(row[at], "session", what, session=row["id"], worktree=row["worktree"])
         for at, what in (("first_seen", "session began"), ("ended_at", "session ended"))
-        for row in happenings.newest(project, asked, ddl=TABLE, table="sessions", at=at, session="id", workflow="")
+        for row in timeline_event.newest(project, asked, ddl=TABLE, table="sessions", at=at, session="id", workflow="")
     ]
     since = clock.stamp(clock.now() - SILENCE)
     for condition, why in ((f"last_seen < '{since}'", ""), (f"last_seen >= '{since}'", "its process is gone")):
-        rows = happenings.newest(
+        rows = timeline_event.newest(
             *(project, asked),
             ddl=TABLE,
             table="sessions",
@@ -278,7 +278,7 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
         )
         about = [row for row in rows if (_is_gone(project, row) if why else silent(row) or _is_gone(project, row))]
         found += [
-            Happening(
+            TimelineEvent(
                 row["last_seen"], "session", "session went silent", row["id"], detail=why, worktree=row["worktree"]
             )
             for row in about

@@ -65,7 +65,7 @@ def mine(project: Project, session: str, workflows: Iterable[Workflow]) -> Workf
 
     A restore gives a workflow to its session, as do starting it and writing it; another session's asks nothing here.
     """
-    own = [each for each in workflows if each.waits and owners.owner(project, each) == session]
+    own = [each for each in workflows if each.resumable and owners.owner(project, each) == session]
     return next(iter(owners.ranked(own)), None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.ledger import oldest
+from holdfast.ledger import prune
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.reading import transcripts
 
@@ -100,7 +100,7 @@ def compacted(project: Project, session: str) -> None:
     with project.ledger.transaction():
         count = reader(project, session).compactions + 1
         _set(project, session, compactions=count, size=size, boundary=None)
-    oldest.drop(project, "reads", "read_at", KEPT, key="project, session, path")
+    prune.drop(project, "reads", "read_at", KEPT, key="project, session, path")
 
 
 def bounded(project: Project, session: str, compactions: int, boundary: str) -> None:

@@ -13,7 +13,7 @@ import click
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
 from holdfast.files import document
-from holdfast.formats.wfs import check, choice, context, edit, flow, index, moves, rules, store, variables
+from holdfast.formats.wfs import check, choice, context, edit, flow, index, rules, store, transitions, variables
 from holdfast.formats.wfs import next as wfs_next
 from holdfast.formats.wfs import steps as wfs_steps
 from holdfast.formats.wfs import view as views
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from holdfast.formats.wfs.board import Board
     from holdfast.formats.wfs.brief import Brief
-    from holdfast.formats.wfs.moves import After
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.steps import Standing
+    from holdfast.formats.wfs.transitions import After
     from holdfast.project import Project
     from holdfast.sessions.history.stepruns import Outcome
 
@@ -92,7 +92,7 @@ def add(title: str, parent: str, name: str | None, as_json: bool, project_dir: s
     session = store.current(project, name)
     given = _given(content)
     parts = {part: given.pop(option, default) for option, (part, default) in _OF_NEW.items()}
-    _tell(project, moves.add(project, session, New(title, **parts), parent, Edit(given)), as_json, "made")
+    _tell(project, transitions.add(project, session, New(title, **parts), parent, Edit(given)), as_json, "made")
 
 
 @task.command(name="set")
@@ -132,7 +132,7 @@ def change(
     removed = [_removal(each) for each in remove]
     if not given and not removed:
         raise click.UsageError("give what is to be changed; --help lists the options")
-    after = moves.change(project, store.current(project, name), id_, Edit(given, removed))
+    after = transitions.change(project, store.current(project, name), id_, Edit(given, removed))
     _tell(project, after, as_json, "changed" if after.changed else "unchanged")
 
 
@@ -145,7 +145,7 @@ def change(
 def decompose(id_: str, titles: tuple[str, ...], name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Take task ID apart into subtasks called TITLE…; it becomes a container, they inherit its context."""
     project = options.open_project(project_dir)
-    after = moves.decompose(project, store.current(project, name), id_, [New(title) for title in titles])
+    after = transitions.decompose(project, store.current(project, name), id_, [New(title) for title in titles])
     _tell(project, after, as_json, "made")
 
 
@@ -158,7 +158,7 @@ def decompose(id_: str, titles: tuple[str, ...], name: str | None, as_json: bool
 def start(id_: str, anyway: bool, name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Begin task ID."""
     project = options.open_project(project_dir)
-    _tell(project, moves.begin(project, store.current(project, name), id_, anyway=anyway), as_json, "active")
+    _tell(project, transitions.begin(project, store.current(project, name), id_, anyway=anyway), as_json, "active")
 
 
 @task.command()
@@ -169,7 +169,7 @@ def start(id_: str, anyway: bool, name: str | None, as_json: bool, project_dir: 
 def reopen(id_: str, name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Make completed task ID active again; for people, no hook ever does this."""
     project = options.open_project(project_dir)
-    after = moves.begin(project, store.current(project, name), id_, anyway=True, reopen=True)
+    after = transitions.begin(project, store.current(project, name), id_, anyway=True, reopen=True)
     _tell(project, after, as_json, "active")
 
 
@@ -190,7 +190,7 @@ def complete(id_: str, summary: str, name: str | None, as_json: bool, project_di
     left = [f"{each.step.name} ({each.state})" for each in steps if not each.over]
     notes += [f"steps of it were not taken: {', '.join(left)}"] if left else []
     text = _text(project, summary)
-    after = moves.complete(project, session, id_, text)
+    after = transitions.complete(project, session, id_, text)
     if text.strip() and not after.changed:
         notes.append("its summary stays as it was; it is a file of yours to change")
     _tell(project, after, as_json, "completed", notes=notes)
@@ -205,7 +205,7 @@ def complete(id_: str, summary: str, name: str | None, as_json: bool, project_di
 def block(id_: str, reason: str, name: str | None, as_json: bool, project_dir: str | None) -> None:
     """Block task ID: nobody goes on with it until it is begun again."""
     project = options.open_project(project_dir)
-    after = moves.block(project, store.current(project, name), id_)
+    after = transitions.block(project, store.current(project, name), id_)
     _tell(project, after, as_json, "blocked", error=reason)
 
 
@@ -366,7 +366,7 @@ def _stopped(project: Project, session: Session, task: Brief, steps: Sequence[St
         return []
     if step.state in said:
         return [f"{name} failed: {said[step.state]}."]
-    after = moves.block(project, session, task.id)
+    after = transitions.block(project, session, task.id)
     reason = f"step {name} failed" + (", and a person is to decide" if step.state == "manual" else "")
     history.observe(project, views.workflow(project, after.session, after.board), error=reason)
     return [f"{task.id} is blocked: {reason}; holdfast wfs task start {task.id} goes on with it."]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import fates, flights, launches, notices, runs
+from holdfast.sessions.agents import agent_status, launches, notices, running_agents, runs
 from tests.agentry import CALL, RUN, begin, report
 from tests.handmade import ME
 
@@ -25,8 +25,8 @@ def project(tmp_path: Path) -> Project:
 
 
 def fate(project: Project) -> str:
-    (only,) = fates.of_session(project, ME)
-    assert fates.waiting(project, ME) == ([] if only.fate == "consumed" else [only])
+    (only,) = agent_status.of_session(project, ME)
+    assert agent_status.waiting(project, ME) == ([] if only.fate == "consumed" else [only])
     return only.fate
 
 
@@ -38,7 +38,7 @@ def test_an_agents_life(project: Project) -> None:
     assert fate(project) == "running"
     report(project, "stopped", "All is built.", transcript="/agents/a.jsonl")
 
-    (ended,) = fates.of_session(project, ME)
+    (ended,) = agent_status.of_session(project, ME)
     assert (ended.fate, ended.unused, ended.words) == ("finished", True, "All is built.")
     assert ended.digest == hashlib.sha256(b"All is built.").hexdigest()[:12]
     assert (ended.agent_id, ended.agent_type, ended.phase, ended.description) == (RUN, "builder", "phase_0", "Build it")
@@ -55,7 +55,7 @@ def test_a_failure_is_no_finish(project: Project, state: State) -> None:
     begin(project)
     report(project, state)
 
-    (ended,) = fates.of_session(project, ME)
+    (ended,) = agent_status.of_session(project, ME)
     assert ended.fate == "failed"
     assert ended.words == ("it was stopped before it had ended" if state == "missing" else "")
 
@@ -67,13 +67,13 @@ def test_an_agent_that_is_sent_on_runs_again_and_brings_a_new_result(project: Pr
     notices.notified(project, ME, RUN, CALL, "completed", "First.")
     report(project, "running")
     assert fate(project) == "running"
-    assert [each.agent_id for each in flights.running(project, ME)] == [RUN]
-    assert [each.agent_id for each in flights.in_flight(project, "hybrid:x#1", bool)] == [RUN]
+    assert [each.agent_id for each in running_agents.running(project, ME)] == [RUN]
+    assert [each.agent_id for each in running_agents.in_flight(project, "hybrid:x#1", bool)] == [RUN]
 
     report(project, "stopped", "Second.")
-    (ended,) = fates.of_session(project, ME)
+    (ended,) = agent_status.of_session(project, ME)
     assert (ended.fate, ended.words) == ("finished", "Second.")
-    assert flights.running(project, ME) == []
+    assert running_agents.running(project, ME) == []
 
     notices.notified(project, ME, RUN, CALL, "completed", "Second.")
     assert fate(project) == "consumed"
@@ -115,7 +115,7 @@ def test_what_an_earlier_version_noted_is_not_told_as_unused(project: Project) -
     assert fate(project) == "consumed"
     begin(project, "toolu_2", "new")
     report(project, "stopped", "New.", run="new")
-    assert [each.fate for each in fates.of_session(project, ME)] == ["consumed", "finished"]
+    assert [each.fate for each in agent_status.of_session(project, ME)] == ["consumed", "finished"]
 
 
 def test_what_is_unused_of_a_workflow(project: Project) -> None:
@@ -127,7 +127,7 @@ def test_what_is_unused_of_a_workflow(project: Project) -> None:
     notices.notified(project, ME, "used", "used", "completed", "used")
 
     def ids(key: str, *, free: bool) -> list[str]:
-        return [each.agent_id for each in fates.unused(project, key, lambda session: free)]
+        return [each.agent_id for each in agent_status.unused(project, key, lambda session: free)]
 
     assert ids("hybrid:x#1", free=True) == ["mine", "free"]
     assert ids("hybrid:x#1", free=False) == ["mine"]
@@ -140,11 +140,11 @@ def test_a_failure_is_one_whether_it_was_used_or_not(project: Project, state: St
     failed = state in ("failed", "missing")
     begin(project)
     report(project, state, "Words.")
-    assert [each.failed for each in fates.of_session(project, ME)] == [failed]
+    assert [each.failed for each in agent_status.of_session(project, ME)] == [failed]
     report(project, state, "Words.", used=True)
-    assert [(each.fate, each.failed) for each in fates.of_session(project, ME)] == [("consumed", failed)]
+    assert [(each.fate, each.failed) for each in agent_status.of_session(project, ME)] == [("consumed", failed)]
     report(project, "running")
-    assert [(each.fate, each.failed, each.ended_at) for each in fates.of_session(project, ME)] == [
+    assert [(each.fate, each.failed, each.ended_at) for each in agent_status.of_session(project, ME)] == [
         ("running", False, None)
     ]
 
@@ -163,7 +163,7 @@ def test_an_agent_sent_on_runs_since_it_was_first_sent_on(project: Project, monk
     for minute in (10, 20):
         monkeypatch.setenv("HOLDFAST_NOW", f"2099-03-01T10:{minute}:00Z")
         report(project, "running")
-    (only,) = fates.of_session(project, ME)
+    (only,) = agent_status.of_session(project, ME)
     assert only.since[11:16] == "10:10"
 
 
@@ -171,11 +171,11 @@ def test_what_is_known_of_a_result_is_not_taken_back_by_silence(project: Project
     """A later signal that says less: no words, no transcript, no place of the output."""
     begin(project)
     report(project, "stopped", "Done.", transcript="/agents/a.jsonl")
-    (before,) = fates.of_session(project, ME)
+    (before,) = agent_status.of_session(project, ME)
     report(project, "completed", "", used=True)
     notices.notified(project, ME, RUN, CALL, "completed", "")
 
-    (after,) = fates.of_session(project, ME)
+    (after,) = agent_status.of_session(project, ME)
     assert after.fate == "consumed"
     for name in ("words", "digest", "transcript", "output"):
         assert getattr(after, name) == getattr(before, name) != ""
@@ -188,7 +188,7 @@ def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
     here, there = (Project.open(tmp_path / name, trusted=True) for name in ("here", "there"))
     begin(there)
-    found = [len(flights.in_flight(each, "hybrid:x#1", bool)) for each in (here, there)]
+    found = [len(running_agents.in_flight(each, "hybrid:x#1", bool)) for each in (here, there)]
     report(there, "stopped", "Done.")
-    ended = [len(fates.unused(each, "hybrid:x#1", bool)) for each in (here, there)]
+    ended = [len(agent_status.unused(each, "hybrid:x#1", bool)) for each in (here, there)]
     assert (found, ended) == ([0, 1], [0, 1])

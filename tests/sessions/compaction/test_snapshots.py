@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.compaction import seals
+from holdfast.sessions.compaction import snapshots
 from tests.handmade import ME, OTHER, THIRD, together, workflow
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def leave(project: Project, session: str, name: str = "Release") -> str:
-    return seals.leave(project, session, "auto", [seals.of(workflow(project.root, name))])
+    return snapshots.leave(project, session, "auto", [snapshots.of(workflow(project.root, name))])
 
 
 def test_a_seal_says_what_the_session_had(project: Project) -> None:
     """Key, title, phase and the digest of the content: which workflows, at which generation."""
     release = workflow(project.root, raw=b'{"x": 1}')
-    id_ = seals.leave(project, ME, "manual", [seals.of(release)])
+    id_ = snapshots.leave(project, ME, "manual", [snapshots.of(release)])
 
-    (seal,) = seals.recent(project, 5)
+    (seal,) = snapshots.recent(project, 5)
     assert (seal.id, seal.session, seal.why) == (id_, ME, "manual")
     assert (seal.sealed_at, seal.claimed_by, seal.claimed_at) == ("2026-03-01T10:00:00.000000Z", None, None)
     (sealed,) = seal.workflows
@@ -44,12 +44,12 @@ def test_a_known_session_claims_its_own_seal_once(project: Project) -> None:
     """The seal is spent by the restore: a second SessionStart finds none."""
     id_ = leave(project, ME)
 
-    seal = seals.claim(project, ME, known=True)
+    seal = snapshots.claim(project, ME, known=True)
 
     assert seal is not None
     assert seal.id == id_
-    assert seals.claim(project, ME, known=True) is None
-    (spent,) = seals.recent(project, 5)
+    assert snapshots.claim(project, ME, known=True) is None
+    (spent,) = snapshots.recent(project, 5)
     assert (spent.claimed_by, spent.claimed_at) == (ME, "2026-03-01T10:00:00.000000Z")
 
 
@@ -57,18 +57,18 @@ def test_a_known_session_never_claims_anothers(project: Project) -> None:
     """Survival, step 2: a known session claims only its own seals."""
     leave(project, OTHER)
 
-    assert seals.claim(project, ME, known=True) is None
-    assert seals.recent(project, 5)[0].claimed_by is None
+    assert snapshots.claim(project, ME, known=True) is None
+    assert snapshots.recent(project, 5)[0].claimed_by is None
 
 
 def test_a_session_nobody_saw_claims_the_only_open_seal(project: Project) -> None:
     """Survival, step 2: a compaction may change the session's id."""
     leave(project, OTHER)
 
-    seal = seals.claim(project, ME, known=False)
+    seal = snapshots.claim(project, ME, known=False)
 
     assert seal is not None
-    assert (seal.session, seals.recent(project, 5)[0].claimed_by) == (OTHER, ME)
+    assert (seal.session, snapshots.recent(project, 5)[0].claimed_by) == (OTHER, ME)
 
 
 def test_between_seals_of_two_sessions_nobody_guesses(project: Project) -> None:
@@ -76,8 +76,8 @@ def test_between_seals_of_two_sessions_nobody_guesses(project: Project) -> None:
     leave(project, OTHER)
     leave(project, THIRD)
 
-    assert seals.claim(project, ME, known=False) is None
-    assert [seal.claimed_by for seal in seals.recent(project, 5)] == [None, None]
+    assert snapshots.claim(project, ME, known=False) is None
+    assert [seal.claimed_by for seal in snapshots.recent(project, 5)] == [None, None]
 
 
 def test_all_open_seals_of_a_session_are_spent_together(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,11 +86,11 @@ def test_all_open_seals_of_a_session_are_spent_together(project: Project, monkey
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:05:00Z")
     newest = leave(project, ME, "New")
 
-    seal = seals.claim(project, ME, known=True)
+    seal = snapshots.claim(project, ME, known=True)
 
     assert seal is not None
     assert seal.id == newest
-    assert all(each.claimed_by == ME for each in seals.recent(project, 5))
+    assert all(each.claimed_by == ME for each in snapshots.recent(project, 5))
 
 
 @pytest.mark.parametrize(("now", "claimed"), [("2026-03-02T10:00:00Z", True), ("2026-03-02T10:00:01Z", False)])
@@ -101,7 +101,7 @@ def test_a_seal_of_another_session_lasts_a_day(
     leave(project, OTHER)
     monkeypatch.setenv("HOLDFAST_NOW", now)
 
-    assert (seals.claim(project, ME, known=False) is not None) is claimed
+    assert (snapshots.claim(project, ME, known=False) is not None) is claimed
 
 
 def test_a_sessions_own_seal_lasts_longer(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_a_sessions_own_seal_lasts_longer(project: Project, monkeypatch: pytest.
     leave(project, ME)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-05T10:00:00Z")
 
-    assert seals.claim(project, ME, known=True) is not None
+    assert snapshots.claim(project, ME, known=True) is not None
 
 
 def test_seals_of_another_worktree_are_not_claimed(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_seals_of_another_worktree_are_not_claimed(tmp_path: Path) -> None:
     here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
     leave(there, OTHER)
 
-    assert seals.claim(here, ME, known=False) is None
-    assert seals.claim(there, ME, known=False) is not None
+    assert snapshots.claim(here, ME, known=False) is None
+    assert snapshots.claim(there, ME, known=False) is not None
 
 
 def test_of_many_claimants_at_once_one_wins(project: Project) -> None:
@@ -133,7 +133,7 @@ def test_of_many_claimants_at_once_one_wins(project: Project) -> None:
         project.root,
         ["one", "two", "three"],
         deed="seal = seals.claim(project, me, known=False); print(seal.session if seal else '-')",
-        before="from holdfast.sessions.compaction import seals",
+        before="from holdfast.sessions.compaction import snapshots as seals",
     )
 
     assert sorted(said) == ["-", "-", "gone"]
@@ -144,33 +144,33 @@ def test_a_claimant_that_looked_before_another_took_gets_nothing(
 ) -> None:
     """Each claim is one conditional update: what was open a moment ago may be taken by now."""
     leave(project, OTHER)
-    seen_open = seals._unclaimed(project, None)
-    assert seals.claim(project, ME, known=False) is not None
+    seen_open = snapshots._unclaimed(project, None)
+    assert snapshots.claim(project, ME, known=False) is not None
 
-    monkeypatch.setattr(seals, "_unclaimed", lambda project, session: seen_open)
-    assert seals.claim(project, THIRD, known=False) is None
-    assert seals.recent(project, 5)[0].claimed_by == ME
+    monkeypatch.setattr(snapshots, "_unclaimed", lambda project, session: seen_open)
+    assert snapshots.claim(project, THIRD, known=False) is None
+    assert snapshots.recent(project, 5)[0].claimed_by == ME
 
 
 def test_a_seal_that_was_claimed_stands_in_nobodys_way(project: Project) -> None:
     """The compaction of the one session is over; the other's is the only one that can be meant."""
     leave(project, OTHER)
-    seals.claim(project, OTHER, known=True)
+    snapshots.claim(project, OTHER, known=True)
     leave(project, THIRD)
 
-    seal = seals.claim(project, ME, known=False)
+    seal = snapshots.claim(project, ME, known=False)
     assert seal is not None
     assert seal.session == THIRD
 
 
 def test_the_oldest_seals_go(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred seals of a project are kept, whichever session left them."""
-    monkeypatch.setattr(seals, "KEPT", 3)
+    monkeypatch.setattr(snapshots, "KEPT", 3)
     for minute in range(5):
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{minute:02d}:00Z")
         leave(project, f"session-{minute}")
 
-    assert [seal.session for seal in seals.recent(project, 9)] == ["session-4", "session-3", "session-2"]
+    assert [seal.session for seal in snapshots.recent(project, 9)] == ["session-4", "session-3", "session-2"]
 
 
 def test_the_last_seals_are_counted_from_the_newest(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,13 +179,13 @@ def test_the_last_seals_are_counted_from_the_newest(project: Project, monkeypatc
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{minute:02d}:00Z")
         leave(project, f"session-{minute}")
 
-    assert [seal.session for seal in seals.recent(project, 2)] == ["session-2", "session-1"]
+    assert [seal.session for seal in snapshots.recent(project, 2)] == ["session-2", "session-1"]
 
 
 def test_a_seal_may_name_no_workflow(project: Project) -> None:
     """A compaction of a session that had none leaves its trace, so that nobody takes it for another's."""
-    seals.leave(project, ME, "auto", [])
+    snapshots.leave(project, ME, "auto", [])
 
-    seal = seals.claim(project, ME, known=True)
+    seal = snapshots.claim(project, ME, known=True)
     assert seal is not None
     assert seal.workflows == ()

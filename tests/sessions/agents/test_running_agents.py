@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import flights, launches
+from holdfast.sessions.agents import launches, running_agents
 from tests.agentry import launch, report
 from tests.handmade import ME, OTHER
 
@@ -30,8 +30,8 @@ def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: 
     report(project, "running", run="run0")
     report(project, "stopped", run="run2")
 
-    assert [each.tool_use_id for each in flights.running(project, ME)] == ["c0", "c1"]
-    assert flights.running(project, OTHER) == []
+    assert [each.tool_use_id for each in running_agents.running(project, ME)] == ["c0", "c1"]
+    assert running_agents.running(project, OTHER) == []
 
 
 def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(project: Project) -> None:
@@ -40,4 +40,4 @@ def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(pr
     report(project, "stopped", run="over")
     report(project, "running", run="it")
 
-    assert [each.agent_id for each in flights.in_flight(project, "hybrid:x#1", bool)] == ["it"]
+    assert [each.agent_id for each in running_agents.in_flight(project, "hybrid:x#1", bool)] == ["it"]

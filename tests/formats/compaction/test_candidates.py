@@ -13,7 +13,7 @@ from holdfast import paths
 from holdfast.clock import stamp
 from holdfast.files import cache, document, unchanged
 from holdfast.formats.compaction import adapter
-from holdfast.formats.compaction import near as compaction_near
+from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.project import Project
 from holdfast.sessions.ownership import owners
@@ -51,7 +51,7 @@ def write(project: Project, number: int, **changes: object) -> Path:
 
 def near(project: Project, session: str = ME) -> list[str]:
     """Return the titles of the workflows an event of a session looks at."""
-    return [each.title for each in registry.near(project, session).workflows]
+    return [each.title for each in registry.candidates(project, session).workflows]
 
 
 def old(project: Project, number: int) -> Workflow:
@@ -72,7 +72,7 @@ def test_the_last_changed_are_looked_at(project: Project, monkeypatch: pytest.Mo
 
     assert near(project) == [f"W{number}" for number in range(MANY - 1, 9, -1)]
     assert sum(name.startswith("state-") for name in read) == compaction_near.MOST
-    assert registry.near(project, ME).left == 10
+    assert registry.candidates(project, ME).left == 10
     assert len(registry.all_found(project).workflows) == MANY
     assert registry.all_found(project).left == 0
 
@@ -82,7 +82,7 @@ def test_of_few_all_are_looked_at(tmp_path: Path) -> None:
     project = Project.open(tmp_path)
     for number in range(compaction_near.MOST):
         write(project, number)
-    assert registry.near(project, ME) == registry.all_found(project)
+    assert registry.candidates(project, ME) == registry.all_found(project)
 
 
 def test_an_edit_brings_a_workflow_near(project: Project) -> None:
@@ -110,7 +110,7 @@ def test_a_broken_file_is_a_problem_only_while_it_is_near(project: Project) -> N
     for path, changed in ((near_by, 1_700_000_999), (far, 1_700_000_000)):
         path.write_text("{")
         os.utime(path, (changed, changed))
-    assert [problem.path for problem in registry.near(project, ME).problems] == [near_by]
+    assert [problem.path for problem in registry.candidates(project, ME).problems] == [near_by]
     assert {problem.path for problem in registry.all_found(project).problems} == {near_by, far}
 
 
@@ -155,7 +155,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_of_very_many_folders_only_the_hot_ones_are_looked_into(crowded: Project, looked: list[str]) -> None:
     """They are those of the last changed files; the number of all is still known."""
-    found = registry.near(crowded, ME)
+    found = registry.candidates(crowded, ME)
     assert sorted(looked) == sorted(f"w{number}" for number in range(MANY - 8, MANY))
     assert (len(found.workflows), found.left) == (5, MANY - 5)
 
@@ -183,13 +183,13 @@ def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> 
         path.unlink()
         path.parent.rmdir()
         assert near(crowded)[0] == f"W{MANY - 2}"
-        assert registry.near(crowded, ME).left == MANY - 6
+        assert registry.candidates(crowded, ME).left == MANY - 6
     elif how == "written by us":
         adapter.update(crowded, old(crowded, 0), Changes(current=2))
         assert near(crowded)[0] == "W0"
     elif how == "written by the model":
         path = write(crowded, 0)
-        assert "W0" in {each.title for each in registry.near(crowded, ME, path).workflows}
+        assert "W0" in {each.title for each in registry.candidates(crowded, ME, path).workflows}
     else:
         owners.own(crowded, old(crowded, 0), ME)
         assert near(crowded)[-1] == "W0"
@@ -225,7 +225,7 @@ def test_the_sessions_own_file_comes_first_in_what_an_event_reads(
         return raw, changed
 
     monkeypatch.setattr(document, "read", reading)
-    found = registry.near(project, ME)
+    found = registry.candidates(project, ME)
 
     assert sorted(each.title for each in found.workflows) == ["W0", "W12"]
     assert found.left == 11
@@ -240,7 +240,7 @@ def test_what_is_too_large_takes_nobodys_room(tmp_path: Path) -> None:
     for number in range(3):
         write(project, number)
 
-    found = registry.near(project, ME)
+    found = registry.candidates(project, ME)
 
     assert sorted(each.title for each in found.workflows) == ["W0", "W1", "W2"]
     assert [(each.path, each.reason) for each in found.problems] == [(path, statefile.TOO_LARGE) for path in large]

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.formats.wfs import change as wfs_change
-from holdfast.formats.wfs import check, index, moves, places, store
+from holdfast.formats.wfs import check, index, places, store, transitions
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import task as wfs_task
 from holdfast.formats.wfs.edit import Edit
@@ -44,7 +44,7 @@ def test_a_task_whose_summary_cannot_be_written_is_not_completed(project: Projec
     (session.folder / places.SUMMARIES).write_text("in the way")
 
     with pytest.raises(StateError):
-        moves.complete(project, session, "IMPL-1", "JWT works.")
+        transitions.complete(project, session, "IMPL-1", "JWT works.")
 
     assert task(session, "IMPL-1")["status"] == "pending"
 
@@ -52,11 +52,11 @@ def test_a_task_whose_summary_cannot_be_written_is_not_completed(project: Projec
 @pytest.mark.parametrize("said", ["container", "completed"])
 def test_a_container_whose_subtasks_are_completed_can_get_more(project: Project, session: Session, said: str) -> None:
     """Whatever its own file says, there is work left then."""
-    moves.decompose(project, session, "IMPL-1", [New("Design it")])
-    moves.complete(project, session, "IMPL-1.1")
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")])
+    transitions.complete(project, session, "IMPL-1.1")
     say(session, "IMPL-1", said)
 
-    after = moves.decompose(project, session, "IMPL-1", [New("Build it")])
+    after = transitions.decompose(project, session, "IMPL-1", [New("Build it")])
 
     assert [each.id for each in after.tasks] == ["IMPL-1.2"]
     assert task(session, "IMPL-1")["status"] == "container"
@@ -64,18 +64,18 @@ def test_a_container_whose_subtasks_are_completed_can_get_more(project: Project,
 
 def test_a_completed_task_is_not_taken_apart(project: Project, session: Session) -> None:
     """What was done in it would be lost in a container."""
-    moves.complete(project, session, "IMPL-1")
+    transitions.complete(project, session, "IMPL-1")
 
     with pytest.raises(TransitionError, match="IMPL-1 is completed, so it is not taken apart"):
-        moves.decompose(project, session, "IMPL-1", [New("Design it")])
+        transitions.decompose(project, session, "IMPL-1", [New("Design it")])
 
 
 @pytest.mark.parametrize(
     ("move", "said", "written"),
     [
-        (moves.begin, "in_progress", "active"),
-        (moves.complete, "done", "completed"),
-        (moves.block, "on hold", "blocked"),
+        (transitions.begin, "in_progress", "active"),
+        (transitions.complete, "done", "completed"),
+        (transitions.block, "on hold", "blocked"),
     ],
 )
 def test_a_status_in_other_words_is_written_as_the_document_has_it(
@@ -92,21 +92,21 @@ def test_a_status_in_other_words_is_written_as_the_document_has_it(
 @pytest.mark.parametrize("said", ["cancelled", "skipped", "abandoned"])
 def test_what_was_dropped_is_not_done(project: Project, session: Session, said: str) -> None:
     """A person decides whether what depends on it can begin all the same."""
-    moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
+    transitions.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     say(session, "IMPL-1", said)
 
     with pytest.raises(TransitionError, match="IMPL-2 depends on IMPL-1, not completed yet"):
-        moves.begin(project, session, "IMPL-2")
+        transitions.begin(project, session, "IMPL-2")
 
 
 def test_a_subtask_waits_for_what_its_container_depends_on(project: Project, session: Session) -> None:
     """Whoever begins it all the same says so."""
-    moves.add(project, session, New("Ship it", depends_on=("IMPL-1",)))
-    moves.decompose(project, session, "IMPL-2", [New("Write the notes")])
+    transitions.add(project, session, New("Ship it", depends_on=("IMPL-1",)))
+    transitions.decompose(project, session, "IMPL-2", [New("Write the notes")])
 
     with pytest.raises(TransitionError, match=r"IMPL-2\.1 depends on IMPL-1, not completed yet"):
-        moves.begin(project, session, "IMPL-2.1")
-    assert moves.begin(project, session, "IMPL-2.1", anyway=True).changed
+        transitions.begin(project, session, "IMPL-2.1")
+    assert transitions.begin(project, session, "IMPL-2.1", anyway=True).changed
 
 
 def test_a_check_asks_for_no_repair_of_a_completed_session(project: Project, session: Session) -> None:
@@ -133,7 +133,7 @@ def test_a_check_sends_nobody_to_what_does_nothing(project: Project, session: Se
 
 def test_each_task_of_a_chain_waits_for_the_one_before(project: Project, session: Session) -> None:
     """And for no other: whoever drops one task from the middle mends one file."""
-    moves.chain(project, session, [New(title) for title in ("One", "Two", "Three")])
+    transitions.chain(project, session, [New(title) for title in ("One", "Two", "Three")])
 
     waits = [task(session, f"IMPL-{number}")["context"]["depends_on"] for number in (2, 3, 4)]
     assert waits == [[], ["IMPL-2"], ["IMPL-3"]]
@@ -144,33 +144,33 @@ def test_who_names_a_task_that_is_not_there_hears_some_that_are(
     project: Project, session: Session, known: int, said: str
 ) -> None:
     """Twenty of them, and how many more there are."""
-    moves.chain(project, session, [New("More")] * (known - 1))
+    transitions.chain(project, session, [New("More")] * (known - 1))
 
     with pytest.raises(HoldfastError, match=f"there is no task 'IMPL-99'; there are IMPL-1, .*{said}"):
-        moves.begin(project, session, "IMPL-99")
+        transitions.begin(project, session, "IMPL-99")
 
 
 def test_a_task_that_waits_is_not_opened_again_either(project: Project, session: Session) -> None:
     """Its completion is undone by what it depends on first, unless somebody says otherwise."""
-    moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
-    moves.complete(project, session, "IMPL-2")
+    transitions.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
+    transitions.complete(project, session, "IMPL-2")
 
     with pytest.raises(TransitionError, match="IMPL-2 depends on IMPL-1, not completed yet"):
-        moves.begin(project, session, "IMPL-2", reopen=True)
+        transitions.begin(project, session, "IMPL-2", reopen=True)
     assert task(session, "IMPL-2")["status"] == "completed"
-    assert moves.begin(project, session, "IMPL-2", reopen=True, anyway=True).changed
+    assert transitions.begin(project, session, "IMPL-2", reopen=True, anyway=True).changed
 
 
 def test_what_is_only_remarked_of_a_task_is_told_and_done(project: Project, session: Session) -> None:
     """An agent that the document does not know is nobody's mistake (R002-21); a rule that would be broken is one."""
-    after = moves.change(project, session, "IMPL-1", Edit({"agent": "@somebody"}))
+    after = transitions.change(project, session, "IMPL-1", Edit({"agent": "@somebody"}))
 
     assert task(session, "IMPL-1")["meta"]["agent"] == "@somebody"
     assert ["meta.agent" in each for each in after.notes] == [True]
-    assert moves.change(project, session, "IMPL-1", Edit({"title": "Implement it"})).notes == ()
+    assert transitions.change(project, session, "IMPL-1", Edit({"title": "Implement it"})).notes == ()
 
     with pytest.raises(HoldfastError, match=r"nothing was changed: .*it is absolute"):
-        moves.change(project, session, "IMPL-1", Edit({"focus": ["/etc"]}))
+        transitions.change(project, session, "IMPL-1", Edit({"focus": ["/etc"]}))
     assert task(session, "IMPL-1")["context"]["focus_paths"] == []
 
 
@@ -181,20 +181,20 @@ def test_a_rule_that_is_broken_already_is_in_nobodys_way(project: Project, sessi
     data["context"]["focus_paths"] = ["/etc"]
     path.write_text(json.dumps(data))
 
-    assert moves.change(project, session, "IMPL-1", Edit({"require": ["JWT"]})).changed
+    assert transitions.change(project, session, "IMPL-1", Edit({"require": ["JWT"]})).changed
     with pytest.raises(HoldfastError, match="/usr"):
-        moves.change(project, session, "IMPL-1", Edit({"focus": ["/usr"]}))
+        transitions.change(project, session, "IMPL-1", Edit({"focus": ["/usr"]}))
 
 
 def test_a_completed_task_is_opened_again_only_by_that_name(project: Project, session: Session) -> None:
     """Neither a hook nor who begins it whatever it waits for undoes a completion; nobody blocks it either."""
-    moves.complete(project, session, "IMPL-1")
+    transitions.complete(project, session, "IMPL-1")
 
-    for move in (moves.begin, moves.block, lambda *given: moves.begin(*given, anyway=True)):
+    for move in (transitions.begin, transitions.block, lambda *given: transitions.begin(*given, anyway=True)):
         with pytest.raises(TransitionError, match="IMPL-1 is completed; holdfast wfs task reopen IMPL-1"):
             move(project, session, "IMPL-1")
     assert task(session, "IMPL-1")["status"] == "completed"
-    assert moves.begin(project, session, "IMPL-1", reopen=True).tasks[0].status == "active"
+    assert transitions.begin(project, session, "IMPL-1", reopen=True).tasks[0].status == "active"
 
 
 def test_a_completed_task_gets_the_summary_that_it_lacks(project: Project, session: Session) -> None:
@@ -202,16 +202,16 @@ def test_a_completed_task_gets_the_summary_that_it_lacks(project: Project, sessi
     summary = places.summary(session.folder, "IMPL-1")
     said = ["", "# JWT\n\nIt works.", "Too late."]
 
-    assert [moves.complete(project, session, "IMPL-1", each).changed for each in said] == [True, True, False]
+    assert [transitions.complete(project, session, "IMPL-1", each).changed for each in said] == [True, True, False]
     assert summary.read_text() == "# JWT\n\nIt works.\n"
 
-    moves.note(project, session, "IMPL-1", summary="It works.")
+    transitions.note(project, session, "IMPL-1", summary="It works.")
     assert summary.read_text() == "# IMPL-1: Implement login\n\nIt works.\n"
 
 
 def test_what_would_break_a_rule_makes_no_task(project: Project, session: Session) -> None:
     """Whoever asks hears which, and nothing is written."""
-    moves.decompose(project, session, "IMPL-1", [New("Design it")])
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     made = sorted(places.task(session.folder, "x").parent.iterdir())
     refused = {
         "a task needs a title": New(" "),
@@ -223,19 +223,19 @@ def test_what_would_break_a_rule_makes_no_task(project: Project, session: Sessio
     for why, new in refused.items():
         for parent in ("", "IMPL-1"):
             with pytest.raises(HoldfastError, match=why):
-                moves.add(project, session, new, parent)
+                transitions.add(project, session, new, parent)
     with pytest.raises(TransitionError, match=r"IMPL-1\.1 is a subtask itself"):
-        moves.add(project, session, New("x"), "IMPL-1.1")
+        transitions.add(project, session, New("x"), "IMPL-1.1")
     assert sorted(places.task(session.folder, "x").parent.iterdir()) == made
 
 
 def test_an_id_is_given_once(project: Project, session: Session) -> None:
     """Also where the file that has it cannot be read, or is named otherwise."""
     places.task(session.folder, "IMPL-7").write_text("{")
-    assert [each.id for each in moves.add(project, session, New("Test it")).tasks] == ["IMPL-8"]
+    assert [each.id for each in transitions.add(project, session, New("Test it")).tasks] == ["IMPL-8"]
 
     places.task(session.folder, "IMPL-8").rename(places.task(session.folder, "IMPL-11"))
-    assert [each.id for each in moves.add(project, session, New("Ship it")).tasks] == ["IMPL-12"]
+    assert [each.id for each in transitions.add(project, session, New("Ship it")).tasks] == ["IMPL-12"]
 
 
 def test_a_subtask_inherits_what_its_container_has(project: Project, session: Session) -> None:
@@ -245,7 +245,7 @@ def test_a_subtask_inherits_what_its_container_has(project: Project, session: Se
     data["context"]["inherited"] = {"from": "IMPL-0", "context": ["Python", "JWT"]}
     places.task(session.folder, "IMPL-1").write_text(json.dumps(data))
 
-    moves.decompose(project, session, "IMPL-1", [New("One"), New("Two", focus_paths=("tests",))])
+    transitions.decompose(project, session, "IMPL-1", [New("One"), New("Two", focus_paths=("tests",))])
 
     one, two = (task(session, f"IMPL-1.{number}")["context"] for number in (1, 2))
     assert one["inherited"] == {"from": "IMPL-1", "context": ["Python", "JWT", "OAuth"]}
@@ -257,9 +257,9 @@ def test_a_subtask_inherits_what_its_container_has(project: Project, session: Se
 def test_a_summary_that_gives_way_is_kept(project: Project, session: Session) -> None:
     """What came of a task the first time is not lost."""
     path = places.summary(session.folder, "IMPL-1")
-    moves.complete(project, session, "IMPL-1", "# First")
+    transitions.complete(project, session, "IMPL-1", "# First")
 
-    moves.note(project, session, "IMPL-1", summary="# Second")
+    transitions.note(project, session, "IMPL-1", summary="# Second")
 
     rows = generations.all(project, path)
     assert [generations.content(project, row["id"]) for row in rows] == [b"# First\n"]
@@ -282,11 +282,11 @@ def test_nothing_is_written_in_a_completed_session(project: Project, session: Se
     store.complete(project, session.name, anyway=True)
     before = places.state(session.folder).read_bytes()
 
-    for move in (moves.begin, moves.complete, moves.block):
+    for move in (transitions.begin, transitions.complete, transitions.block):
         with pytest.raises(TransitionError, match="is completed: its tasks stay as they are"):
             move(project, session, "IMPL-1")
     with pytest.raises(TransitionError, match="is completed: its tasks stay as they are"):
-        moves.add(project, session, New("Late"))
+        transitions.add(project, session, New("Late"))
     assert places.state(session.folder).read_bytes() == before
 
 
@@ -297,15 +297,15 @@ def test_the_phases_of_a_session_follow_its_tasks_both_ways(project: Project, se
         now = store.get(project, session.name)
         return now.phase, sessions.completed_phases(now.file.data)
 
-    moves.add(project, session, New("Test it"))
+    transitions.add(project, session, New("Test it"))
     assert phases() == ("PLAN", ())
     for number, expected in ((1, ("IMPLEMENT", ("PLAN",))), (2, ("REVIEW", ("PLAN", "IMPLEMENT")))):
-        moves.complete(project, session, f"IMPL-{number}")
+        transitions.complete(project, session, f"IMPL-{number}")
         assert phases() == expected
-    moves.begin(project, session, "IMPL-1", reopen=True)
+    transitions.begin(project, session, "IMPL-1", reopen=True)
     assert phases() == ("IMPLEMENT", ("PLAN",))
-    moves.complete(project, session, "IMPL-1")
-    moves.add(project, session, New("One more"))
+    transitions.complete(project, session, "IMPL-1")
+    transitions.add(project, session, New("One more"))
     assert phases() == ("IMPLEMENT", ("PLAN",))
 
 
@@ -315,18 +315,18 @@ def test_a_session_grows_with_its_tasks_and_never_shrinks(project: Project, sess
     def kind() -> str:
         return store.get(project, session.name).kind
 
-    moves.chain(project, session, [New("More")] * 3)
+    transitions.chain(project, session, [New("More")] * 3)
     assert kind() == "simple"
-    moves.decompose(project, session, "IMPL-1", [New("Design it")])
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     assert kind() == "simple"
-    moves.add(project, session, New("The fifth"))
+    transitions.add(project, session, New("The fifth"))
     assert kind() == "medium"
-    moves.chain(project, session, [New("More")] * 10)
+    transitions.chain(project, session, [New("More")] * 10)
     assert kind() == "medium"
-    moves.add(project, session, New("The sixteenth"))
+    transitions.add(project, session, New("The sixteenth"))
     assert kind() == "complex"
     places.task(session.folder, "IMPL-2").unlink()
-    moves.begin(project, session, "IMPL-1.1")
+    transitions.begin(project, session, "IMPL-1.1")
     assert kind() == "complex"
 
 
@@ -337,15 +337,15 @@ def test_a_container_is_as_far_as_its_subtasks(project: Project, session: Sessio
         board = index.board(project, session.folder)
         return board.status(board.find("IMPL-1"))
 
-    moves.decompose(project, session, "IMPL-1", [New("One"), New("Two")])
+    transitions.decompose(project, session, "IMPL-1", [New("One"), New("Two")])
     assert status() == "pending"
-    moves.block(project, session, "IMPL-1.1")
+    transitions.block(project, session, "IMPL-1.1")
     assert status() == "blocked"
-    moves.begin(project, session, "IMPL-1.2")
+    transitions.begin(project, session, "IMPL-1.2")
     assert status() == "active"
-    moves.complete(project, session, "IMPL-1.2")
+    transitions.complete(project, session, "IMPL-1.2")
     assert status() == "blocked"
-    moves.complete(project, session, "IMPL-1.1")
+    transitions.complete(project, session, "IMPL-1.1")
     assert status() == "completed"
 
 
@@ -354,15 +354,15 @@ def test_of_two_files_of_one_task_none_is_moved(project: Project, session: Sessi
     places.task(session.folder, "IMPL-01").write_text(json.dumps(task(session, "IMPL-1") | {"id": "IMPL-01"}))
 
     with pytest.raises(HoldfastError, match=r"IMPL-01\.json and IMPL-1\.json are files of one task"):
-        moves.begin(project, session, "IMPL-1")
+        transitions.begin(project, session, "IMPL-1")
 
 
 def test_no_edit_makes_a_task_wait_for_itself(project: Project, session: Session) -> None:
     """Neither at once nor over others: none of them could ever begin (rule 8)."""
-    moves.add(project, session, New("Test it", depends_on=("IMPL-1",)))
-    moves.add(project, session, New("Ship it", depends_on=("IMPL-2",)))
+    transitions.add(project, session, New("Test it", depends_on=("IMPL-1",)))
+    transitions.add(project, session, New("Ship it", depends_on=("IMPL-2",)))
 
     for other, way in (("IMPL-1", ""), ("IMPL-2", "IMPL-2 → "), ("IMPL-3", "IMPL-3 → IMPL-2 → ")):
         with pytest.raises(HoldfastError, match=rf"it depends on this task in turn \(IMPL-1 → {way}IMPL-1\)"):
-            moves.change(project, session, "IMPL-1", Edit({"after": [other]}))
-    assert moves.change(project, session, "IMPL-3", Edit({"after": ["IMPL-1"]})).changed
+            transitions.change(project, session, "IMPL-1", Edit({"after": [other]}))
+    assert transitions.change(project, session, "IMPL-3", Edit({"after": ["IMPL-1"]})).changed

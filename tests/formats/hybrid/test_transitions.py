@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import TransitionError
-from holdfast.formats.hybrid import file, moves
+from holdfast.formats.hybrid import file, transitions
 
 if TYPE_CHECKING:
     from holdfast.workflow.model import Status
@@ -33,9 +33,9 @@ def test_of_several_failed_phases_each_can_be_retried(index: int) -> None:
     """Only a phase that did not fail waits until none is left that did (I000-9)."""
     data = state("failed", "failed", "pending")
     with pytest.raises(TransitionError, match="phase_0 failed; retry it first"):
-        moves.move(data, 2, "active")
+        transitions.move(data, 2, "active")
 
-    moves.move(data, index, "active")
+    transitions.move(data, index, "active")
 
     assert data["phases"][index]["status"] == "active"
 
@@ -44,14 +44,14 @@ def test_of_several_failed_phases_each_can_be_retried(index: int) -> None:
 def test_beside_an_active_phase_no_other_begins(index: int) -> None:
     """R000-15: neither an earlier one that was left out nor a later one."""
     with pytest.raises(TransitionError, match="phase_1 is active, and only one can be"):
-        moves.move(state("pending", "active", "pending"), index, "active")
+        transitions.move(state("pending", "active", "pending"), index, "active")
 
 
 def test_reopening_puts_back_whatever_is_active() -> None:
     """A file kept by hand may have several (I000-15)."""
     data = state("completed", "active", "pending", "active")
 
-    moves.reopen(data, 0)
+    transitions.reopen(data, 0)
 
     assert statuses(data) == ["active", "pending", "pending", "pending"]
     assert data["current_phase"] == "phase_0"
@@ -61,8 +61,8 @@ def test_a_reopened_phase_hands_over_what_it_came_to_this_time() -> None:
     """What it handed over before it was reopened gives way to a person's note, and stays without one."""
     for note, kept in (("New", "New"), ("", "Old")):
         data = state("completed", "pending", context_for_next="Old")
-        moves.reopen(data, 0)
-        moves.done(data, 0, note)
+        transitions.reopen(data, 0)
+        transitions.done(data, 0, note)
         assert data["phases"][0]["context_for_next"] == kept
         assert statuses(data) == ["completed", "active"]
 
@@ -70,9 +70,9 @@ def test_a_reopened_phase_hands_over_what_it_came_to_this_time() -> None:
 def test_the_note_that_ends_all_is_left_by_the_phase_that_was_due() -> None:
     """Also where that was reopened and had handed something over before."""
     data = state("completed", "completed", context_for_next="Old")
-    moves.reopen(data, 0)
+    transitions.reopen(data, 0)
 
-    moves.finish(data, "New")
+    transitions.finish(data, "New")
 
     assert [phase["context_for_next"] for phase in data["phases"]] == ["New", ""]
     assert (data["status"], data["current_phase"]) == ("completed", None)
@@ -82,10 +82,10 @@ def test_after_a_phase_that_was_done_early_comes_the_one_behind_it() -> None:
     """What was left out waits until nothing behind it is left."""
     data = state("pending", "active", "pending")
 
-    moves.move(data, 1, "completed")
+    transitions.move(data, 1, "completed")
     assert statuses(data) == ["pending", "completed", "active"]
 
-    moves.move(data, 2, "completed")
+    transitions.move(data, 2, "completed")
     assert statuses(data) == ["active", "completed", "completed"]
     assert data["current_phase"] == "phase_0"
 
@@ -94,21 +94,21 @@ def test_a_failure_stays_the_workflows_while_other_phases_end() -> None:
     """Agents of several phases may have run side by side; until it is retried nothing else begins (I000-9)."""
     data = state("failed", "active", "pending")
 
-    moves.move(data, 1, "completed", by="hook")
+    transitions.move(data, 1, "completed", by="hook")
     assert (data["status"], statuses(data)) == ("failed", ["failed", "completed", "pending"])
 
-    moves.move(data, 0, "active")
+    transitions.move(data, 0, "active")
     assert data["status"] == "active"
 
 
 @pytest.mark.parametrize("by", ["person", "hook"])
 @pytest.mark.parametrize("status", ["active", "failed", "completed"])
-def test_no_phase_that_was_begun_waits_again(status: str, by: moves.Mover) -> None:
+def test_no_phase_that_was_begun_waits_again(status: str, by: transitions.Mover) -> None:
     """R000-14: a person hears why, a hook does nothing."""
     data, before = state(status, "pending"), state(status, "pending")
 
     with pytest.raises(TransitionError) if by == "person" else nullcontext():
-        moves.move(data, 0, "pending", by=by)
+        transitions.move(data, 0, "pending", by=by)
 
     assert data == before
 
@@ -118,7 +118,7 @@ def test_no_end_of_all_makes_a_success_of_a_failure() -> None:
     data = state("completed", "failed", "pending")
 
     with pytest.raises(TransitionError, match="phase_1 failed and is not completed by this; retry it"):
-        moves.finish(data, "New")
+        transitions.finish(data, "New")
 
     assert statuses(data) == ["completed", "failed", "pending"]
 
@@ -127,23 +127,23 @@ def test_only_a_finished_phase_is_reopened() -> None:
     """A failed one too (I000-15), beside any other that failed."""
     for status in ("completed", "failed"):
         data = state(status, "failed")
-        moves.reopen(data, 0)
+        transitions.reopen(data, 0)
         assert statuses(data) == ["active", "failed"]
         assert (data["status"], data["current_phase"]) == ("failed", "phase_0")
     for status in ("pending", "active"):
         with pytest.raises(TransitionError, match="only a finished phase can be reopened"):
-            moves.reopen(state(status), 0)
+            transitions.reopen(state(status), 0)
 
 
 def test_in_a_workflow_that_was_completed_by_hand_nothing_begins() -> None:
     """Though phases are left in it; who asks what is next is not told off."""
     data = state("completed", "pending") | {"status": "completed"}
 
-    moves.begin(data)
+    transitions.begin(data)
 
     assert statuses(data) == ["completed", "pending"]
     with pytest.raises(TransitionError, match="or its workflow is completed"):
-        moves.move(data, 1, "active")
+        transitions.move(data, 1, "active")
 
 
 @pytest.mark.parametrize("ended", ["completed", "failed"])
@@ -152,8 +152,8 @@ def test_a_start_that_was_forgotten_is_not_caught_up_with_past_another_phase(end
     for before, why in (("active", "phase_0 is active"), ("failed", "phase_0 failed; retry it first")):
         data = state(before, "pending")
         with pytest.raises(TransitionError, match=why):
-            moves.move(data, 1, ended)
-        moves.move(data, 1, ended, by="hook")
+            transitions.move(data, 1, ended)
+        transitions.move(data, 1, ended, by="hook")
         assert statuses(data) == [before, ended]
 
 
@@ -162,13 +162,13 @@ def test_nothing_is_handed_over_before_a_phase_is_completed() -> None:
     data = state("pending")
     for given in ({"deliverables": ["a.py"]}, {"handover": "x"}):
         with pytest.raises(TransitionError, match="phase_0 is pending"):
-            moves.move(data, 0, None, **given)
+            transitions.move(data, 0, None, **given)
 
-    moves.move(data, 0, "active", deliverables=["a.py"])
+    transitions.move(data, 0, "active", deliverables=["a.py"])
     for status in (None, "failed"):
         with pytest.raises(TransitionError, match="only a completed one hands something over"):
-            moves.move(data, 0, status, handover="x")
-    moves.move(data, 0, "completed", deliverables=["b.py"], handover="x")
+            transitions.move(data, 0, status, handover="x")
+    transitions.move(data, 0, "completed", deliverables=["b.py"], handover="x")
 
     (phase,) = data["phases"]
     assert (phase["deliverables"], phase["context_for_next"]) == (["a.py", "b.py"], "x")

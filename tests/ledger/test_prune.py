@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.config import Config
-from holdfast.ledger import oldest
+from holdfast.ledger import prune
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ def left(project: Project) -> list[str]:
 
 def test_the_newest_stay(project: Project) -> None:
     """As many as are kept; another project's are not touched."""
-    oldest.drop(project, "things", "at", 3, key="project, name")
+    prune.drop(project, "things", "at", 3, key="project, name")
     assert left(project) == ["t7", "t8", "t9"]
     assert project.ledger.one("SELECT name FROM things WHERE project = 'other'")
 
 
 def test_a_few_go_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too much for one event goes with the next ones."""
-    monkeypatch.setattr(oldest, "MOST", 4)
+    monkeypatch.setattr(prune, "MOST", 4)
     for kept in (6, 3, 3):
-        oldest.drop(project, "things", "at", 3, key="project, name")
+        prune.drop(project, "things", "at", 3, key="project, name")
         assert len(left(project)) == kept
     assert left(project) == ["t7", "t8", "t9"]
 
@@ -56,7 +56,7 @@ def test_an_index_finds_them(project: Project) -> None:
     """Neither is the table read whole nor are its rows sorted."""
     seen: list[str] = []
     project.ledger._connection.set_trace_callback(seen.append)
-    oldest.drop(project, "things", "at", 3, key="project, name")
+    prune.drop(project, "things", "at", 3, key="project, name")
     project.ledger._connection.set_trace_callback(None)
     plan = [row["detail"] for row in project.ledger.rows(f"EXPLAIN QUERY PLAN {seen[0]}")]
     assert not [step for step in plan if step.startswith("SCAN") or "TEMP B-TREE" in step]

@@ -9,10 +9,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.ledger import oldest
+from holdfast.ledger import prune
 from holdfast.ledger.database import new_id
 from holdfast.sessions.compaction import deliveries
-from holdfast.sessions.history.happenings import Happening
+from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.sessions.reading import transcripts
 from holdfast.workflow.wording import quoted
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from holdfast.project import Project
-    from holdfast.sessions.history.happenings import Asked
+    from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
 LASTING = timedelta(days=1)  # an older seal of another session was no compaction's that is still to come
@@ -104,7 +104,7 @@ def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed],
             *(seal, project.key, project.worktree, project.host, project.client),
             *(session, why, listed, clock.stamp(), transcript, transcripts.size(transcript)),
         )
-        oldest.drop(project, "seals", "sealed_at", KEPT)
+        prune.drop(project, "seals", "sealed_at", KEPT)
     return seal
 
 
@@ -199,7 +199,7 @@ def forget(project: Project, workflow: str, worktree: str, *, dry: bool = False)
     return len(gone)
 
 
-def happened(project: Project, asked: Asked) -> list[Happening]:
+def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which compactions were announced, whether they came, and what took up their seals: those asked for."""
     project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
@@ -208,7 +208,7 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
         *(project.key, asked.since, asked.since, asked.session, asked.session, asked.session),
         *(asked.worktree, asked.worktree, KEPT),
     )
-    found: list[Happening] = []
+    found: list[TimelineEvent] = []
     vain = in_vain(map(_seal, rows))
     for row in rows:
         seal = _seal(row)
@@ -217,11 +217,11 @@ def happened(project: Project, asked: Asked) -> list[Happening]:
     return [each for each in found if each.at >= asked.since]
 
 
-def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[Happening]:
+def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[TimelineEvent]:
     had = ", ".join(f"{quoted(each.title)} {each.phase}".strip() for each in seal.workflows) or "no workflow"
     data = {"trigger": seal.why, "workflows": [each.title for each in seal.workflows]}
     place = row["worktree"]
-    taken = Happening(
+    taken = TimelineEvent(
         seal.claimed_at or "",
         "compaction",
         "compaction came",
@@ -240,7 +240,7 @@ def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[Happening]:
         came = "it came, and nothing was restored"
     else:
         came = "it has not come"
-    announced = Happening(
+    announced = TimelineEvent(
         *(seal.sealed_at, "compaction", f"compaction announced ({seal.why})", seal.session),
         detail="; ".join(filter(None, (had, came))),
         worktree=place,

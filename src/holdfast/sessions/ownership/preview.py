@@ -65,7 +65,7 @@ def foresee(
 def _alone(project: Project, each: Workflow, verdict: Verdict, *, coming: bool) -> Prospect:
     """Say what becomes of a workflow with no other live session."""
     full = verdict.full
-    if each.resting:
+    if each.paused:
         return Prospect(each.ref, "line" if full else "no", "it is paused, and waits until somebody resumes it")
     if each is full:
         return Prospect(each.ref, "full", "in full, as PreCompact saves it before" if coming else "in full")
