@@ -238,6 +238,18 @@ def change(module: Path, name: str, value: str) -> None:
     """Give a constant another value in a patient entrypoint's copy of a module; its file may be the checkout's."""
     text, times = re.subn(f"(?m)^{name} = .*$", f"{name} = {value}", module.read_text())
     assert times == 1
+    rewrite(module, text)
+
+
+def rewrite(module: Path, text: str) -> None:
+    """Give a module in a patient entrypoint's package another text; its folder is not the checkout's any more then."""
+    if module.parent.is_symlink():
+        folder = module.parent.resolve()
+        module.parent.unlink()
+        module.parent.mkdir()
+        for each in folder.iterdir():
+            if each.name != "__pycache__":
+                (module.parent / each.name).symlink_to(each)
     module.unlink()
     module.write_text(text)
 

@@ -278,10 +278,9 @@ def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytes
     folder = holdfast("server", "start", code=1).err
     ready.folder.unlink()
     package = ready.root.parent / "patient" / "holdfast"
-    warmth.change(package / "server.py", "DESCRIPTORS", str(1 << 40))
+    warmth.change(package / "server" / "loop.py", "DESCRIPTORS", str(1 << 40))
     told = holdfast("server", "start", code=1).err
-    (package / "server.py").unlink()
-    (package / "server.py").write_text("main = lambda *_: 1")
+    warmth.rewrite(package / "server" / "loop.py", "main = lambda *_: 1")
     silent = holdfast("server", "start", code=1).err
 
     assert f"{ready.folder} cannot be written (File exists)" in folder
