@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTRA = ".claude/state/workflow.extra.json"
 FORMATS = ROOT / "src" / "holdfast" / "formats"
 # The resolutions' own (I000-14, -15), what a workflow is given beyond the document, and the view all formats share.
-BEYOND = {"past.py", "adapter.py"}
+BEYOND = {"__init__.py", "adapter.py", "commands.py", "foreign.py", "past.py", "record.py"}
 HEAD = re.compile(r"^#{1,3} +(.+?) *$", re.MULTILINE)
 
 

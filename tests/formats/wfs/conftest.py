@@ -1,4 +1,4 @@
-"""A session of the wfs format with a task in it."""
+"""A session of the wfs format with a task in it, and what the tests of all checks start from."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import pytest
 
 from holdfast.formats.wfs import store, transitions
 from holdfast.formats.wfs.task import New
+from tests.checks.conftest import elsewhere, root
 
 if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.project import Project
+
+__all__ = ["elsewhere", "root", "session"]
 
 
 @pytest.fixture

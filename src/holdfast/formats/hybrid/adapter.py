@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
-from holdfast.formats.hybrid import store, transitions, view
+from holdfast.formats.hybrid import record, store, transitions, view
 from holdfast.formats.hybrid.foreign import foreign
-from holdfast.formats.hybrid.functions import (
-    DEFAULT_AGENT,
-    create_workflow_state,
-    get_workflow_state,
-    update_phase_status,
-)
+from holdfast.formats.hybrid.functions import create_workflow_state, get_workflow_state, update_phase_status
 from holdfast.formats.hybrid.past import parsed, redraw, restore, written
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
@@ -85,7 +80,7 @@ def start(project: Project, start: Start) -> Workflow:
 
     A phase without an agent gets general-purpose.
     """
-    phases = tuple((title, agent or DEFAULT_AGENT) for title, agent in start.phases)
+    phases = tuple((title, agent or record.DEFAULT_AGENT) for title, agent in start.phases)
     return store.create(project, replace(start, phases=phases))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths, trust
 from holdfast.formats.hybrid import file as files
-from holdfast.formats.hybrid import store, transitions
+from holdfast.formats.hybrid import record, store, transitions
 from holdfast.project import Project
 from holdfast.workflow.model import Start
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from holdfast.workflow.model import Status
-
-DEFAULT_AGENT = "general-purpose"
 
 
 def create_workflow_state(
@@ -30,7 +28,7 @@ def create_workflow_state(
     the one around the working directory. Raises TransitionError over an unfinished workflow, SchemaMismatch over a
     file of another schema (I000-17).
     """
-    pairs = tuple((phase, DEFAULT_AGENT) if isinstance(phase, str) else (phase[0], phase[1]) for phase in phases)
+    pairs = tuple((phase, record.DEFAULT_AGENT) if isinstance(phase, str) else (phase[0], phase[1]) for phase in phases)
     return store.create(_project(root), Start(title=task, phases=pairs)).id
 
 

@@ -6,6 +6,7 @@ ADAPTER = "holdfast.formats.hybrid.adapter"
 AGENTS = True
 UNIT = "phase"
 IN_ORDER = True
+DEFAULT_AGENT = "general-purpose"  # of a phase that names none (R000-16)
 SPREAD = False
 TOP = ".claude/state"
 PRESENCE: tuple[str, ...] = (TOP,)
