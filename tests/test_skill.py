@@ -69,7 +69,7 @@ def test_every_call_it_names_is_one(call: str) -> None:
     words = shlex.split(call)[1:]
     name = words.pop(0)
     assert name in cli.COMMANDS
-    command: click.Command = import_module(f"holdfast.commands.{name}").command
+    command: click.Command = import_module(cli.module(name)).command
     verb = name
     while isinstance(command, click.Group):
         verb = f"{verb} {words[0]}"
@@ -84,7 +84,7 @@ def test_every_command_it_names_takes_json(call: str) -> None:
     """It says so."""
     assert "Every command named here takes `--json`." in TEXTS["skill"]
     words = shlex.split(call)[1:]
-    command: click.Command = import_module(f"holdfast.commands.{words.pop(0)}").command
+    command: click.Command = import_module(cli.module(words.pop(0))).command
     while isinstance(command, click.Group):
         command = command.commands[words.pop(0)]
     assert "--json" in {option for parameter in command.params for option in parameter.opts}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pydantic.fields import FieldInfo
+
 HARMLESS = frozenset({"format", "freshness_days"})  # count in a project's file that is not trusted
 PROJECT_ID = "project.id"
 LISTS = frozenset({"exclude", "exclude_patterns"})  # both files' entries count, the sound ones where others are not
@@ -146,7 +148,7 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
     ignored: list[str] = []
     untrusted_id = ""
     files = [paths.user_config()] + ([paths.project_config(root)] if root else [])
-    known = keys()
+    known = _fields()
     for file in files:
         entries = dict(_entries(file, root if file is not files[0] else None, problems))
         problems += [f"{file}: {problem}" for problem in _unknown([key for key in entries if key not in known])]
@@ -180,7 +182,13 @@ def load(root: Path | None, *, trusted: bool) -> Loaded:
 def keys() -> dict[str, tuple[str, Any, str]]:
     """Return every key with its type as a word, its default and its description, in the model's order."""
     return {
-        prefix + name: (_word(field.annotation), field.get_default(), field.description or "")
+        key: (_word(field.annotation), field.get_default(), field.description or "") for key, field in _fields().items()
+    }
+
+
+def _fields() -> dict[str, FieldInfo]:
+    return {
+        prefix + name: field
         for prefix, model in _tables()
         for name, field in model.model_fields.items()
         if not _is_table(field.annotation)
@@ -246,7 +254,7 @@ def _unknown(found: list[str]) -> list[str]:
 def _hint(key: str) -> str:
     import difflib
 
-    near = difflib.get_close_matches(key, keys(), n=1)
+    near = difflib.get_close_matches(key, _fields(), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

@@ -24,7 +24,7 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield ()
     for name in cli.COMMANDS:
         yield (name,)
-        command = import_module(f"holdfast.commands.{name}").command
+        command = import_module(cli.module(name)).command
         if isinstance(command, click.Group):
             yield from ((name, verb) for verb in command.commands)
 
@@ -43,7 +43,7 @@ def test_the_help_of_a_command_is_for_people(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("words", [words for words in commands() if words], ids=" ".join)
 def test_every_option_says_what_it_is_for(words: tuple[str, ...]) -> None:
     """In a sentence."""
-    command: click.Command = import_module(f"holdfast.commands.{words[0]}").command
+    command: click.Command = import_module(cli.module(words[0])).command
     if isinstance(command, click.Group) and words[1:]:
         command = command.commands[words[1]]
 

@@ -52,7 +52,7 @@ EXCEPTIONS = {
 # Columns, fields and kinds of events that are about a compaction, and no format's name.
 COMPACTIONS = {
     "report/tables.py",
-    "sessions/compaction/seals.py",
+    "sessions/compaction/snapshots.py",
     "sessions/reading/reading.py",
     "sessions/reading/readtexts.py",
 }

@@ -759,8 +759,8 @@ def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> N
 def test_installs_at_the_same_time_do_not_disturb_each_other(target: Target) -> None:
     """Several processes that install at once leave each event registered once, and the file before restorable."""
     given(target, FOREIGN)
-    script = "import sys, pathlib\nfrom holdfast.install import apply as settingsinstall as install, scopes\n"
-    script += "install.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
+    script = "import sys, pathlib\nfrom holdfast.install import apply, scopes\n"
+    script += "apply.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
     running = [subprocess.Popen([sys.executable, "-c", script, target.root]) for _ in range(6)]
     assert [process.wait(60) for process in running] == [0] * 6
     hooks = {event: groups for event, groups in events(target).items() if groups}
