@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast import Outcome
+    from holdfast.events.event import Event
 
 
 def handler(folder: Path, name: str = "guard", source: bytes = b"x") -> HandlerFile:
@@ -150,6 +151,7 @@ def test_secrets_are_not_kept_and_nothing_long(tmp_path: Path) -> None:
 
 BASH = parse({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {}})
 START = parse({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})
+SILENT = parse({"hook_event_name": "Notification", "session_id": "s", "message": "Waiting."})
 
 
 def call(folder: Path, name: str) -> Call:
@@ -157,9 +159,9 @@ def call(folder: Path, name: str) -> Call:
     return Call(handler(folder, name), Route("PreToolUse", "on_it"))
 
 
-def heard(plan: list[Call], *answers: Answer, printed: str = "") -> str:
+def heard(plan: list[Call], *answers: Answer, printed: str = "", event: Event = BASH) -> str:
     """Return what the user is told of an event's answers; the first call printed something."""
-    told = faults.tell(BASH, plan, answers, {plan[0].label: bytearray(printed.encode())})
+    told = faults.tell(event, plan, answers, {plan[0].label: bytearray(printed.encode())})
     return "\n".join(outcome.text for answer in told for outcome in answer.outcomes)
 
 
@@ -181,6 +183,18 @@ def test_each_fault_is_told_once_however_many_others_follow(tmp_path: Path) -> N
 
     events = [a], [a, b], [b, a], [c, a], [a, b, c]
     assert [heard(plan, *answers).count("broke") for answers in events] == [1, 1, 0, 1, 0]
+
+
+def test_faults_wait_for_an_event_that_can_tell_them(tmp_path: Path) -> None:
+    """What fails where the user sees no reply is told later, each of it, however many such events come first."""
+    plan = [call(tmp_path, name) for name in ("a", "b", "c")]
+    a, b, c = (Answer(each.label, fault="broke") for each in plan)
+    assert heard(plan, a) != ""
+
+    assert [heard(plan, *answers, event=SILENT) for answers in ([a, b], [c], [b], [])] == [""] * 4
+    told = heard(plan)
+    assert [f"user/{name}.py: on_it broke" in told for name in "abc"] == [False, True, True]
+    assert heard(plan, a, b, c) == ""
 
 
 def test_a_blank_print_is_nobodys_fault(tmp_path: Path) -> None:
