@@ -340,9 +340,10 @@ def test_what_the_user_gets_stands_beside_exit_code_2(event: str) -> None:
     assert json.loads(reply.stdout) == {"systemMessage": "look", "terminalSequence": "\a"}
 
 
-def test_sequences_are_joined_as_far_as_the_client_takes_them() -> None:
-    """Beyond 4,096 bytes the client would drop them all, so the later ones stay away."""
-    long = outcomes.terminal(f"\x1b]0;{'x' * 4_000}\a")
+@pytest.mark.parametrize("title", ["x" * 4_000, "ä" * 2_000], ids=["ascii", "two-byte"])
+def test_sequences_are_joined_as_far_as_the_client_takes_them(title: str) -> None:
+    """Beyond 4,096 bytes of UTF-8 the client would drop them all, so the later ones stay away."""
+    long = outcomes.terminal(f"\x1b]0;{title}\a")
     said_so = [outcomes.terminal("\a"), long, long, outcomes.terminal("\a")]
 
     assert json.loads(merge("Stop", said_so).stdout) == {"terminalSequence": f"\a{long.text}\a"}

@@ -168,7 +168,10 @@ def test_a_sequence_that_the_client_lets_through(sequence: str) -> None:
 
 @pytest.mark.parametrize(
     "sequence",
-    ["hello", "\x1b[2J", "\x1b]52;c;eA==\a", "\x1b]9;5 done\a", "\x1b]0;open", "\a\n", f"\x1b]0;{'x' * 4_096}\a"],
+    [
+        *("hello", "\x1b[2J", "\x1b]52;c;eA==\a", "\x1b]9;5 done\a", "\x1b]0;open", "\a\n"),
+        *(f"\x1b]0;{'x' * 4_096}\a", f"\x1b]0;{'ä' * 2_048}\a"),
+    ],
 )
 def test_a_sequence_that_the_client_would_drop_is_the_handlers_error(sequence: str) -> None:
     """It drops the whole string, so one handler's bad sequence would take the others' along."""
