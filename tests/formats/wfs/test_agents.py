@@ -33,6 +33,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         ("go on", "Do what is left of IMPL-001.", "IMPL-1"),
         ("go on", "Compare IMPL-1 with IMPL-2.", "IMPL-1"),
         ("go on", "Read the summary of IMPL-2 first.", None),
+        ("go on", "First read what came of IMPL-2.", None),
+        ("go on", "Section IMPL-2.1.3 of IMPL-2-notes.md says how.", "IMPL-1"),
         ("look at IMPL-2", "IMPL-1 depends on it.", None),
         ("look at IMPL-2", "Build the login", None),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -69,6 +70,15 @@ def test_a_state_that_is_lost_comes_back_as_a_sessions(project: Project, session
     (said,) = repaired(project)
 
     assert "its last content is put back" in said
+    assert store.get(project, session.name).topic == "User Auth"
+
+
+def test_a_session_without_a_folder_of_tasks_gets_its_state_back_too(project: Project, session: Session) -> None:
+    """Only another tool's file in its place says that it is none."""
+    shutil.rmtree(session.folder / places.TASKS)
+    places.state(session.folder).unlink()
+
+    assert "its last content is put back" in repaired(project)[0]
     assert store.get(project, session.name).topic == "User Auth"
 
 

@@ -54,6 +54,17 @@ def test_a_turn_of_which_nothing_can_be_read_keeps_nobody_waiting(project: Proje
     leave(project, session)
 
 
+def test_what_cannot_be_read_lays_no_other_turn_open(project: Project, session: Session) -> None:
+    """Of several that would be paused each is looked at."""
+    other = store.create(project, "Other")
+    given(project, other, OTHER)
+    sessions.seen(project, OTHER)
+    places.state(session.folder).write_text('{"steps": []}')
+
+    with pytest.raises(TransitionError, match=f"{other.name} is worked on in session {OTHER}"):
+        turns.leave(project, [session.name, other.name], ME, "--anyway does it")
+
+
 def test_what_is_over_or_gone_has_no_turn(project: Project, session: Session) -> None:
     """Whatever marks it; neither has the session that the others make room for."""
     ended = store.create(project, "Ended")
