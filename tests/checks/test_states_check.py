@@ -385,6 +385,17 @@ def test_what_the_folders_check_says_is_not_said_twice(root: Path, tmp_path: Pat
     healthy("states", root)
 
 
+def test_beside_a_folder_that_is_a_link_leftovers_are_told(root: Path, tmp_path: Path, kept: Path) -> None:
+    """Of what lies behind the link nothing is."""
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "moved" / "workflow.json.corrupt-20260101_000000").write_text("{}")
+    (root / ".claude" / "state").symlink_to(tmp_path / "moved")
+    left = kept.with_name(f"{kept.name}.corrupt-20260101_000000")
+    left.write_text("{}")
+
+    assert only("states", root, "notice").text == f"{left} was set aside earlier; nothing reads it"
+
+
 def activate_both(file: Path) -> None:
     phases = [phase | {"status": "active"} for phase in json.loads(file.read_text())["phases"]]
     change(file, phases=phases, status="active")

@@ -158,6 +158,17 @@ def test_restoring_what_is_there_changes_nothing(project: HoldfastProject, hybri
     assert (snapshot(project.root), rows(project)) == (files, known)
 
 
+def test_restoring_what_is_there_draws_a_view_that_shows_another_state(project: HoldfastProject, hybrid: Path) -> None:
+    """As a writer leaves it that is killed between state and view."""
+    view = project.root / VIEW
+    right = view.read_bytes()
+    view.write_text("# Workflow Status: Before\n")
+
+    assert holdfast("log", "restore", "3", root=project.root).code == 0
+
+    assert view.read_bytes() == right
+
+
 def test_a_completed_hybrid_workflow_comes_back_out_of_the_archive(project: HoldfastProject, hybrid: Path) -> None:
     """It goes on where it was; completed again, it is archived again, once."""
     holdfast("done", root=project.root)

@@ -88,6 +88,18 @@ def test_without_a_name_it_is_the_only_unfinished_one(project: Project, there: l
     assert select(project, None, None).title == "Open"
 
 
+@pytest.mark.parametrize("session", [None, ME])
+def test_without_a_name_what_is_paused_gives_way_to_what_goes_on(
+    project: Project, there: list[Workflow], session: str | None
+) -> None:
+    """It is the current one only where there is no other."""
+    there += [workflow(project.root, "Paused", resting=True), workflow(project.root, "Open")]
+    assert select(project, None, session).title == "Open"
+
+    del there[1]
+    assert select(project, None, session).title == "Paused"
+
+
 def test_without_a_name_the_sessions_own_goes_before_others(project: Project, there: list[Workflow]) -> None:
     """The model of a session means its own workflow, the newest of several."""
     newer, mine, older = (workflow(project.root, name) for name in ("Newer", "Mine", "Older"))
