@@ -93,7 +93,7 @@ def test_without_a_name_what_is_paused_gives_way_to_what_goes_on(
     project: Project, there: list[Workflow], session: str | None
 ) -> None:
     """It is the current one only where there is no other."""
-    there += [workflow(project.root, "Paused", resting=True), workflow(project.root, "Open")]
+    there += [workflow(project.root, "Paused", paused=True), workflow(project.root, "Open")]
     assert select(project, None, session).title == "Open"
 
     del there[1]
