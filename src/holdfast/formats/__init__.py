@@ -42,7 +42,7 @@ class Record(Protocol):
     """What of all this git sees, for a team to commit or to ignore as it likes. A TOP that holds nothing of it is this
     machine's, and is kept out of git from the start."""
     VERBS: tuple[str, ...]
-    """The lines of the guidance that say by which commands its state is moved on."""
+    """The lines of the guidance that say by which commands its state is moved on; none for the common ones."""
     REOPENING: str
     """How a person opens what is completed again; `{id}` stands for the workflow's."""
     COMMANDS: str

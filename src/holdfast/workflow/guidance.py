@@ -21,6 +21,10 @@ __all__ = ["Guidance", "build", "compile", "line", "summary", "write_sidecar"]
 CAP = 9_500  # UTF-16 units of the whole text; the client cuts at 10,000
 HEAD = 2_000  # UTF-16 units that still reach the model when the client cuts
 _BEFORE = 3  # phases whose hand-over stands beside the next step
+_VERBS = (
+    "Its state is moved on with the command line (files under .claude/ cannot be edited): `holdfast next` says what"
+    ' is next, `holdfast done --note "…"` completes the phase, `holdfast update` adds reminders, reading, context.',
+)
 SUMMARY = 600  # characters of PreCompact's text
 
 _HEADING = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️"
@@ -323,5 +327,5 @@ def _action(workflow: Workflow, *, reads: bool) -> list[str]:
         "ACTION REQUIRED",
         "This workflow's protocol asks for, before other work goes on:",
         *(f"{number}. {text}" for number, text in enumerate(asked, 1)),
-        *RECORDS[workflow.format].VERBS,
+        *(RECORDS[workflow.format].VERBS or _VERBS),
     ]

@@ -13,10 +13,7 @@ STATES: tuple[str, ...] = ("untracked/workflow-state/*/state-*.json",)
 VIEWS: tuple[str, ...] = ()
 LISTS: tuple[str, ...] = ()
 SHARED = ""
-VERBS: tuple[str, ...] = (
-    "Its state is moved on with the command line (files under .claude/ cannot be edited): `holdfast next` says what"
-    ' is next, `holdfast done --note "…"` completes the phase, `holdfast update` adds reminders, reading, context.',
-)
+VERBS: tuple[str, ...] = ()
 REOPENING = "`holdfast log` shows what its file held, which `holdfast log restore` puts back"
 COMMANDS = ""
 MODEL_VERBS: tuple[str, ...] = ()

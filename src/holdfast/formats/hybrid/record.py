@@ -14,10 +14,7 @@ STATES: tuple[str, ...] = (".claude/state/workflow.json", ".claude/state/workflo
 VIEWS: tuple[str, ...] = (".claude/workflow_state_system.md",)
 LISTS: tuple[str, ...] = ()
 SHARED = ".claude/workflow_state_system.md"
-VERBS: tuple[str, ...] = (
-    "Its state is moved on with the command line (files under .claude/ cannot be edited): `holdfast next` says what"
-    ' is next, `holdfast done --note "…"` completes the phase, `holdfast update` adds reminders, reading, context.',
-)
+VERBS: tuple[str, ...] = ()
 REOPENING = "`holdfast hybrid reopen` undoes the completion of a hybrid phase"
 COMMANDS = "What only the hybrid format has."
 MODEL_VERBS: tuple[str, ...] = ("hybrid phase", "hybrid todos")
