@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,6 +60,21 @@ def test_what_a_later_version_adds_is_left_out(project: Project) -> None:
     archive.keep(project, handmade.workflow(project.root, status="completed"), "2026-03-01T10:00:00.000000Z")
     project.ledger.run('UPDATE archive SET said = REPLACE(said, \'{"format"\', \'{"later": 1, "format"\')')
     assert [each.workflow.title for each in archive.kept(project)] == ["Release"]
+
+
+def test_a_row_is_read_as_every_version_wrote_it(project: Project) -> None:
+    """Its keys stay as they are, whatever the code calls them; how tasks are counted is for their format to say."""
+    paused = handmade.workflow(project.root, format="wfs", status="pending", paused=True, unit="task")
+    archive.keep(project, paused, "2026-03-01T10:00:00.000000Z")
+    (row,) = project.ledger.rows("SELECT said FROM archive")
+    assert set(json.loads(row["said"])) == {
+        *("format", "id", "title", "kind", "status", "phases", "current", "total", "phase", "phase_status", "reading"),
+        *("reminders", "context", "created_at", "updated_at", "origin", "plan_at", "warnings", "recovered", "beside"),
+        *("resting", "unit", "due", "needs"),
+    }
+    (kept,) = archive.kept(project)
+    assert (kept.workflow.paused, kept.workflow.in_order, kept.workflow.spread) == (True, False, True)
+    assert kept.workflow.progress_text.endswith("tasks completed")
 
 
 def test_it_is_found_by_id_title_and_beginning(project: Project) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock, log
 from holdfast.errors import LedgerError
+from holdfast.formats import RECORDS
 from holdfast.ledger import prune
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -29,6 +30,8 @@ CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_a
 """
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or known
+_OF_FORMAT = ("in_order", "spread")  # the format's record says them
+_PAUSED = "resting"  # as rows have called it from the first
 _TUPLES = ("reading", "reminders", "warnings", "due", "needs")
 
 
@@ -45,7 +48,9 @@ def keep(project: Project, workflow: Workflow, at: str) -> None:
     if not capture.allowed(project.config, workflow.path):
         return
     project.ledger.ensure(TABLE)
-    said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
+    left = (*_APART, *_OF_FORMAT)
+    said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in left}
+    said[_PAUSED] = said.pop("paused")
     said["phases"] = [asdict(phase) for phase in workflow.phases]
     project.ledger.run(
         "INSERT INTO archive (project, worktree, workflow, host, client, path, said, content, completed_at)"
@@ -104,12 +109,16 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
 
 def _workflow(row: dict[str, Any]) -> Workflow:
     known = {each.name for each in fields(Workflow)}
-    said = {name: value for name, value in json.loads(row["said"]).items() if name in known}
+    written = json.loads(row["said"])
+    said = {name: value for name, value in written.items() if name in known}
+    record = RECORDS.get(said["format"])
+    of_format = {"in_order": record.IN_ORDER, "spread": record.SPREAD} if record else {}
     root = Path(row["worktree"])
     return Workflow(
         **said
         | {name: tuple(said.get(name) or ()) for name in _TUPLES}
-        | {"phases": tuple(_phase(phase) for phase in said["phases"])},
+        | {"phases": tuple(_phase(phase) for phase in said["phases"]), "paused": bool(written.get(_PAUSED))}
+        | of_format,
         path=root / row["path"],
         raw=bytes(row["content"]),
         root=root,
