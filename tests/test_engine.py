@@ -826,6 +826,8 @@ def test_a_reply_is_written_whole_whatever_comes_in_between(monkeypatch: pytest.
         raise EndedError
 
     def take_some(descriptor: int, data: bytes) -> int:
+        if descriptor not in streams.private:  # whoever runs the tests writes, too
+            return write(descriptor, data)
         os.kill(os.getpid(), signal.SIGTERM)
         return write(descriptor, bytes(data[:7]))
 
