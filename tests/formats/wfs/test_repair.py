@@ -241,3 +241,40 @@ def test_a_check_misses_no_session_that_lies_elsewhere(project: Project, session
     found = [each.value for each in check.look(project, []) if each.problem == "there is no such session"]
 
     assert found == ["WFS-gone"]
+
+
+def test_a_parent_that_is_named_wrongly_costs_the_rest_of_the_context_nothing(
+    project: Project, session: Session
+) -> None:
+    """Requirements, paths and dependencies of the task stay as they are."""
+    child = task.fresh("IMPL-1.1", New("Design it", requirements=("JWT",)), {"id": "IMPL-9"})
+    before = child["context"]
+    places.task(session.folder, "IMPL-1.1").write_text(json.dumps(child))
+
+    repaired(project)
+
+    after = json.loads(places.task(session.folder, "IMPL-1.1").read_bytes())["context"]
+    assert after == before | {"parent": "IMPL-1"}
+    assert after["requirements"] == ["JWT"]
+
+
+def test_a_completed_session_keeps_no_other_from_being_repaired(project: Project, session: Session) -> None:
+    """Only in that one nothing is written any more."""
+    store.complete(project, session.name, anyway=True)
+    later = store.create(project, "Zebra crossing")
+    transitions.add(project, later, New("Paint it"))
+    (later.folder / places.LIST).unlink()
+
+    assert any(later.name in said for said in repaired(project))
+    assert (later.folder / places.LIST).is_file()
+
+
+def test_completing_takes_the_marker_of_a_session_that_only_says_that_it_is(project: Project, session: Session) -> None:
+    """Another tool wrote its status, and left the marker."""
+    state = places.state(session.folder)
+    state.write_text(json.dumps(json.loads(state.read_bytes()) | {"status": "completed"}))
+    assert markers.active(project) == [session.name]
+
+    store.complete(project, session.name, anyway=True)
+
+    assert markers.active(project) == []
