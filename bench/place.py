@@ -15,7 +15,7 @@ from typing import Any
 from bench import race
 from holdfast import paths
 from holdfast.install import registration
-from holdfast.server import running
+from holdfast.server import servers
 from holdfast.testkit import recorded
 
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
@@ -134,7 +134,7 @@ def endings(place: Place) -> list[str]:
 
 def answered(place: Place) -> int:
     """Return how many events the servers of a place have answered so far."""
-    said = [running.ask(socket) for socket in place.sockets]
+    said = [servers.ask(socket) for socket in place.sockets]
     return sum(int(each["answered"]) for each in said if each)
 
 

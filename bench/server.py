@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.server import running
+from holdfast.server import servers
 
 if TYPE_CHECKING:
     from bench.place import Place
@@ -52,7 +52,7 @@ def measure(place: Place) -> Usage | None:
     pids = tree(place)
     later, later_ns = _cpu(pids)
     spent = None if nanoseconds is None or later_ns is None else round((later_ns - nanoseconds) / 1e6, 2)
-    pss = running.memory(pids) / (1 << 20)
+    pss = servers.memory(pids) / (1 << 20)
     rss = sum(map(_resident, pids)) / 1024
     return Usage(len(pids), round(pss, 1), round(rss, 1), later - ticks, spent, IDLE)
 
@@ -60,7 +60,7 @@ def measure(place: Place) -> Usage | None:
 def tree(place: Place) -> list[int]:
     """Return the ids of a place's servers and of all that descends from them; empty where there is no /proc."""
     found = [pid for pid in _all() if _serves(pid, os.fsencode(place.launcher))]
-    return sorted({each for pid in found for each in running.family(pid)})
+    return sorted({each for pid in found for each in servers.family(pid)})
 
 
 def stop(place: Place) -> None:

@@ -61,10 +61,10 @@ def _save_detected(context: Context, session: str) -> None:
     extract = detected.extract
     if extract is None:
         return
-    from holdfast.formats.compaction import adapter
+    from holdfast.formats.compaction import adapter as compaction
 
     try:
-        saved = adapter.save(context.project, extract)
+        saved = compaction.save(context.project, extract)
     except HoldfastError as error:  # what cannot be merged costs no seal
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
     else:
@@ -75,7 +75,7 @@ def _save_detected(context: Context, session: str) -> None:
             hints.owe(context.project, session, hints.UNREAD, saved.workflow.key)
         if saved.action == "buried" and saved.path is not None:
             place = saved.path.relative_to(context.root).as_posix()
-            _miss(context, session, f"{adapter.NAME}:{place}#{saved.path.stem}")
+            _miss(context, session, f"{compaction.NAME}:{place}#{saved.path.stem}")
 
 
 def _miss(context: Context, session: str, workflow: str) -> None:
@@ -88,9 +88,9 @@ def _miss(context: Context, session: str, workflow: str) -> None:
 
 def _leave(context: Context, session: str, plan: Extract) -> None:
     """Leave an old plan that would make a new state file to whoever takes it up; the session hears of it."""
-    from holdfast.formats.compaction import adapter
+    from holdfast.formats.compaction import adapter as compaction
     from holdfast.sessions.compaction import hints
 
     with suppress(HoldfastError):
-        if adapter.intend(context.project, plan).action == "created":
+        if compaction.intend(context.project, plan).action == "created":
             hints.owe(context.project, session, hints.STALE, plan.source.relative_to(context.root).as_posix())

@@ -70,14 +70,14 @@ def _path(event: PostToolUse) -> Path | None:
 def _merged(context: Context, written: Path) -> Path | None:
     """Merge what the memory file or the active plan says into its state file, and return that file if there is one."""
     from holdfast.errors import HoldfastError
-    from holdfast.formats.compaction import adapter
+    from holdfast.formats.compaction import adapter as compaction
     from holdfast.formats.compaction.detection import detect
 
     extract = detect.detect(context.project, written=written).extract
     if extract is None:
         return None
     try:
-        saved = adapter.save(context.project, extract)
+        saved = compaction.save(context.project, extract)
     except HoldfastError as error:
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
         return None

@@ -15,7 +15,7 @@ from holdfast import paths
 from holdfast.errors import ChangedError, TransitionError
 from holdfast.files import atomic
 from holdfast.files import exchange as swapping
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid.view import generate_markdown
@@ -111,7 +111,7 @@ def moves(project: Project, workflow: Workflow) -> dict[str, Callable[[], object
         memory = project.root / "CLAUDE.local.md"
         memory.write_text("# Workflow State\n\nWorkflow: Shared\nPhase: 2/3 - Build the index\n")
         os.utime(memory, (time.time() + 60, time.time() + 60))
-        ways["save"] = lambda: adapter.save(project, detect(project).extract)
+        ways["save"] = lambda: compaction.save(project, detect(project).extract)
     return ways
 
 
@@ -208,7 +208,7 @@ def test_a_state_file_that_appears_in_the_moment_of_a_start_is_not_overwritten(
         real(source, target)
 
     monkeypatch.setattr(os, "link", link)
-    workflow = adapter.start(project, Start(title="Mine?", phases=(("A", ""),)))
+    workflow = compaction.start(project, Start(title="Mine?", phases=(("A", ""),)))
 
     assert workflow.path.name == "state-mine-20251209_143053.json"
     assert sorted(json.loads(path.read_bytes())["workflow"] for path in workflow.path.parent.iterdir()) == [
@@ -528,6 +528,6 @@ def test_an_update_that_never_gets_its_turn_says_so(project: Project, monkeypatc
 
     monkeypatch.setattr(atomic, "exchange", exchange)
     with pytest.raises(ChangedError, match="try again"):
-        adapter.update(project, workflow, Changes(phase="Renamed"))
+        compaction.update(project, workflow, Changes(phase="Renamed"))
 
     assert json.loads(workflow.path.read_bytes()) == {**theirs, "by_hand": len(saved) - 2}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.server import running
+from holdfast.server import servers
 from tests import installations, warmth
 from tests.installations import fire, launched
 from tests.warmth import Warm
@@ -30,7 +30,7 @@ def place(short_folder: Path, request: pytest.FixtureRequest) -> Iterator[Place]
     try:
         with_server = Warm(put_down.home, put_down.root)
         fire(with_server, "PreToolUse-Bash")
-        with_server.until(lambda: bool(with_server.sockets) and running.ask(with_server.socket) is not None)
+        with_server.until(lambda: bool(with_server.sockets) and servers.ask(with_server.socket) is not None)
         yield with_server
     finally:
         warmth.end(put_down.home)

@@ -102,7 +102,7 @@ def folder_of(module: str) -> str:
     Its record imports nothing, so that anybody may ask for it.
     """
     first, *rest = module.removeprefix("holdfast.").split(".")
-    if first == "formats" and (not rest or rest[1:] == ["record"]):
+    if first == "formats" and (not rest or rest[-1] == "record"):
         return "records"
     return rest[1] if first == "formats" and rest[1:2] in (["commands"], ["checks"]) else first
 

@@ -21,7 +21,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from holdfast import events, version
-from holdfast.install import apply, registration, wanted_events
+from holdfast.install import installer, registration, wanted_events
 from plugin import build
 from tests import pluginhome
 from tests.pluginhome import Plugin, wait
@@ -138,8 +138,8 @@ def test_the_scripts_are_for_any_shell(script: str) -> None:
 def test_the_skill_may_call_what_install_allows() -> None:
     """The tools in its front matter are the rules of `install --allow-cli`, which match the plugin's command."""
     head = (ROOT / "skills" / "holdfast" / "SKILL.md").read_text().split("---")[1]
-    assert f"allowed-tools: {', '.join(apply.ALLOW_RULES)}" in head
-    assert all(rule.startswith("Bash(holdfast ") for rule in apply.ALLOW_RULES)
+    assert f"allowed-tools: {', '.join(installer.ALLOW_RULES)}" in head
+    assert all(rule.startswith("Bash(holdfast ") for rule in installer.ALLOW_RULES)
     assert (ROOT / "bin" / "holdfast").exists()
 
 
@@ -197,11 +197,11 @@ def test_it_is_built_with_hashes_and_without_the_sessions_secrets(plugin: Plugin
     assert not {"ANTHROPIC_API_KEY", "CLAUDE_CODE_MESSAGING_TOKEN", "PYTHONPATH", "UV_CONFIG_FILE"} & set(environ)
     assert not [name for name in environ if name.startswith("CLAUDE")]
     assert (plugin.programs / "uv.log.pwd").read_text().strip() == str(plugin.data)
-    make, apply = plugin.calls
+    make, installer = plugin.calls
     assert make.startswith("--no-config ") and " venv " in make
-    assert apply.startswith("--no-config ")
+    assert installer.startswith("--no-config ")
     for option in ("--require-hashes", "--no-deps", "--only-binary :all:", f"{ROOT}/plugin/requirements.txt"):
-        assert option in apply
+        assert option in installer
 
 
 def test_a_ready_environment_answers(plugin: Plugin) -> None:

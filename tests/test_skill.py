@@ -11,7 +11,7 @@ import click
 import pytest
 
 from holdfast import cli, paths
-from holdfast.install import apply, skillcopy
+from holdfast.install import installer, skillcopy
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_it_says_all_a_model_needs() -> None:
 def test_its_front_matter_allows_what_install_allows() -> None:
     """The skill's tools are the rules of `install --allow-cli`."""
     line = next(line for line in skillcopy.shipped().decode().splitlines() if line.startswith("allowed-tools: "))
-    assert line.removeprefix("allowed-tools: ") == ", ".join(apply.ALLOW_RULES)
+    assert line.removeprefix("allowed-tools: ") == ", ".join(installer.ALLOW_RULES)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -74,7 +74,7 @@ def test_every_call_it_names_is_one(call: str) -> None:
     while isinstance(command, click.Group):
         verb = f"{verb} {words[0]}"
         command = command.commands[words.pop(0)]
-    assert verb in apply.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
+    assert verb in installer.MODEL_VERBS or "people" in TEXTS["skill"].split(call)[1][:80]
     options = {option for parameter in command.params for option in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.server import running
+from holdfast.server import servers
 from holdfast.testkit import recorded
 from tests import warmth
 from tests.processes import SOURCE
@@ -104,7 +104,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
             with ThreadPoolExecutor(2) as pool:
                 said = pool.submit(fired, warm, {}), pool.submit(fired, cold, {"HOLDFAST_SERVER": "off"})
                 results = [each.result() for each in said]
-            status = running.ask(warm.socket)
+            status = servers.ask(warm.socket)
             assert status
         finally:
             server.kill()
@@ -137,7 +137,7 @@ def serve(place: Warm, log: Path) -> subprocess.Popen[bytes]:
     package = place.root.parent / "patient"
     command = [sys.executable, "-c", WATCHED, str(package), str(place.entry), str(log)]
     process = subprocess.Popen(command, env=place.environ(CLAUDECODE=None, CLAUDE_PROJECT_DIR=None), cwd="/")
-    place.until(lambda: bool(place.sockets) and running.ask(place.socket) is not None)
+    place.until(lambda: bool(place.sockets) and servers.ask(place.socket) is not None)
     return process
 
 

@@ -12,7 +12,7 @@ from bench import server
 from bench.client import ways
 from bench.client.added import drive
 from bench.race import WrongAnswerError
-from holdfast.server import running
+from holdfast.server import servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +68,7 @@ def _refused(driven: Driven, place: Place) -> bool:
 
 
 def _mcp(driven: Driven) -> list[int]:
-    return [pid for pid in running.family(driven.pid) if b"bench.alternatives.over_mcp" in server.command(pid)]
+    return [pid for pid in servers.family(driven.pid) if b"bench.alternatives.over_mcp" in server.command(pid)]
 
 
 def _kill(pids: Iterable[int]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.checks import fire
-from holdfast.install import apply, launcher, scopes
+from holdfast.install import installer, launcher, scopes
 from tests import pluginhome
 from tests.doctoring import examine, obey, only
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def target(root: Path) -> Target:
     """The user's settings after an install."""
     made = scopes.target("user", root)
-    apply.install(made)
+    installer.install(made)
     return made
 
 
@@ -46,7 +46,7 @@ def test_a_worktree_is_made_when_the_command_is_tried(target: Target, root: Path
     path = paths.user_handlers() / "mine.py"
     path.parent.mkdir(parents=True)
     path.write_text("from holdfast import hookimpl\n@hookimpl\ndef on_worktree_create(event): ...\n")
-    apply.install(target)
+    installer.install(target)
     leave_only(target, "WorktreeCreate")
 
     assert {each.level for each in examine("fire", root)} == {"ok"}
@@ -173,7 +173,7 @@ def test_what_somebody_wrote_by_hand_is_not_run(target: Target, root: Path, tmp_
 
 def test_the_same_command_in_two_files_is_run_once(target: Target, root: Path) -> None:
     """As the client does; settings that cannot be read are another check's matter."""
-    apply.install(scopes.target("project", root))
+    installer.install(scopes.target("project", root))
     (root / ".claude" / "settings.local.json").write_text("{")
     events = [each.text.partition(" ")[0] for each in examine("fire", root)]
     assert len(events) == len(set(events))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import apply, records, scopes
+from holdfast.install import installer, installs, scopes
 from tests.doctoring import examine, healthy, mend, obey, only
 
 if TYPE_CHECKING:
@@ -27,20 +27,20 @@ BROKEN = [
 def test_none_is_needed_before_the_first_install(root: Path) -> None:
     """And a sound one is counted."""
     assert "nothing was installed yet" in healthy("installs", root)
-    apply.install(scopes.target("user", root))
-    assert f"{records.file()} knows what was installed into 1 settings file(s)" in healthy("installs", root)
+    installer.install(scopes.target("user", root))
+    assert f"{installs.file()} knows what was installed into 1 settings file(s)" in healthy("installs", root)
 
 
 @pytest.mark.parametrize(("content", "words"), BROKEN)
 def test_a_broken_record_is_a_problem(root: Path, content: str, words: str) -> None:
     """The next install sets it aside and begins a new one, of all settings that name Holdfast."""
     for scope in ("user", "local"):
-        apply.install(scopes.target(scope, root))
-    records.file().write_text(content)
+        installer.install(scopes.target(scope, root))
+    installs.file().write_text(content)
 
     found = only("installs", root, "problem")
 
-    assert found.text.startswith(f"{records.file()}: {words}")
+    assert found.text.startswith(f"{installs.file()}: {words}")
     assert found.text.endswith(", so an uninstall cannot put settings back as they were")
     assert found.remedy == f"holdfast install --scope user && holdfast install --scope local --project {root}"
     assert found.fix is None
@@ -52,7 +52,7 @@ def test_a_broken_record_is_a_problem(root: Path, content: str, words: str) -> N
     assert left.text == f"{aside} is a record that was broken and set aside; nothing reads it"
     obey(left, root)
     healthy("installs", root)
-    assert len(records.load()) == 2
+    assert len(installs.load()) == 2
 
 
 def test_a_broken_record_of_nothing_is_moved(root: Path) -> None:
@@ -68,8 +68,8 @@ def test_a_broken_record_of_nothing_is_moved(root: Path) -> None:
 @pytest.mark.usefixtures("anybody")
 def test_a_record_that_is_closed_to_us_is_opened(root: Path) -> None:
     """By the command and by --fix: it may be sound, and no install should begin another."""
-    apply.install(scopes.target("user", root))
-    file = records.file()
+    installer.install(scopes.target("user", root))
+    file = installs.file()
     known = json.loads(file.read_text())
     file.chmod(0o000)
 

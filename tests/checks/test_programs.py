@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.checks import programs
-from holdfast.install import apply, launcher, scopes
+from holdfast.install import installer, launcher, scopes
 from tests.doctoring import examine, healthy, mend, obey, only
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def installed(root: Path) -> Path:
     """The launcher, named by the user's settings."""
-    apply.install(scopes.target("user", root))
+    installer.install(scopes.target("user", root))
     return paths.launcher()
 
 
@@ -103,7 +103,7 @@ def test_what_keeps_a_program_from_answering_is_named_and_mended(
 def test_the_settings_that_name_a_missing_program_are_named(root: Path) -> None:
     """Whoever cloned a team's project without an install knows which file to blame, and what to run."""
     target = scopes.target("project", root)
-    apply.install(target)
+    installer.install(target)
     shutil.rmtree(paths.launcher().parent)
 
     launch, command, fallback = (found for found in examine("programs", root) if found.level == "problem")
@@ -188,7 +188,7 @@ def test_what_another_projects_install_needs_is_looked_at_too(root: Path, tmp_pa
     """All of them share one launcher."""
     other = scopes.target("local", tmp_path / "other")
     (tmp_path / "other").mkdir()
-    apply.install(other)
+    installer.install(other)
     paths.launcher().unlink()
 
     found = only("programs", root, "problem")

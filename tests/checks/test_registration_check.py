@@ -12,7 +12,7 @@ import pytest
 from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.events import EVENTS
-from holdfast.install import apply, client, plugin_copies, records, registered, registration, scopes, skillcopy
+from holdfast.install import client, installer, installs, plugin_copies, registered, registration, scopes, skillcopy
 from holdfast.plugins import loader
 from holdfast.project import Project
 from tests import pluginhome
@@ -30,7 +30,7 @@ STOP = "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_{event}(event): ...
 
 def put(root: Path, scope: Scope = "user", *, allow_cli: bool = False) -> Target:
     target = scopes.target(scope, root)
-    apply.install(target, allow_cli=allow_cli)
+    installer.install(target, allow_cli=allow_cli)
     return target
 
 
@@ -301,7 +301,7 @@ def test_the_copy_of_the_skill_is_compared(root: Path, monkeypatch: pytest.Monke
     assert "of another version" in found.text
     assert mend("registration", root) == [f"skill: {target.skill}"]
     assert target.skill.read_bytes() == newer
-    record = records.get(target.real)
+    record = installs.get(target.real)
     assert record is not None
     assert record.skill_digest == installs_digest(newer)
     healthy("registration", root)
@@ -379,7 +379,7 @@ def test_an_enabled_plugin_registers_by_itself(root: Path) -> None:
 def test_a_settings_file_of_another_name_counts_for_its_project(root: Path, tmp_path: Path) -> None:
     """What an install was given with --settings is looked at too, and its command names it."""
     target = scopes.target("local", root, tmp_path / "own.json")
-    apply.install(target)
+    installer.install(target)
     edit(target, forget)
 
     found = only("registration", root, "problem")
@@ -421,7 +421,7 @@ def test_where_nothing_can_be_registered_an_install_is_no_remedy(root: Path, con
     assert words in found.text
     assert found.remedy == f"correct {target.settings}, then: holdfast install"
     with pytest.raises(StateError, match="must be an"):
-        apply.install(target)
+        installer.install(target)
     target.settings.write_text("{}")
     assert only("registration", root, "problem").remedy == "holdfast install"
 

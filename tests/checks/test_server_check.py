@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.server import running
+from holdfast.server import servers
 from tests import warmth
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, only
@@ -34,7 +34,7 @@ def hanging(place: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """The same, with a server that does not answer."""
     place.warm_up()
     os.kill(place.pid, signal.SIGSTOP)
-    monkeypatch.setattr(running, "ask", partial(running.ask, patience=0.3))
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
     return place
 
 
@@ -76,7 +76,7 @@ def test_one_that_hangs_is_ended_by_the_doctor(hanging: Warm) -> None:
 
 def test_what_cannot_be_ended_is_said(hanging: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fix that did not help does not say that it did."""
-    monkeypatch.setattr(running, "stop", lambda place: False)
+    monkeypatch.setattr(servers, "stop", lambda place: False)
     fix = only("server", hanging.root, "problem").fix
 
     assert fix

@@ -11,7 +11,7 @@ from holdfast import checks, paths
 from holdfast.checks import switches
 from holdfast.errors import StateError
 from holdfast.files import document
-from holdfast.install import client, records, scopes
+from holdfast.install import client, installs, scopes
 from holdfast.project import Project
 from tests.commandline import holdfast
 
@@ -204,4 +204,4 @@ def test_nothing_installed_is_a_problem_with_the_first_command(tmp_path: Path) -
     said = holdfast("doctor", root=tmp_path, code=1).out
     assert "nothing of Holdfast's is registered" in said
     assert "    → holdfast install\n" in said
-    assert records.load() == {}
+    assert installs.load() == {}

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import events, paths, trust
 from holdfast.dispatch import faults
-from holdfast.install import apply, client, launcher, scopes
+from holdfast.install import client, installer, launcher, scopes
 from holdfast.plugins import loader, strictness
 from holdfast.project import Project
 from holdfast.testing import HoldfastProject
@@ -414,7 +414,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     shipped = root.parent / "shipped"
     monkeypatch.setattr(paths, "shipped", lambda kind: HOOKS if kind == "hooks" else shipped / kind)
     holdfast("handlers", "trust", "--yes", root=root)
-    apply.install(scopes.target("user", root))
+    installer.install(scopes.target("user", root))
     monkeypatch.chdir(root)
     assert (
         holdfast("handlers", "check", ".claude/handlers/mine.py", root=root).out == "1 of 1 handler files are sound.\n"
@@ -424,7 +424,7 @@ def test_check_says_what_will_not_run_and_what_changes_that(root: Path, monkeypa
     said = holdfast("handlers", "check", str(yours), root=root).out
     assert "on_pre_tool_use does not run: PreToolUse is not registered; run holdfast install" in said
     assert "mine.py" not in said
-    apply.install(scopes.target("user", root))
+    installer.install(scopes.target("user", root))
     assert "note" not in holdfast("handlers", "check", "yours.py", root=root).out
     write(yours, GUARD.replace("strict=True", "match='Bash|Edit'"))
     said = holdfast("handlers", "check", "yours.py", root=root).out

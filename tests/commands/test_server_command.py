@@ -20,7 +20,7 @@ import pytest
 
 from holdfast import clock, paths, relay
 from holdfast.install import launcher
-from holdfast.server import running, standby
+from holdfast.server import servers, standby
 from tests import processes, warmth
 from tests.commandline import holdfast
 from tests.processes import SOURCE
@@ -70,7 +70,7 @@ def second(warm: Warm) -> Warm:
     root = str(warm.entry.parent / "patient")
     other = replace(warm, entry=processes.copy_of_entrypoint(warm.entry.with_name("other"), root))
     other.fire(other.call(), "PreToolUse")
-    warm.until(lambda: [each.answers for each in running.found()] == [True, True])
+    warm.until(lambda: [each.answers for each in servers.found()] == [True, True])
     return other
 
 
@@ -131,7 +131,7 @@ def test_what_is_at_work_is_told(warm: Warm) -> None:
 def test_one_that_does_not_answer_is_told_with_the_way_to_end_it(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it has answered is not known then."""
     pid = warm.pid
-    monkeypatch.setattr(running, "ask", partial(running.ask, patience=0.3))
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
     os.kill(pid, signal.SIGSTOP)
 
     line = holdfast("server", "status").out
@@ -144,7 +144,7 @@ def test_one_that_does_not_answer_is_told_with_the_way_to_end_it(warm: Warm, mon
 
 def test_one_without_its_number_is_told_too(place: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody holds the lock and says nothing of himself: it cannot be ended, and the message says what is left."""
-    monkeypatch.setattr(running, "ask", partial(running.ask, patience=0.1))
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.1))
     place.folder.mkdir(parents=True)
     lock = place.folder / "0123456789abcdef.lock"
     with locked(lock):
@@ -210,7 +210,7 @@ def test_where_no_socket_can_lie(place: Warm, monkeypatch: pytest.MonkeyPatch) -
 
     for each in (said, refused):
         assert "is too long a path for a socket; set XDG_STATE_HOME to a shorter folder" in each
-        assert str(running.folder()) in each
+        assert str(servers.folder()) in each
 
 
 # --- starting ---------------------------------------------------------------------------------------------------------
@@ -254,14 +254,14 @@ def test_start_beside_the_server_of_another_entrypoint(ready: Warm) -> None:
     other.warm_up()
 
     assert holdfast("server", "start").out.startswith(f"Started. The server of {ready.entry} ")
-    assert {each.entry for each in running.found()} == {str(ready.entry), str(other.entry)}
+    assert {each.entry for each in servers.found()} == {str(ready.entry), str(other.entry)}
 
 
 def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended, and a new one says that it runs."""
     holdfast("server", "start")
     pid = ready.pid
-    monkeypatch.setattr(running, "ask", partial(running.ask, patience=0.5))
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.5))
     monkeypatch.setattr("holdfast.commands.server._STARTS", 60.0)
     os.kill(pid, signal.SIGSTOP)
 
@@ -291,7 +291,7 @@ def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytes
 def test_start_waits_for_one_that_somebody_else_has_started(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours ends because of it; if it does not answer either, the log may have the reason, and the doctor looks."""
     monkeypatch.setattr("holdfast.commands.server._STARTS", 2.0)
-    monkeypatch.setattr(running, "ask", lambda *_: None)
+    monkeypatch.setattr(servers, "ask", lambda *_: None)
     begin = standby.begin
     monkeypatch.setattr(standby, "begin", lambda command: begin(["/bin/sh", "-c", "exit 0"]))
     ready.folder.mkdir(parents=True)
@@ -325,13 +325,13 @@ def test_the_way_to_do_without_works_as_it_is_said(warm: Warm) -> None:
     file = paths.user_config()
     file.write_text("server = false\n" + file.read_text())
 
-    assert running.off() == f"server = false in {file}"
+    assert servers.off() == f"server = false in {file}"
 
 
 def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stopped process obeys nobody, so it is ended by force; what it forked goes with it."""
     pid = warm.pid
-    monkeypatch.setattr(running, "ask", partial(running.ask, patience=0.3))
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
     forked = Path(f"/proc/{pid}/task/{pid}/children")
     warm.until(lambda: bool(forked.read_text()))
     children = [int(each) for each in forked.read_text().split()]
@@ -352,21 +352,21 @@ def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
     assert re.search(rf"^The server of {warm.entry} \(process \d+\): 0 events answered", shown, re.MULTILINE)
     assert re.search(rf"^The server of {other.entry} \(process \d+\): 1 event answered", shown, re.MULTILINE)
     assert ended.count("Ended the server of ") == 2
-    assert running.found() == []
+    assert servers.found() == []
 
 
 def test_one_that_cannot_be_ended_keeps_no_other(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are ended, and the message says how to end the one that is left."""
     second(warm)
-    kept, ends = running.found()
-    stop = running.stop
+    kept, ends = servers.found()
+    stop = servers.stop
 
     def fails(place: Path) -> bool:
         if place == kept.address:
             raise PermissionError(1, "Operation not permitted")
         return stop(place)
 
-    monkeypatch.setattr(running, "stop", fails)
+    monkeypatch.setattr(servers, "stop", fails)
     said = holdfast("server", "stop", code=1)
 
     assert said.out == f"Ended the server of {ends.entry} (process {ends.pid}).\n"

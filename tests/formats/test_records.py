@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import formats
-from holdfast.formats import RECORDS, Record, compaction, hybrid, wfs
+from holdfast.formats import RECORDS, compaction, hybrid, wfs
 from holdfast.formats.compaction import adapter as compaction_adapter
 from holdfast.formats.compaction import record as compaction_record
 from holdfast.formats.hybrid import adapter as hybrid_adapter
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from holdfast.workflow.model import AgentFormat, Format, LooksForForeign
+    from holdfast.formats.record import Record
+    from holdfast.workflow.model import AgentFormat, FindsForeignFiles, Format
 
 # mypy holds each record and adapter to what it has to offer.
 _RECORDS: tuple[Record, ...] = (hybrid_record, compaction_record, wfs_record)
 _ADAPTERS: tuple[Format, ...] = (hybrid_adapter, compaction_adapter, wfs_adapter)
 _OF_AGENTS: tuple[AgentFormat, ...] = (hybrid_adapter, wfs_adapter)
-_LOOKING: tuple[LooksForForeign, ...] = (hybrid_adapter, compaction_adapter)
+_LOOKING: tuple[FindsForeignFiles, ...] = (hybrid_adapter, compaction_adapter)
 
 SOURCE = ROOT / "src" / "holdfast"
 # What still names a format outside its folder. It goes when the format offers what is asked for there.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import apply, client, scopes
+from holdfast.install import client, installer, scopes
 from holdfast.plugins import scan, strictness
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytes
     """A project whose local settings register the shipped handlers, and a client nobody asks."""
     monkeypatch.setattr(client, "version", lambda: None)
     project = holdfast_project({})
-    apply.install(scopes.target("local", project.root))
+    installer.install(scopes.target("local", project.root))
     return project
 
 

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log, paths
-from holdfast.install import apply, client, launcher, plugin_copies, scopes, skillcopy, uninstall, upkeep, wanted_events
+from holdfast.install import (
+    client,
+    installer,
+    launcher,
+    plugin_copies,
+    scopes,
+    skillcopy,
+    uninstall,
+    upkeep,
+    wanted_events,
+)
 from holdfast.plugins import loader
 from holdfast.project import Project
 from tests.processes import ROOT
@@ -69,19 +79,19 @@ def test_nothing_is_added_that_the_plugin_registers(project: Project) -> None:
     place = target(project)
     enable(place)
     before = place.settings.read_bytes()
-    lines = apply.install(place, allow_cli=False)
+    lines = installer.install(place, allow_cli=False)
     assert place.settings.read_bytes() == before
     assert any("what the plugin does not register" in line for line in lines)
     assert any(line.startswith("the plugin, which is enabled, registers SessionStart, ") for line in lines)
-    assert apply.preview(place) == ""
+    assert installer.preview(place) == ""
 
 
 def test_the_rules_are_added_and_the_skill_is_not(project: Project) -> None:
     """The plugin brings its own skill; that the model may call the command unasked only settings can say."""
     place = target(project)
     enable(place)
-    apply.install(place, allow_cli=True)
-    assert json.loads(place.settings.read_text())["permissions"]["allow"] == list(apply.ALLOW_RULES)
+    installer.install(place, allow_cli=True)
+    assert json.loads(place.settings.read_text())["permissions"]["allow"] == list(installer.ALLOW_RULES)
     assert not place.skill.exists()
     uninstall.uninstall(place)
     assert "permissions" not in json.loads(place.settings.read_text())
@@ -105,7 +115,7 @@ def test_only_the_rest_is_added(project: Project, event: str, match: str | None,
     handler(event, match)
     place = target(project)
     enable(place)
-    apply.install(place)
+    installer.install(place)
     found = events(place)
     assert set(found) == set(left)
     if match == "mcp__.*":
@@ -117,14 +127,14 @@ def test_only_the_rest_is_added(project: Project, event: str, match: str | None,
 def test_what_was_registered_before_stays(project: Project) -> None:
     """Without it nothing would be left once the plugin is removed; each firing is answered once."""
     place = target(project)
-    apply.install(place)
+    installer.install(place)
     before = json.loads(place.settings.read_text())
     enable(place)
     write(place.settings, before | json.loads(place.settings.read_text()))
     files = loader.find(project)
     assert upkeep.refresh(place.settings, project, files) == []
     handler("notification")
-    (line,) = (line for line in apply.install(place) if "is answered once, by one of the two" in line)
+    (line,) = (line for line in installer.install(place) if "is answered once, by one of the two" in line)
     assert set(events(place)) == {*SHIPPED, "Notification"}
     assert [event for event in events(place) if event in line.partition("each firing of")[2]] == list(SHIPPED)
 
@@ -134,7 +144,7 @@ def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Pro
     handler("notification")
     place = target(project)
     enable(place)
-    apply.install(place)
+    installer.install(place)
     handler("pre_tool_use", "Agent|Read", name="another")
     upkeep.refresh(place.settings, project, loader.find(project))
     assert events(place) == {"Notification": None, "PreToolUse": "Read"}
@@ -146,10 +156,10 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Project, ma
     handler("pre_tool_use", match)
     place = target(project)
     enable(place)
-    apply.install(place)
+    installer.install(place)
     first = events(place)["PreToolUse"]
     assert upkeep.refresh(place.settings, project, loader.find(project)) == []
-    apply.install(place)
+    installer.install(place)
     assert events(place)["PreToolUse"] == first
     if match == "Bash":
         (paths.user_handlers() / "mine.py").unlink()
@@ -161,12 +171,12 @@ def test_what_was_registered_before_the_plugin_came_stays_whole(project: Project
     """Also where a handler of one's own wants another tool."""
     handler("pre_tool_use", "Bash")
     place = target(project)
-    apply.install(place)
+    installer.install(place)
     before = events(place)
     settings = json.loads(place.settings.read_text())
     enable(place)
     write(place.settings, settings | json.loads(place.settings.read_text()))
-    apply.install(place)
+    installer.install(place)
     assert events(place) == before
 
 
@@ -186,7 +196,7 @@ def test_a_plugin_that_does_not_run_counts_for_nothing(project: Project, how: st
         enable(place, installed=tmp_path / "x")
     if how == "gone":
         enable(place, installed=tmp_path / "gone")
-    apply.install(place)
+    installer.install(place)
     assert set(events(place)) == set(SHIPPED)
 
 
@@ -319,7 +329,7 @@ def test_handlers_that_nothing_registers_are_named(project: Project, running: Pa
         f"handlers want PreToolUse, which the plugin does not register; run {ROOT / 'bin' / 'holdfast'} install"
     )
     assert not target(project).settings.exists()
-    apply.install(target(project))
+    installer.install(target(project))
     assert upkeep.keep_registered(project) == []
 
 

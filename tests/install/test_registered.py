@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.install import records, registered, registration, scopes
-from holdfast.install.records import Install
+from holdfast.install import installs, registered, registration, scopes
+from holdfast.install.installs import Install
 from holdfast.project import Project
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def test_the_files_a_session_reads(tmp_path: Path) -> None:
     own, theirs = root / "own.json", other / ".claude" / "settings.json"
     for file, folder in ((own, root), (theirs, other)):
         file.write_text("{}")
-        records.keep(Install(file, "project", folder))
+        installs.keep(Install(file, "project", folder))
     assert [each.settings for each in registered.targets(project)] == [*(each.settings for each in usual), own]
     assert registered.targets(project, everywhere=True)[-1].settings == theirs
 

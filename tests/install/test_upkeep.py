@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import log, paths, trust
 from holdfast.errors import StateError
-from holdfast.install import apply, client, scopes, uninstall, upkeep, wanted_events
+from holdfast.install import client, installer, scopes, uninstall, upkeep, wanted_events
 from holdfast.install.registration import group
 from holdfast.install.scopes import Scope
 from holdfast.plugins import loader
@@ -46,7 +46,7 @@ def handler(folder: Path, name: str, event: str) -> Path:
 
 def installed(scope: Scope, project: Project) -> Path:
     target = scopes.target(scope, project.root)
-    apply.install(target)
+    installer.install(target)
     return target.settings
 
 
@@ -217,7 +217,7 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Proje
 
     assert team_notice(project) == ""
     assert not upkeep.planned_for(settings, project, loader.find(project)).changes
-    apply.install(scopes.target("project", project.root))
+    installer.install(scopes.target("project", project.root))
     assert settings.read_text() == before
 
 
@@ -305,7 +305,7 @@ def test_broken_settings_of_somebody_who_never_installed_are_no_matter(project: 
 def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: Project, tmp_path: Path) -> None:
     """The record knows the scope of a file whose name does not tell."""
     target = scopes.target("project", project.root, tmp_path / "named.json")
-    apply.install(target)
+    installer.install(target)
     handler(paths.user_handlers(), "mine", "stop")
     assert refresh(target.settings, project) == []
     assert target.settings.read_text() == wanted_events.printed(project.root)

@@ -15,7 +15,7 @@ from holdfast.errors import HoldfastError
 from holdfast.profile import double as doubles
 from holdfast.profile import replay, warm
 from holdfast.project import Project
-from holdfast.server import running
+from holdfast.server import servers
 from holdfast.testkit import recorded
 from tests import processes
 
@@ -97,14 +97,14 @@ def test_one_that_an_event_started_is_ended_too(double: Double) -> None:
     """The first one ended before its time."""
     with warm.server(double):
         (lock,) = double.servers.glob("*.lock")
-        assert running.stop(lock.with_suffix(""))
+        assert servers.stop(lock.with_suffix(""))
         lock.with_suffix(".tried").unlink(missing_ok=True)
         fired = replay.fire(double, double.take(payloads(double)[0]), {})
         assert (fired.traced, fired.warm) == (True, False)
         until = time.monotonic() + 60
-        while not running.holder(lock.with_suffix("")) and time.monotonic() < until:
+        while not servers.holder(lock.with_suffix("")) and time.monotonic() < until:
             time.sleep(0.01)
-        assert running.holder(lock.with_suffix(""))
+        assert servers.holder(lock.with_suffix(""))
     assert ours(double.top) == []
 
 

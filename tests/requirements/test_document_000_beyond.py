@@ -14,7 +14,7 @@ import click
 import pytest
 
 from holdfast.cli import holdfast as program
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.project import Project
 from holdfast.sessions.history import history
 from tests.requirements.document_000 import (
@@ -52,7 +52,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def workflow(calculator: Calculator) -> Workflow:
-    (found,) = adapter.find(Project.open(calculator.root)).workflows
+    (found,) = hybrid.find(Project.open(calculator.root)).workflows
     return found
 
 

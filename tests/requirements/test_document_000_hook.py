@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.install import client
 from holdfast.plugins.matching import matches, valid
 from holdfast.project import Project
@@ -95,7 +95,7 @@ def test_the_hook_goes_from_result_to_state_to_view_to_todos(calculator: Calcula
 
     first = calculator.state["phases"][0]
     assert (first["status"], first["deliverables"], first["context_for_next"]) == ("completed", DELIVERED, HANDOVER)
-    assert calculator.view == adapter.generate_markdown(calculator.state)
+    assert calculator.view == hybrid.generate_markdown(calculator.state)
     assert f"- [x] Phase 0: {CREATE} → {', '.join(DELIVERED)}" in calculator.view
     fired.assert_advised(f"[x] {CREATE}: completed", f"[>] {TEST}: in_progress")
     assert fired.context.index("is completed") < fired.context.index("as a to-do list")
@@ -172,7 +172,7 @@ def test_each_phase_is_a_todo(calculator: Calculator, status: Any) -> None:
     names: dict[str, Any] = {"load_workflow_json": lambda: calculator.state}
     exec(compile(example("todos.py.txt"), "todos", "exec"), names)
 
-    (workflow,) = adapter.find(Project.open(calculator.root)).workflows
+    (workflow,) = hybrid.find(Project.open(calculator.root)).workflows
     assert todos.wanted(workflow) == names["todos"]
     assert calculator.run("hybrid", "todos", "--json").json == names["todos"]
     first = {"pending": "pending", "active": "in_progress", "completed": "completed", "failed": "pending"}[status]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.server import claiming, running
-from tests.server.test_running import held, place
+from holdfast.server import claiming, servers
+from tests.server.test_servers import held, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ def test_who_claims_a_place_listens_there_for_its_owner_alone(
         os.umask(before)
 
     assert listener and not listener.getblocking() and not listener.get_inheritable()
-    assert running.holder(place) == os.getpid()
+    assert servers.holder(place) == os.getpid()
     modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in (place.parent, *place.parent.iterdir())}
     assert modes == {"server": 0o700, place.name: 0o600, f"{place.name}.lock": 0o600}
     with socket.socket(socket.AF_UNIX) as caller:
@@ -103,12 +103,12 @@ def test_of_two_the_second_leaves(
     place: Path, claim: Callable[[], socket.socket | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first one answers, and goes on; nothing of the attempt is left."""
-    monkeypatch.setattr(running, "ask", lambda address, patience: {"pid": 1})
+    monkeypatch.setattr(servers, "ask", lambda address, patience: {"pid": 1})
     with held(place) as pid:
         before = descriptors()
         assert claim() is None
         assert descriptors() == before
-        assert running.holder(place) == pid
+        assert servers.holder(place) == pid
 
 
 def test_one_that_is_just_starting_is_given_time(
@@ -116,11 +116,11 @@ def test_one_that_is_just_starting_is_given_time(
 ) -> None:
     """It has the lock and does not listen yet."""
     said: list[dict[str, Any] | None] = [None, None, {"pid": 1}]
-    monkeypatch.setattr(running, "ask", lambda address, patience: said.pop(0))
-    monkeypatch.setattr(running, "PATIENCE", 60.0)
+    monkeypatch.setattr(servers, "ask", lambda address, patience: said.pop(0))
+    monkeypatch.setattr(servers, "PATIENCE", 60.0)
     with held(place) as pid:
         assert claim() is None
-        assert running.holder(place) == pid
+        assert servers.holder(place) == pid
     assert said == []
 
 
@@ -128,19 +128,19 @@ def test_one_that_hangs_is_replaced(
     place: Path, claim: Callable[[], socket.socket | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It serves nobody."""
-    monkeypatch.setattr(running, "PATIENCE", 0.1)
+    monkeypatch.setattr(servers, "PATIENCE", 0.1)
     with held(place, "stubborn"):
         assert claim()
-        assert running.holder(place) == os.getpid()
+        assert servers.holder(place) == os.getpid()
 
 
 def test_one_that_ends_meanwhile_is_replaced(
     place: Path, claim: Callable[[], socket.socket | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody waits until its time to answer is over."""
-    monkeypatch.setattr(running, "PATIENCE", 1_000.0)
+    monkeypatch.setattr(servers, "PATIENCE", 1_000.0)
     with held(place) as pid:
-        monkeypatch.setattr(running, "ask", lambda address, patience: os.kill(pid, 9))
+        monkeypatch.setattr(servers, "ask", lambda address, patience: os.kill(pid, 9))
         assert claim()
 
 

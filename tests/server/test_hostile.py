@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import relay
-from holdfast.server import running
+from holdfast.server import servers
 from tests import warmth
 from tests.dispatch.test_intake import CURSOR
 from tests.processes import INTERPRETER
@@ -100,7 +100,7 @@ def test_a_folder_that_others_may_read_is_made_private(fresh: Warm) -> None:
     fresh.folder.mkdir(parents=True, mode=0o755)
 
     assert fresh.advice() == "cold"
-    fresh.until(lambda: bool(fresh.sockets) and running.ask(fresh.socket) is not None)
+    fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
     assert fresh.folder.stat().st_mode & 0o777 == 0o700
     assert fresh.advice() == "warm"
 
@@ -123,7 +123,7 @@ def test_what_is_in_the_way_costs_the_server_and_nothing_else(fresh: Warm, what:
     assert not fresh.sockets
     if what == "file":
         assert fresh.folder.read_text() == "precious"
-    assert running.stop_of(fresh.entry) == []
+    assert servers.stop_of(fresh.entry) == []
 
 
 # --- who asks it --------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_garbage_costs_only_its_sender(warm: Warm, name: str) -> None:
     assert relay.READY_NOW not in said[1:2]
     assert warm.advice() == "warm"
     assert warm.pid == pid
-    assert running.ask(warm.socket)["answered"] == 1  # type: ignore[index]
+    assert servers.ask(warm.socket)["answered"] == 1  # type: ignore[index]
 
 
 @pytest.mark.parametrize("passed", [0, 1, 2])
@@ -303,7 +303,7 @@ def test_another_clients_event_is_met_with_silence(
 
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")
     assert "PreToolUse ignored: " in warm.log()
-    assert running.ask(warm.socket)["answered"] == 1  # type: ignore[index]
+    assert servers.ask(warm.socket)["answered"] == 1  # type: ignore[index]
     assert warm.advice() == "warm"
 
 
@@ -326,7 +326,7 @@ def test_of_a_crowd_none_is_lost_where_descriptors_run_out(fresh: Warm) -> None:
     """Forty at once where a server has no room for them: each is answered once, by it or without it."""
     fresh.user_handler("notes", NOTES)
     with limited(fresh, 64) as server:
-        fresh.until(lambda: bool(fresh.sockets) and running.ask(fresh.socket) is not None)
+        fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
         assert fresh.advice() == "warm"
         assert busy(server.pid) < 0.5, "it forks for ever"
         (fresh.root / "ran").unlink()

@@ -22,7 +22,7 @@ import pytest
 from holdfast import relay
 from holdfast.ledger import spent
 from holdfast.project import Project
-from holdfast.server import running
+from holdfast.server import servers
 from tests import warmth
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT
 from tests.warmth import gone
@@ -70,7 +70,7 @@ def test_the_first_event_is_cold_and_starts_the_server(fresh: Warm) -> None:
     """Nobody has to start anything: after one event the next ones are warm, by one server."""
     assert fresh.advice() == "cold"
 
-    fresh.until(lambda: bool(fresh.sockets) and running.ask(fresh.socket) is not None)
+    fresh.until(lambda: bool(fresh.sockets) and servers.ask(fresh.socket) is not None)
     assert [fresh.advice() for _ in range(3)] == ["warm"] * 3
     assert len(fresh.sockets) == 1
 
@@ -354,12 +354,12 @@ def test_one_that_is_ended_while_it_answers_is_replaced_at_once(warm: Warm, monk
         sent.append(number)
         kill(pid, number)
 
-    monkeypatch.setattr(running, "OBEYS", warmth.LONG)
+    monkeypatch.setattr(servers, "OBEYS", warmth.LONG)
     with monkeypatch.context() as changed:
         changed.setattr(os, "kill", note)
-        assert running.stop(place)
+        assert servers.stop(place)
     assert sent == [signal.SIGTERM], "it had to be forced"
-    assert not running.holder(place)
+    assert not servers.holder(place)
     warm.user_handler("says", warmth.SAYS)
     warm.warm_up()
     assert warm.advice() == "warm"
@@ -493,7 +493,7 @@ def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
     assert copied.advice() == "cold"
     copied.until(lambda: gone(pid))
     assert "the server ends: " in copied.log()
-    copied.until(lambda: bool(copied.sockets) and running.ask(copied.socket) is not None)
+    copied.until(lambda: bool(copied.sockets) and servers.ask(copied.socket) is not None)
     assert copied.advice() == "warm"
 
 
@@ -525,7 +525,7 @@ def test_a_deleted_installation_leaves_nothing_behind(copied: Warm) -> None:
 
 def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     """Whoever comes second finds the first and ends."""
-    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "running.py", "PATIENCE", str(warmth.LONG))
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "servers.py", "PATIENCE", str(warmth.LONG))
     command = [*INTERPRETER, str(fresh.entry), "--serve"]
     started = [subprocess.Popen(command, env=fresh.environ()) for _ in range(3)]
     fresh.until(lambda: sum(process.poll() is None for process in started) == 1)
@@ -758,7 +758,7 @@ def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
         command = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *INTERPRETER, str(warm.entry), "PreToolUse"]
         done = subprocess.run(command, input=b"{}", env=warm.environ(), capture_output=True, check=False, timeout=60)
         assert (done.returncode, done.stdout) == (0, b"")
-    assert running.ask(warm.socket)["answered"] == 0  # type: ignore[index]
+    assert servers.ask(warm.socket)["answered"] == 0  # type: ignore[index]
     assert "before it was answered" not in warm.log(), "it waited for a stdin that is none"
 
 

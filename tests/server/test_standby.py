@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths, relay
-from holdfast.server import running, standby
+from holdfast.server import servers, standby
 from tests import warmth
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def mark() -> Path:
 
 def test_one_is_started_with_this_interpreter_and_marked(started: list[list[str]]) -> None:
     """Alone and without site, as the entrypoint is; the folder is ours alone even if it was not before."""
-    running.folder().mkdir(parents=True, mode=0o755)
+    servers.folder().mkdir(parents=True, mode=0o755)
 
     assert standby.start("/run")
     assert started == [[sys.executable, "-IS", "/run", "--serve"]]
     assert mark().exists()
-    assert running.folder().stat().st_mode & 0o777 == 0o700
+    assert servers.folder().stat().st_mode & 0o777 == 0o700
 
 
 def test_another_is_tried_only_after_a_while(started: list[list[str]]) -> None:
@@ -86,7 +86,7 @@ def test_where_there_is_to_be_none_nothing_is_done(
 
     assert not standby.start("/run")
     assert started == []
-    assert not running.folder().exists()
+    assert not servers.folder().exists()
 
 
 @pytest.mark.parametrize("error", [BlockingIOError(11, "Resource temporarily unavailable"), ValueError("null byte")])

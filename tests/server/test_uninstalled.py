@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import apply, client, scopes, uninstall
-from holdfast.server import running
+from holdfast.install import client, installer, scopes, uninstall
+from holdfast.server import servers
 from tests import warmth
 from tests.warmth import gone
 
@@ -30,7 +30,7 @@ def place(fresh: Warm, monkeypatch: pytest.MonkeyPatch) -> Warm:
     """A home where Holdfast is installed for the user, and no server runs yet."""
     monkeypatch.setattr(client, "version", lambda: None)
     warmth.move_in(fresh, monkeypatch)
-    apply.install(scopes.target("user", fresh.root))
+    installer.install(scopes.target("user", fresh.root))
     return warmth.installed(fresh)
 
 
@@ -49,7 +49,7 @@ def of_a_plugin(place: Warm) -> Warm:
     """Return the same home with a server of another entrypoint, as a plugin's is."""
     other = replace(place, entry=place.root.parent / "run")
     other.fire(other.call(), "PreToolUse")
-    other.until(lambda: str(other.entry) in {each.entry for each in running.found()})
+    other.until(lambda: str(other.entry) in {each.entry for each in servers.found()})
     return other
 
 
@@ -82,7 +82,7 @@ def test_one_that_hangs_is_ended_too(place: Warm, target: Target, monkeypatch: p
     place.warm_up()
     pid = place.pid
     os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr(running, "ask", partial(running.ask, patience=0.3))
+    monkeypatch.setattr(servers, "ask", partial(servers.ask, patience=0.3))
 
     uninstall.uninstall(target)
 
@@ -92,7 +92,7 @@ def test_one_that_hangs_is_ended_too(place: Warm, target: Target, monkeypatch: p
 
 def test_as_long_as_other_settings_name_the_launcher_its_server_stays(place: Warm, target: Target) -> None:
     """They still use it."""
-    apply.install(scopes.target("local", place.root))
+    installer.install(scopes.target("local", place.root))
     warmth.installed(replace(place, entry=place.root.parent / "run"))
     place.warm_up()
     pid = place.pid
@@ -107,14 +107,14 @@ def test_the_server_of_another_entrypoint_goes_on(place: Warm, target: Target) -
     other = of_a_plugin(place)
     kept = left(place)
     place.fire(place.call(), "PreToolUse")
-    place.until(lambda: len([each for each in running.found() if each.answers]) == 2)
-    own = next(each for each in running.found() if each.entry == str(place.entry))
+    place.until(lambda: len([each for each in servers.found() if each.answers]) == 2)
+    own = next(each for each in servers.found() if each.entry == str(place.entry))
 
     lines = uninstall.uninstall(target)
 
     assert [line for line in lines if line.startswith("ended")] == [f"ended {own.address}"]
     place.until(lambda: gone(own.pid))
-    assert [each.entry for each in running.found()] == [str(other.entry)]
+    assert [each.entry for each in servers.found()] == [str(other.entry)]
     assert other.fire(other.call(), "PreToolUse").advice == "warm"
     assert left(place) == kept
     assert not paths.launcher().exists()

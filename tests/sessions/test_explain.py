@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions import explain
 from holdfast.workflow.model import Start
@@ -317,10 +317,10 @@ def test_a_completed_workflow_is_said_to_be_buried(project: Project, put: Put, s
     from holdfast.formats.compaction.detection.detect import detect
 
     put("CLAUDE.local.md", seed("memory.md"))
-    workflow = adapter.save(project, detect(project).extract).workflow
+    workflow = compaction.save(project, detect(project).extract).workflow
     assert workflow is not None
     if everything:
-        adapter.done(project, workflow, everything=True)
+        compaction.done(project, workflow, everything=True)
     else:
         workflow.path.unlink()
     assert explain.explain(project)["would_save"]["action"] == "buried"

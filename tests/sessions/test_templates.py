@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.file import _COUNTS, TYPES
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions import templates
@@ -85,8 +85,8 @@ def test_a_workflow_is_a_template_by_id_and_title(project: Project) -> None:
 
 def test_a_completed_workflow_is_one_too(project: Project) -> None:
     """From the archive, after its files are gone; the status of its phases does not matter."""
-    workflow = adapter.start(project, Start("Pages", phases=(("A", ""), ("B", ""), ("C", "")), total=5))
-    adapter.done(project, workflow, everything=True)
+    workflow = compaction.start(project, Start("Pages", phases=(("A", ""), ("B", ""), ("C", "")), total=5))
+    compaction.done(project, workflow, everything=True)
     template = templates.get(project, "Pages")
     assert (template.phases[:3], template.total) == ((("A", ""), ("B", ""), ("C", "")), 5)
 

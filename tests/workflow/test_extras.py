@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import SchemaMismatch
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import generations
 from holdfast.workflow.model import Changes, Start, Workflow
 
@@ -28,14 +28,14 @@ def read(project: Project, place: str) -> dict[str, Any]:
 
 
 def found(project: Project) -> Workflow:
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = hybrid.find(project).workflows
     return workflow
 
 
 def test_the_state_file_keeps_exactly_its_keys(project: Project) -> None:
     """R000-02: whatever start and update are given, the file beside it takes it, and the view has it all."""
-    workflow = adapter.start(project, GIVEN)
-    adapter.update(
+    workflow = hybrid.start(project, GIVEN)
+    hybrid.update(
         project, workflow, Changes(reading=("b.md",), reminders=("more",), context={"n": "v"}, status="active")
     )
     assert list(read(project, STATE)) == KEYS
@@ -53,47 +53,47 @@ def test_the_state_file_keeps_exactly_its_keys(project: Project) -> None:
 
 def test_without_anything_beyond_there_is_no_such_file(project: Project) -> None:
     """A workflow of the schema alone is one file."""
-    adapter.start(project, Start("Ship", phases=(("A", "x"),)))
+    hybrid.start(project, Start("Ship", phases=(("A", "x"),)))
     assert not (project.root / EXTRA).exists()
 
 
 def test_a_new_workflow_does_not_inherit_it(project: Project) -> None:
     """With extras of its own or without, those of the earlier one stay its own; they are kept as a generation."""
-    adapter.done(project, adapter.start(project, GIVEN), everything=True)
+    hybrid.done(project, hybrid.start(project, GIVEN), everything=True)
     before = (project.root / EXTRA).read_bytes()
-    second = adapter.start(project, Start("Next", phases=(("A", "x"),)))
+    second = hybrid.start(project, Start("Next", phases=(("A", "x"),)))
     assert (second.reading, second.context, second.kind) == ((), {}, "")
     assert not (project.root / EXTRA).exists()
     assert generations.latest(project, project.root / EXTRA) == before
-    adapter.done(project, second, everything=True)
-    third = adapter.start(project, Start("Third", phases=(("A", "x"),), reminders=("new",)))
+    hybrid.done(project, second, everything=True)
+    third = hybrid.start(project, Start("Third", phases=(("A", "x"),), reminders=("new",)))
     assert (third.reading, third.reminders) == ((), ("new",))
 
 
 def test_one_that_names_another_workflow_adds_nothing(project: Project, put: Put) -> None:
     """A leftover is nobody's; the first addition takes its place."""
-    workflow = adapter.start(project, Start("Ship", phases=(("A", "x"),)))
+    workflow = hybrid.start(project, Start("Ship", phases=(("A", "x"),)))
     put(EXTRA, {"id": "wf_20200101_000000", "required_reading": ["@old.md"]})
     assert found(project).reading == ()
-    adapter.update(project, workflow, Changes(reading=("new.md",)))
+    hybrid.update(project, workflow, Changes(reading=("new.md",)))
     assert read(project, EXTRA) == {"id": workflow.id, "required_reading": ["@new.md"]}
 
 
 def test_unknown_keys_in_it_survive(project: Project) -> None:
     """People may add to it."""
-    workflow = adapter.start(project, GIVEN)
+    workflow = hybrid.start(project, GIVEN)
     (project.root / EXTRA).write_text(json.dumps(read(project, EXTRA) | {"mine": {"a": [1]}}))
-    adapter.update(project, workflow, Changes(reminders=("more",)))
+    hybrid.update(project, workflow, Changes(reminders=("more",)))
     assert read(project, EXTRA)["mine"] == {"a": [1]}
 
 
 def test_keys_of_a_person_in_the_state_file_are_read_and_stay(project: Project) -> None:
     """R000-38: extras do not break the schema; both places count, and neither is copied into the other."""
-    workflow = adapter.start(project, Start("Ship", phases=(("A", "x"), ("B", "y"))))
+    workflow = hybrid.start(project, Start("Ship", phases=(("A", "x"), ("B", "y"))))
     state = read(project, STATE) | {"required_reading": ["@mine.md"], "context": {"a": 1, "b": 1}, "other": True}
     (project.root / STATE).write_text(json.dumps(state))
-    adapter.update(project, workflow, Changes(reading=("ours.md", "mine.md"), context={"b": 2}))
-    adapter.done(project, found(project))
+    hybrid.update(project, workflow, Changes(reading=("ours.md", "mine.md"), context={"b": 2}))
+    hybrid.done(project, found(project))
     now = found(project)
     assert now.reading == ("@mine.md", "@ours.md")
     assert now.context == {"a": 1, "b": 2}
@@ -109,21 +109,21 @@ def test_somebody_elses_file_is_not_overwritten(project: Project, put: Put, cont
     """What holds no extras is left alone, said, and refuses what would have to go there; the state is not begun."""
     path = put(EXTRA, content)
     with pytest.raises(SchemaMismatch, match="left alone"):
-        adapter.start(project, GIVEN)
+        hybrid.start(project, GIVEN)
     assert not (project.root / STATE).exists()
     assert path.read_text() == content
 
 
 def test_a_broken_one_costs_the_workflow_nothing(project: Project) -> None:
     """It is named; its last generation is used; our own write sets it aside."""
-    workflow = adapter.start(project, GIVEN)
+    workflow = hybrid.start(project, GIVEN)
     (project.root / EXTRA).write_text('{"id": ')
-    there = adapter.find(project)
+    there = hybrid.find(project)
     assert there.workflows[0].reading == ("@docs/a.md",)
     assert [(each.path.name, "last generation is used" in each.reason) for each in there.problems] == [
         ("workflow.extra.json", True)
     ]
-    adapter.update(project, workflow, Changes(reminders=("more",)))
+    hybrid.update(project, workflow, Changes(reminders=("more",)))
     assert read(project, EXTRA)["key_reminders"] == ["care", "more"]
     assert [path.read_text() for path in (project.root / ".claude/state").glob("*.corrupt-*")] == ['{"id": ']
 
@@ -131,13 +131,13 @@ def test_a_broken_one_costs_the_workflow_nothing(project: Project) -> None:
 def test_one_broken_from_the_first_is_set_aside_by_our_write(project: Project, put: Put) -> None:
     """Without a generation there is nothing to go back to; nothing of it is lost."""
     put(EXTRA, "not json")
-    assert adapter.start(project, GIVEN).reading == ("@docs/a.md",)
+    assert hybrid.start(project, GIVEN).reading == ("@docs/a.md",)
     assert [path.read_text() for path in (project.root / ".claude/state").glob("*.corrupt-*")] == ["not json"]
 
 
 def test_an_addition_counts_as_a_change(project: Project, put: Put) -> None:
     """What was last changed is found by either file's time."""
-    adapter.start(project, GIVEN)
+    hybrid.start(project, GIVEN)
     put(STATE, read(project, STATE), age=100)
     put(EXTRA, read(project, EXTRA), age=10)
     assert found(project).updated_at == "2023-11-14T22:13:10.000000Z"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.workflow import briefs, guidance, wording
 from holdfast.workflow.model import Phase, Start, Workflow
@@ -32,7 +32,7 @@ def workflow(project: Project, put: Put, seed: Seed) -> Workflow:
     put(
         "untracked/workflow-state/database-migration/state-database-migration-1.json", seed("compaction-migration.json")
     )
-    return adapter.find(project).workflows[0]
+    return compaction.find(project).workflows[0]
 
 
 def built(workflow: Workflow, **more: Any) -> guidance.Guidance:
@@ -179,7 +179,7 @@ def test_the_same_state_gives_the_same_bytes(
     for age, now in ((0, "2026-01-01T00:00:00Z"), (90_000, "2027-02-02T00:00:00Z")):
         monkeypatch.setenv("HOLDFAST_NOW", now)
         put(place, seed("compaction-qa-loop.json"), age=age)
-        texts.add(built(adapter.find(project).workflows[0]))
+        texts.add(built(compaction.find(project).workflows[0]))
     assert len(texts) == 1
 
 
@@ -200,7 +200,7 @@ def test_reading_that_is_no_path_never_raises(workflow: Workflow, entry: str) ->
 
 def test_empty_sections_are_left_out(project: Project) -> None:
     """I001-20: no heading without lines, and no reading is asked for where there is none."""
-    text = built(adapter.start(project, Start(title="X"))).text
+    text = built(compaction.start(project, Start(title="X"))).text
     for heading in ("REQUIRED READING", "Key reminders:", "Context:", "Open to-dos:", "Agents:", "Other workflows"):
         assert heading not in text
     assert "reading ALL files" not in text

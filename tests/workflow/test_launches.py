@@ -72,7 +72,6 @@ def _workflow(data: dict[str, Any]) -> Workflow:
         updated_at="",
         path=Path(_PLACES[data["format"]]),
         raw=b"",
-        unit="task" if tasks else "phase",
         due=(*(phase.id for phase in phases if phase.status == "active"), *ready) if tasks else (),
     )
 

@@ -13,7 +13,7 @@ from holdfast.config import Config
 from holdfast.files import cache
 from holdfast.formats.compaction import candidates, save
 from holdfast.formats.compaction.detection import extract, idleplans, plans
-from holdfast.formats.wfs import adapter
+from holdfast.formats.wfs import adapter as wfs
 from holdfast.project import Project
 from holdfast.workflow import manyfiles, prose, registry, statefile
 from tests.commandline import holdfast
@@ -196,7 +196,7 @@ def test_the_sessions_own_is_found_among_many(project: Project, format_: str, mo
         else:
             data = {"session_id": f"WFS-old-{number}", "project": f"old-{number}", "status": "paused"}
             put(project.root / ".workflow" / f"WFS-old-{number}/workflow-session.json", json.dumps(data), OLD + number)
-    looked = counted(monkeypatch, *((candidates, "_listed") if format_ == "compaction" else (adapter, "_changed")))
+    looked = counted(monkeypatch, *((candidates, "_listed") if format_ == "compaction" else (wfs, "_changed")))
     found = registry.candidates(project, ME)
     assert "Mine" in {each.title for each in found.workflows}
     assert len(looked) <= 2 * MOST

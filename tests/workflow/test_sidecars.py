@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import log
 from holdfast.files import document
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.workflow.guidance import write_sidecar
 from holdfast.workflow.model import Start, Workflow
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def workflow(project: Project) -> Workflow:
     """Any workflow."""
-    return adapter.start(project, Start(title="../QA Loop"))
+    return compaction.start(project, Start(title="../QA Loop"))
 
 
 def test_a_sidecar_is_private_and_ignored_by_git(project: Project, workflow: Workflow) -> None:

@@ -40,9 +40,8 @@ def look(project: Project) -> Iterator[Finding]:
         remedy = next((each.remedy for each in ledger.look(project) if each.level == "problem"), "holdfast status")
         yield notice("nothing is known of compactions, for the ledger cannot be used", remedy)
         return
-    told = [seal for seal in snapshots.recent(project, snapshots.KEPT) if seal.workflows and not _under_way(seal)][
-        :LAST
-    ]
+    recent = snapshots.recent(project, snapshots.KEPT)
+    told = [seal for seal in recent if seal.workflows and not _under_way(seal)][:LAST]
     seen = {str(row["id"]): str(row["last_seen"]) for row in sessions.all_of(project)}
     if not told:
         yield ok("no compaction with a workflow was seen here yet")

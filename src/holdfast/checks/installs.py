@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access
-from holdfast.install import records, registered
+from holdfast.install import installs, registered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 def look(project: Project) -> Iterator[Finding]:
     """Read the record; nothing in it is changed, for only whoever installed knows what was there before."""
-    file = records.file()
+    file = installs.file()
     if folders.blocked(file):
         return  # the folders check says so
-    lost = records.lost()
+    lost = installs.lost()
     if lost:
         closed = access.remedy(file)
         fix = partial(access.open_up, file) if closed and access.can_open(file) else None
         text = f"{lost}, so an uninstall cannot put settings back as they were"
         yield problem(text, closed or _anew(project), fix)
-    for each in records.set_aside():
+    for each in installs.set_aside():
         text = f"{each} is a record that was broken and set aside; nothing reads it"
         yield notice(text, f"rm {shlex.quote(str(each))}")
-    count = len(records.load())
+    count = len(installs.load())
     if not lost:
         into = f"{file} knows what was installed into {count} settings file(s)"
         yield ok(into if count else "nothing was installed yet by holdfast install")
@@ -47,5 +47,5 @@ def _anew(project: Project) -> str:
                 commands.append(target.redo)
         except StateError:
             continue  # the registration check says so
-    name = shlex.quote(str(records.file()))
+    name = shlex.quote(str(installs.file()))
     return " && ".join(commands) or f"mv {name} {name}.aside"

@@ -11,10 +11,10 @@ from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import (
-    apply,
     client,
+    installer,
+    installs,
     plugin_copies,
-    records,
     registered,
     registration,
     skillcopy,
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
+    from holdfast.install.installs import Install
     from holdfast.install.plugin_copies import Copy
-    from holdfast.install.records import Install
     from holdfast.install.registered import Entry
     from holdfast.install.scopes import Target
     from holdfast.plugins.loader import HandlerFile
@@ -59,7 +59,7 @@ def look(project: Project) -> Iterator[Finding]:
             yield from _drifted(project, target, files, len({entry.event for entry in listed if entry.ours}))
             yield from _events(project, target, files)
         yield from _by_hand(target, listed, {entry.event for entry in ours})
-        record = records.get(target.real)
+        record = installs.get(target.real)
         if record is not None and (record.allowed or record.skill):
             yield from _allowed(target, record)
             yield from _skill(target, record)
@@ -119,7 +119,7 @@ def _events(project: Project, target: Target, files: Sequence[HandlerFile]) -> I
 
     An event it does not know can silence the whole file.
     """
-    record = records.get(target.real)
+    record = installs.get(target.real)
     if record is None or record.scope == "project":
         return
     others = record.others(project.root)
@@ -138,7 +138,7 @@ def _events(project: Project, target: Target, files: Sequence[HandlerFile]) -> I
 
 
 def _install(target: Target, *, allow_cli: bool) -> str:
-    return apply.install(target, allow_cli=allow_cli)[0].removesuffix(":")
+    return installer.install(target, allow_cli=allow_cli)[0].removesuffix(":")
 
 
 def _by_hand(target: Target, listed: Sequence[Entry], events: set[str]) -> Iterator[Finding]:
@@ -183,7 +183,7 @@ def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterat
     twice = [event for event in own if event not in left or left[event] != own[event]]
     if not twice:
         return
-    record = records.get(target.real)
+    record = installs.get(target.real)
     rules = " --allow-cli" if record is not None and record.allowed else ""
     without = f"{target.undo} && {target.redo}{rules}" if left or rules else target.undo
     text = (
@@ -200,7 +200,7 @@ def _allowed(target: Target, record: Install) -> Iterator[Finding]:
     """Say which permission rules are gone; whoever took one out may have meant it, so none is put back unasked."""
     permissions = registered.read(target.settings).get("permissions")
     rules = permissions.get("allow") if isinstance(permissions, dict) else None
-    missing = [rule for rule in apply.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
+    missing = [rule for rule in installer.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
     if missing:
         text = f'{target.settings}: "permissions.allow" lacks {", ".join(missing)}, so the model has to ask'
         yield notice(text, f"{target.redo} --allow-cli")
@@ -233,11 +233,11 @@ def _skill(target: Target, record: Install) -> Iterator[Finding]:
 
 
 def _copy_skill(target: Target) -> str:
-    with records.held():
-        record = records.get(target.real)
+    with installs.held():
+        record = installs.get(target.real)
         if record is None or record.skill is None:
             return ""
         copied = skillcopy.copy(skillcopy.shipped(), record.skill, record.skill_digest)
         if copied.ours:
-            records.keep(dataclasses.replace(record, skill_digest=copied.digest))
+            installs.keep(dataclasses.replace(record, skill_digest=copied.digest))
         return copied.line

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths, relay
 from holdfast.checks import notice, ok, problem
-from holdfast.server import running
+from holdfast.server import servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def look(project: Project) -> Iterator[Finding]:
     """Ask every server of this user; where none runs, say whether one can."""
-    off, found = running.off(), running.found()
+    off, found = servers.off(), servers.found()
     for each in found:
         if each.answers:
             yield ok(
@@ -31,7 +31,7 @@ def look(project: Project) -> Iterator[Finding]:
     if off:
         yield ok(f"the server is off ({off}), so every event is a cold start")
     elif not relay.address(str(paths.launcher()), dict(os.environb)):
-        text = f"{running.folder()} is too long a path for a socket, so every event is a cold start"
+        text = f"{servers.folder()} is too long a path for a socket, so every event is a cold start"
         yield notice(text, "set XDG_STATE_HOME to a shorter folder")
     elif not found:
         yield ok("no server runs; the next event starts one")
@@ -39,6 +39,6 @@ def look(project: Project) -> Iterator[Finding]:
 
 def _stopping(address: Path) -> Callable[[], str]:
     def fix() -> str:
-        return f"the server at {address} was ended" if running.stop(address) else f"{address} could not be stopped"
+        return f"the server at {address} was ended" if servers.stop(address) else f"{address} could not be stopped"
 
     return fix

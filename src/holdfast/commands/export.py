@@ -11,7 +11,7 @@ from holdfast.commands import options
 from holdfast.dispatch import faults
 from holdfast.files import atomic
 from holdfast.files.redact import redact_value
-from holdfast.sessions.forget import exporting
+from holdfast.sessions.history import export
 
 
 @click.command(name="export")
@@ -26,7 +26,7 @@ def command(file: Path | None, verbatim: bool, project_dir: str | None) -> None:
     project = options.open_project(project_dir)
     options.insist_on_ledger(project)
     known = faults.within(project)
-    whole = exporting.document(project, verbatim=verbatim) | {"faults": known if verbatim else redact_value(known)}
+    whole = export.document(project, verbatim=verbatim) | {"faults": known if verbatim else redact_value(known)}
     if file is None:
         options.print_json(whole)
         return

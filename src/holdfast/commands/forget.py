@@ -10,7 +10,7 @@ from holdfast import clock
 from holdfast.commands import options
 from holdfast.dispatch import faults, pairing
 from holdfast.errors import HoldfastError
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.detection import detect
 from holdfast.sessions.forget import forgetting
 from holdfast.sessions.forget.erasing import Scope
@@ -127,7 +127,7 @@ def _session(project: Project, beginning: str) -> str:
 def _reviving(project: Project) -> list[str]:
     """Say what a memory file or plan still tells of that only the ledger's tombstone keeps from being saved again."""
     extract = detect.detect(project).extract
-    if extract is None or adapter.intend(project, extract).action not in ("buried", "created"):
+    if extract is None or compaction.intend(project, extract).action not in ("buried", "created"):
         return []
     told = one_line(str(extract.source))
     return [

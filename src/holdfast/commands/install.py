@@ -10,7 +10,7 @@ import click
 from holdfast.commands.targets import named, target_options
 from holdfast.errors import HoldfastError
 from holdfast.files import document
-from holdfast.install import apply, bytecode, wanted_events
+from holdfast.install import bytecode, installer, wanted_events
 from holdfast.profile import startup
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def command(
     if printing:
         click.echo(wanted_events.printed(target.root), nl=False)
     elif dry_run:
-        click.echo(apply.preview(target, allow_cli=allow_cli), nl=False)
+        click.echo(installer.preview(target, allow_cli=allow_cli), nl=False)
     else:
-        click.echo("\n".join(apply.install(target, allow_cli=allow_cli)))
+        click.echo("\n".join(installer.install(target, allow_cli=allow_cli)))
         bytecode.write()
         click.echo(startup.line())

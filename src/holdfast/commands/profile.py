@@ -19,7 +19,7 @@ from holdfast.commands import options, sheet
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.profile import choosing, double, findings, replay, wording
-from holdfast.server import running
+from holdfast.server import servers
 from holdfast.sessions.history import recordings
 from holdfast.workflow.wording import clean
 
@@ -68,7 +68,7 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
         raise HoldfastError(
             f"no handler asks for {event or 'any event'} here, so nothing is started and nothing takes time"
         )
-    off = "" if cold else running.off()
+    off = "" if cold else servers.off()
     found, left_out = _replayed(project, chosen, rounds, cold=cold or bool(off))
     said = wording.about(chosen, rounds, event or "", off, left_out, os.getloadavg()[0])
     if as_json:

@@ -15,11 +15,10 @@ from holdfast.commands import options
 from holdfast.errors import HoldfastError, MissingError
 from holdfast.files import document
 from holdfast.install import launcher
-from holdfast.server import running as servers
-from holdfast.server import standby
+from holdfast.server import servers, standby
 
 if TYPE_CHECKING:
-    from holdfast.server.running import Running
+    from holdfast.server.servers import Running
 
 _STARTS = 20.0  # seconds a server is given to say something of itself; it may have to end one that hangs first
 

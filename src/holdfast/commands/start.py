@@ -84,10 +84,10 @@ def command(
         session=session,
         replace=replace,
     )
-    resting = {each.key for each in registry.all_found(project).workflows if each.paused}
+    before = {each.key for each in registry.all_found(project).workflows if each.paused}
     seen = options.seen_by_git(project, keeper.NAME)
     workflow = keeper.start(project, start)
-    paused = [each for each in registry.all_found(project).workflows if each.paused and each.key not in resting]
+    paused = [each for each in registry.all_found(project).workflows if each.paused and each.key not in before]
     news = [
         _started(workflow),
         _whose(project, workflow, session),

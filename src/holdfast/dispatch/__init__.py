@@ -1,1 +1,1 @@
-"""One event: read, given to its handlers one by one, their answers merged, and the reply written."""
+"""The way of one event: read it, call its handlers, merge their answers, write the reply."""

@@ -1,1 +1,1 @@
-"""Files on disk: written whole or not at all, locked, read with care, and kept free of secrets."""
+"""Files: written whole or not at all, locked, read with care, kept free of secrets."""

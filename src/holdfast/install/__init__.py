@@ -1,1 +1,1 @@
-"""Registering: what handlers want written into the client's settings, the launcher, and the record of both."""
+"""Registering Holdfast with the client."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import document
-from holdfast.install import records, registration, scopes, settingsfile
+from holdfast.install import installs, registration, scopes, settingsfile
 from holdfast.install.settingstext import SettingsText
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def targets(project: Project, *, everywhere: bool = False) -> list[Target]:
     usual = [scopes.target(scope, project.root) for scope in names]
     others = [
         scopes.Target(each.scope, each.settings, each.root)
-        for each in records.load().values()
+        for each in installs.load().values()
         if everywhere or each.root == project.root
     ]
     found: dict[Path, Target] = {}

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.install import launcher, records, registered, scopes, settingsfile, skillcopy
-from holdfast.install.apply import ALLOW_RULES
+from holdfast.install import installs, launcher, registered, scopes, settingsfile, skillcopy
+from holdfast.install.installer import ALLOW_RULES
 from holdfast.install.settingstext import SettingsText
-from holdfast.server import running
+from holdfast.server import servers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from holdfast.install.records import Install
+    from holdfast.install.installs import Install
     from holdfast.install.scopes import Target
     from holdfast.install.settingsfile import SettingsFile
 
@@ -30,19 +30,19 @@ def uninstall(target: Target) -> list[str]:
     go. Where the record of the install was lost, what is recognised as ours goes, and what only the record knew is
     said. Raises StateError; the file is then as it was.
     """
-    with records.held():
-        record = records.get(target.real)
-        unknown = records.unknown() if record is None else ""
+    with installs.held():
+        record = installs.get(target.real)
+        unknown = installs.unknown() if record is None else ""
         kept, had = settingsfile.backups(target.real), bool(unknown) and _has_ours(target)
         lines = [_take_back(target, record)]
         if record is not None and record.skill is not None:
             lines.append(skillcopy.remove(record.skill, record.skill_digest))
         if had:
             lines += [_unknown(target, unknown, kept), *_unrecorded_skill(target.skill)]
-        if records.forget(target.real) or (unknown and _others(target)):
+        if installs.forget(target.real) or (unknown and _others(target)):
             lines.append("the launcher stays, other settings still name it")
         else:
-            removed = [f"ended {address}" for address in running.stop_of(paths.launcher())]
+            removed = [f"ended {address}" for address in servers.stop_of(paths.launcher())]
             removed += [f"removed {path}" for path in launcher.remove()]
             doubt = "whether other settings name the launcher is not known; where they do, install into them again"
             lines += [*removed, *([doubt] if removed and unknown else [])]
@@ -85,7 +85,7 @@ def _has_ours(target: Target) -> bool:
 
 def _left() -> list[str]:
     """Name the records that could not be read, which stay."""
-    left = [*([records.file()] if records.lost() else []), *records.set_aside()]
+    left = [*([installs.file()] if installs.lost() else []), *installs.set_aside()]
     return [
         f"{each} was left as it is; when nothing of Holdfast's is installed any more: rm {shlex.quote(str(each))}"
         for each in left

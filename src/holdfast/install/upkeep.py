@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from holdfast import log, paths, trust
 from holdfast.errors import HoldfastError
-from holdfast.install import client, plugin_copies, records, scopes, settingsfile, wanted_events
-from holdfast.install.apply import Plan, carry_out, plan, recorded
-from holdfast.install.records import Install
+from holdfast.install import client, installs, plugin_copies, scopes, settingsfile, wanted_events
+from holdfast.install.installer import Plan, carry_out, plan, recorded
+from holdfast.install.installs import Install
 from holdfast.plugins import loader, strictness
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def refresh(settings: Path, project: Project, files: Sequence[HandlerFile]) -> l
     """
     if b"holdfast" not in (settingsfile.read(settings).raw or b"") or not _due(planned_for(settings, project, files)):
         return []
-    with records.held():
+    with installs.held():
         planned = planned_for(settings, project, files)
         if _due(planned):
             carry_out(planned)
@@ -142,7 +142,7 @@ def _due(planned: Plan) -> bool:
     """Tell whether there is anything to write: settings, or a wish of this project that others must not undo."""
     if not planned.had_ours:
         return False
-    recorded = records.get(planned.target.real)
+    recorded = installs.get(planned.target.real)
     return planned.changes or (recorded is not None and recorded.projects != planned.install.projects)
 
 
@@ -163,7 +163,7 @@ def _team_notice(project: Project) -> list[str]:
     target = scopes.target("project", project.root)
     if not target.real.exists():
         return []
-    planned = plan(target, (), records.get(target.real) or Install(target.real, "project", project.root))
+    planned = plan(target, (), installs.get(target.real) or Install(target.real, "project", project.root))
     if not (planned.had_ours and planned.changes):
         return []
     return [f"{target.settings} does not register what the handlers want now; run holdfast install --scope project"]

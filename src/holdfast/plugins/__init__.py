@@ -1,1 +1,1 @@
-"""Handler files: found, read for their routes, trusted, loaded, and what each did wrong."""
+"""Handler files: found, read for their routes, and loaded."""

@@ -1,1 +1,1 @@
-"""Processes: children that report through pipes, programs that are run to see how they end, and who called."""
+"""Processes: forked children, programs that Holdfast runs, and the process that called it."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.errors import HoldfastError
-from holdfast.server import running
+from holdfast.server import servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +45,11 @@ def server(double: Double) -> Iterator[None]:
         yield
     finally:
         double.launcher.unlink(missing_ok=True)  # from now on no event starts another
-        family = running.family(process.pid)
+        family = servers.family(process.pid)
         process.terminate()
-        ours = any(running.holder(address) == process.pid for address in running.addresses(double.servers))
+        ours = any(servers.holder(address) == process.pid for address in servers.addresses(double.servers))
         with suppress(subprocess.TimeoutExpired):
-            process.wait(running.OBEYS)
+            process.wait(servers.OBEYS)
         process.kill()
         process.wait()
         until = time.monotonic() + SETTLES
@@ -57,14 +57,14 @@ def server(double: Double) -> Iterator[None]:
             time.sleep(0.01)  # one that gets ready for an event may still write into the folder that is to go
         if not ours:  # it ended before its time, and an event may have started another
             time.sleep(SETTLES)
-        for address in running.addresses(double.servers):
-            running.stop(address)
+        for address in servers.addresses(double.servers):
+            servers.stop(address)
 
 
 def _wait(double: Double, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + STARTS
     while process.poll() is None and time.monotonic() < until:
-        if any(running.ask(address) for address in running.addresses(double.servers)):
+        if any(servers.ask(address) for address in servers.addresses(double.servers)):
             return
         time.sleep(0.02)
     raise HoldfastError(f"no warm server started for the replay; --cold does without it (see {paths.log_file()})")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.server import running
+from holdfast.server import servers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,12 +32,12 @@ def claim(address: Path) -> tuple[socket.socket, int] | None:
     Raises:
         OSError: nobody can listen there.
     """
-    paths.ensure_private(running.folder()).chmod(0o700)
+    paths.ensure_private(servers.folder()).chmod(0o700)
     lock = os.open(address.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     if not _locked(lock):
         lives = _lives(address)
         if not lives:
-            running.stop(address)
+            servers.stop(address)
         if lives or not _locked(lock):
             os.close(lock)
             return None
@@ -70,12 +70,12 @@ def _locked(lock: int) -> bool:
 
 def _lives(address: Path) -> bool:
     """Tell whether the server at an address says something; one that has just begun to listen is given time."""
-    until = time.monotonic() + running.PATIENCE
-    while running.holder(address):
+    until = time.monotonic() + servers.PATIENCE
+    while servers.holder(address):
         left = until - time.monotonic()
         if left <= 0:
             return False
-        if running.ask(address, left):
+        if servers.ask(address, left):
             return True
         time.sleep(0.05)
     return False

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast import log, paths, relay
-from holdfast.server import running
+from holdfast.server import servers
 
 AGAIN = 20.0
 """Seconds before another one is tried, so that a server that cannot start costs next to nothing."""
@@ -31,7 +31,7 @@ def start(entry: str) -> bool:
     """
     try:
         address = relay.address(entry, dict(os.environb))
-        if running.off() or not address or not _first(mark(Path(os.fsdecode(address)))):
+        if servers.off() or not address or not _first(mark(Path(os.fsdecode(address)))):
             return False
         run([sys.executable, "-IS", entry, "--serve"])
     except Exception as error:  # noqa: BLE001 - the event is answered, and the next one is answered without a server

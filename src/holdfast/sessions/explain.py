@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock
 from holdfast.errors import StateError
 from holdfast.files.document import Document
-from holdfast.formats.compaction import adapter, file
+from holdfast.formats.compaction import adapter as compaction
+from holdfast.formats.compaction import file
 from holdfast.formats.compaction.detection import memory, plans, planstatus
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.sessions.history import vanished
@@ -221,7 +222,7 @@ def _accumulating(every: Iterable[Workflow], newest: Iterable[Workflow]) -> list
         if workflow.path not in kept
         else (workflow, f"finished; `holdfast done --all {workflow.id}` removes it")
         for workflow in every
-        if workflow.path not in kept or (workflow.finished and workflow.format == adapter.NAME)
+        if workflow.path not in kept or (workflow.finished and workflow.format == compaction.NAME)
     ]
     return [{"path": workflow.place, "why": why} for workflow, why in reasons]
 
@@ -229,7 +230,7 @@ def _accumulating(every: Iterable[Workflow], newest: Iterable[Workflow]) -> list
 def _intent(project: Project, extract: Extract | None) -> Intent | str:
     """Return what the next PreCompact would do, or why it could do nothing."""
     try:
-        return adapter.intend(project, extract)
+        return compaction.intend(project, extract)
     except StateError as error:
         return str(error)
 

@@ -1,1 +1,1 @@
-"""A client that is played: recorded events, throw-away homes and projects, and what is shown and scored with them."""
+"""A simulated client, for the demo, `doctor --fire`, profiles and the survival score."""

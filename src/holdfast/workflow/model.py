@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+from holdfast.formats import RECORDS
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
@@ -53,9 +55,6 @@ class Workflow:
         recovered: the file is broken and this is its last generation.
         beside: another file, relative to the root, that holds a part of it; empty if none does.
         paused: whether it was paused on purpose: it waits for somebody to resume it, and is not given back unasked.
-        unit: what its phases are called: phase, task.
-        in_order: whether they follow one another and are called by number; else they are called by id, and counted.
-        spread: whether it has its folder, and all below that, for itself: its phases lie there in files of their own.
         due: the ids of the phases to work on, the active ones in front of those that can be begun now; empty where the
             phases follow one another.
         needs: the ids of the phases whose results the first of those is built on; empty likewise.
@@ -85,11 +84,23 @@ class Workflow:
     recovered: bool = False
     beside: str = ""
     paused: bool = False
-    unit: str = "phase"
-    in_order: bool = True
-    spread: bool = False
     due: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """The word for its phases: phase, task."""
+        return RECORDS[self.format].UNIT
+
+    @property
+    def in_order(self) -> bool:
+        """Whether its phases follow one another and are called by number; else by id."""
+        return RECORDS[self.format].IN_ORDER
+
+    @property
+    def spread(self) -> bool:
+        """Whether it has a folder to itself, with its phases in files of their own."""
+        return RECORDS[self.format].SPREAD
 
     def named(self, phase: Phase) -> str:
         """Return what a phase is called in a sentence: `phase 2/5`, or `task IMPL-1.2`."""
@@ -145,7 +156,7 @@ class Workflow:
 
     @property
     def word(self) -> str:
-        """Its status as people are told it: paused, where it is."""
+        """The status that people see: `paused`, or its own."""
         return "paused" if self.paused else self.status
 
     @property
@@ -167,12 +178,12 @@ class Problem(NamedTuple):
 
 
 class Foreign(NamedTuple):
-    """A file of another program at a place that a format uses, or that its document leaves to others.
+    """Another program's file at one of a format's places. Holdfast leaves it alone.
 
     Attributes:
-        path: where it lies; it is left as it is.
-        meaning: what that means here, to follow the path in a sentence.
-        in_the_way: whether the format cannot be used while it lies there.
+        path: where it is.
+        meaning: what this means for you; follows the path in a sentence.
+        in_the_way: whether you can't use the format while the file is there.
     """
 
     path: Path
@@ -334,11 +345,11 @@ class Format(Protocol):
 
 
 @runtime_checkable
-class LooksForForeign(Protocol):
-    """What a format offers besides that can tell files of other programs at its places from its own."""
+class FindsForeignFiles(Protocol):
+    """What an adapter may offer besides: it names other programs' files at its places."""
 
     def foreign(self, project: Project) -> Iterable[Foreign]:
-        """Yield the files that are left as they are; never writes, and never raises for what a file holds."""
+        """Yield the files that Holdfast leaves alone; never write, and never raise for what a file holds."""
 
 
 class AgentFormat(Format, Protocol):

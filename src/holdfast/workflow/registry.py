@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS, WITH_AGENTS
-from holdfast.workflow.model import Found, LooksForForeign
+from holdfast.workflow.model import FindsForeignFiles, Found
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,8 +58,8 @@ def candidates(project: Project, session: str, path: Path | None = None) -> Foun
 
 
 def foreign(project: Project) -> list[Foreign]:
-    """Return the files of other programs at the formats' places, whether or not a format has a workflow here."""
-    asked = (adapter for adapter in map(get, RECORDS) if isinstance(adapter, LooksForForeign))
+    """Return other programs' files at the places of all formats, also of those that have no workflow here."""
+    asked = (adapter for adapter in map(get, RECORDS) if isinstance(adapter, FindsForeignFiles))
     return [each for adapter in asked for each in adapter.foreign(project)]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files import atomic
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.sessions.history import archive, generations, history
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start, Workflow
@@ -30,7 +30,7 @@ NAMED = (("Design", ""), ("Build", "coder"), ("Test", ""))
 
 
 def started(project: Project, **changes: Any) -> Workflow:
-    return adapter.start(project, Start(**({"title": "QA Loop", "kind": "qa-loop", "phases": NAMED} | changes)))
+    return compaction.start(project, Start(**({"title": "QA Loop", "kind": "qa-loop", "phases": NAMED} | changes)))
 
 
 def data_of(workflow: Workflow) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def test_start_writes_the_documents_file(project: Project, seed: Seed, monkeypat
     """R001-11: name, type, phase 1 of the total, reading, context and reminders, as in Example 1."""
     monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52Z")
     example = json.loads(seed("compaction-feature-start.json"))
-    workflow = adapter.start(
+    workflow = compaction.start(
         project,
         Start(
             title=example["workflow"],
@@ -66,7 +66,7 @@ def test_a_second_start_of_an_unfinished_workflow_is_refused(project: Project) -
     started(project)
     with pytest.raises(TransitionError, match=r"phase 1/3 in untracked/.*holdfast done --all"):
         started(project, title="qa loop")
-    assert len(adapter.find(project).workflows) == 1
+    assert len(compaction.find(project).workflows) == 1
 
 
 def test_a_start_without_a_name_is_refused(project: Project) -> None:
@@ -78,12 +78,12 @@ def test_a_start_without_a_name_is_refused(project: Project) -> None:
 def test_done_advances_in_the_same_file(project: Project) -> None:
     """R001-12: number, name and status move on, the note is kept, created_at stays."""
     first = started(project)
-    second = adapter.done(project, first, note="use the old patterns")
+    second = compaction.done(project, first, note="use the old patterns")
     assert (second.position, second.phase, second.phase_status) == ("2/3", "Build", "active")
     assert second.path == first.path
     assert second.created_at == first.created_at
     assert second.phases[0].handover == "use the old patterns"
-    step = adapter.step(second)
+    step = compaction.step(second)
     assert step is not None
     assert (step.number, step.agent) == (2, "coder")
     assert step.prompt == "Build\n\nContext: use the old patterns"
@@ -92,8 +92,8 @@ def test_done_advances_in_the_same_file(project: Project) -> None:
 def test_completing_a_phase_twice_advances_once(project: Project) -> None:
     """Two who saw the same phase complete it once."""
     first = started(project)
-    adapter.done(project, first)
-    assert adapter.done(project, first).position == "2/3"
+    compaction.done(project, first)
+    assert compaction.done(project, first).position == "2/3"
 
 
 def test_the_last_phase_completes_and_removes_the_workflow(project: Project, put: Put) -> None:
@@ -104,7 +104,7 @@ def test_the_last_phase_completes_and_removes_the_workflow(project: Project, put
     stranger = put(f"{FOLDER}/qa-loop/state-else-20250101_000000.json", {"workflow": "Else", "phase": 1})
     older = put(f"{FOLDER}/qa-loop/state-qa-loop-20200101_000000.json", {"workflow": "QA Loop", "phase": 1})
     for _ in range(3):
-        workflow = adapter.done(project, workflow)
+        workflow = compaction.done(project, workflow)
     assert workflow.finished
     assert (workflow.current, workflow.total) == (3, 3)
     assert not workflow.path.exists()
@@ -119,7 +119,7 @@ def test_the_last_phase_completes_and_removes_the_workflow(project: Project, put
 
 def test_an_empty_folder_goes_with_its_workflow(project: Project) -> None:
     """R001-19: the workflow's directory is deleted, the folder of all workflows is not."""
-    workflow = adapter.done(project, started(project), everything=True)
+    workflow = compaction.done(project, started(project), everything=True)
     assert workflow.finished
     assert not workflow.path.parent.exists()
     assert (project.root / FOLDER).is_dir()
@@ -132,7 +132,7 @@ def test_what_a_killed_writer_left_goes_with_its_workflow(project: Project) -> N
     for each in left:
         each.write_text("{")
 
-    adapter.done(project, workflow, everything=True)
+    compaction.done(project, workflow, everything=True)
 
     assert [each.exists() for each in left] == [False, True]
     assert not workflow.path.parent.exists()
@@ -140,10 +140,10 @@ def test_what_a_killed_writer_left_goes_with_its_workflow(project: Project) -> N
 
 def test_a_workflow_that_is_gone_cannot_be_moved(project: Project) -> None:
     """Its file was removed meanwhile: an error that says so, and no folder is made for the lock."""
-    workflow = adapter.done(project, started(project), everything=True)
+    workflow = compaction.done(project, started(project), everything=True)
     shutil.rmtree(project.root / FOLDER)
     with pytest.raises(MissingError, match="gone"):
-        adapter.update(project, workflow, Changes(status="blocked"))
+        compaction.update(project, workflow, Changes(status="blocked"))
     assert not (project.root / FOLDER).exists()
 
 
@@ -151,51 +151,51 @@ def test_begin_starts_what_was_not_started(project: Project, put: Put) -> None:
     """A first phase that waits becomes active, a running one stays as it is."""
     phase = {"current": 1, "total": 2, "name": "A", "status": "not_started"}
     put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
-    (workflow,) = adapter.find(project).workflows
-    begun = adapter.begin(project, workflow)
+    (workflow,) = compaction.find(project).workflows
+    begun = compaction.begin(project, workflow)
     before = begun.path.stat().st_mtime_ns
     assert begun.phase_status == "active"
-    assert adapter.begin(project, begun).path.stat().st_mtime_ns == before
+    assert compaction.begin(project, begun).path.stat().st_mtime_ns == before
 
 
 def test_begin_leaves_a_blocked_phase_blocked(project: Project) -> None:
     """To ask what is next clears nothing up."""
-    blocked = adapter.update(project, started(project), Changes(status="blocked"))
+    blocked = compaction.update(project, started(project), Changes(status="blocked"))
 
-    assert adapter.begin(project, blocked).phase_status == "blocked"
+    assert compaction.begin(project, blocked).phase_status == "blocked"
 
 
 def test_beyond_the_last_phase_nobody_knows_that_it_was_the_last(project: Project, put: Put) -> None:
     """The file contradicts itself, so its workflow is not removed over it; who says so completes it."""
     phase = {"current": 7, "total": 5, "name": "A", "status": "in_progress"}
     path = put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = compaction.find(project).workflows
 
     with pytest.raises(TransitionError, match="is beyond the last"):
-        adapter.done(project, workflow)
+        compaction.done(project, workflow)
     assert path.exists()
-    assert adapter.done(project, workflow, everything=True).finished
+    assert compaction.done(project, workflow, everything=True).finished
 
 
 def test_update_adds_and_keeps(project: Project) -> None:
     """R001-12: context and reminders are added, nothing goes."""
     workflow = started(project, reading=("@a.md",), reminders=("one",), context={"k": 1})
     changes = Changes(reading=("b.md", "@a.md"), reminders=("two",), context={"l": [2]}, handover="note")
-    after = adapter.update(project, workflow, changes)
+    after = compaction.update(project, workflow, changes)
     assert after.reading == ("@a.md", "@b.md")
     assert after.reminders == ("one", "two")
     assert after.context == {"k": 1, "l": [2]}
     assert after.phases[0].handover == "note"
-    moved = adapter.update(project, after, Changes(current=3, status="blocked"))
+    moved = compaction.update(project, after, Changes(current=3, status="blocked"))
     assert (moved.position, moved.phase, moved.status) == ("3/3", "Test", "blocked")
-    renamed = adapter.update(project, moved, Changes(phase="Verify", total=4))
+    renamed = compaction.update(project, moved, Changes(phase="Verify", total=4))
     assert (renamed.position, renamed.phase, renamed.phase_status) == ("3/4", "Verify", "blocked")
 
 
 def test_a_note_never_replaces_what_somebody_kept_under_that_key(project: Project) -> None:
     """The context is free: another use of our key stays beside the note."""
     workflow = started(project, context={"phase_notes": ["mine"]})
-    after = adapter.update(project, workflow, Changes(handover="note"))
+    after = compaction.update(project, workflow, Changes(handover="note"))
     assert data_of(after)["context"]["phase_notes"] == {"phase_notes": ["mine"], "1": "note"}
     assert after.context["phase_notes"]
 
@@ -214,7 +214,7 @@ def test_updates_the_format_cannot_hold_are_refused(project: Project, changes: C
     workflow = started(project)
     before = workflow.path.read_bytes()
     with pytest.raises(TransitionError, match=reason):
-        adapter.update(project, workflow, changes)
+        compaction.update(project, workflow, changes)
     assert workflow.path.read_bytes() == before
 
 
@@ -229,8 +229,8 @@ def test_a_hand_kept_file_keeps_its_style_and_unknown_keys(project: Project, put
     ]
     text = "\r\n".join(lines)
     put(f"{FOLDER}/x/state-x-20250101_000000.json", text)
-    (workflow,) = adapter.find(project).workflows
-    after = adapter.done(project, workflow)
+    (workflow,) = compaction.find(project).workflows
+    after = compaction.done(project, workflow)
     written = after.path.read_bytes().decode()
     assert written.startswith('{\r\n\t"zeta"')
     assert "\n" not in written.replace("\r\n", "")
@@ -244,7 +244,7 @@ def test_find_gives_one_workflow_a_name_from_its_newest_file(project: Project, p
     put(f"{FOLDER}/x/state-x-1.json", {"workflow": "X", "phase": {"current": 1, "total": 3}}, age=20)
     put(f"{FOLDER}/x/state-x-2.json", {"workflow": "x", "phase": {"current": 2, "total": 3}}, age=10)
     put(f"{FOLDER}/y/state-y-1.json", {"workflow": "Y", "phase": {"current": 1, "total": 1}}, age=0)
-    found = adapter.find(project)
+    found = compaction.find(project)
     assert [(each.title, each.current) for each in found.workflows] == [("Y", 1), ("x", 2)]
     assert any("state-x-1.json is an older file" in warning for warning in found.workflows[1].warnings)
 
@@ -253,7 +253,7 @@ def test_files_of_one_moment_are_ordered_by_name(project: Project, put: Put) -> 
     """I001-10: ties are broken by name, so that a checkout does not decide."""
     for name in ("b", "a"):
         put(f"{FOLDER}/{name}/state-{name}.json", {"workflow": name, "phase": 1})
-    assert [each.title for each in adapter.find(project).workflows] == ["a", "b"]
+    assert [each.title for each in compaction.find(project).workflows] == ["a", "b"]
 
 
 def test_of_files_of_one_moment_the_one_named_later_is_the_newest(project: Project, put: Put) -> None:
@@ -261,17 +261,17 @@ def test_of_files_of_one_moment_the_one_named_later_is_the_newest(project: Proje
     for stamp, phase in (("20250102_000000", 2), ("20250103_000000", 3), ("20250101_000000", 1)):
         path = put(f"{FOLDER}/x/state-x-{stamp}.json", {"workflow": "X", "phase": phase})
         os.utime(path, (1_700_000_000, 1_700_000_000))
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = compaction.find(project).workflows
     assert (workflow.current, len(workflow.warnings) > 0) == (3, True)
 
 
 def test_the_title_of_a_phase_outlives_it(project: Project) -> None:
     """R001-12: what a phase was called, by its start, by an update or by hand, is known after the next one began."""
-    workflow = adapter.start(project, Start(title="X", total=4, phases=(("Design", ""), ("Build", "coder"))))
-    workflow = adapter.update(project, workflow, Changes(phase="Sketch"))
+    workflow = compaction.start(project, Start(title="X", total=4, phases=(("Design", ""), ("Build", "coder"))))
+    workflow = compaction.update(project, workflow, Changes(phase="Sketch"))
     for name in ("Build", "Review", "Ship"):
-        workflow = adapter.done(project, workflow)
-        workflow = adapter.update(project, workflow, Changes(phase=name))
+        workflow = compaction.done(project, workflow)
+        workflow = compaction.update(project, workflow, Changes(phase=name))
     assert [phase.title for phase in workflow.phases] == ["Sketch", "Build", "Review", "Ship"]
     assert workflow.phases[1].agent == "coder"
     assert "phases" not in workflow.context
@@ -282,8 +282,8 @@ def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Project, put: 
     theirs = {"phases": [1, 2], "note": "x"}
     state = {"workflow": "X", "phase": {"current": 1, "total": 3, "name": "A"}, "context": theirs}
     put(f"{FOLDER}/x/state-x-20250101_000000.json", state)
-    (workflow,) = adapter.find(project).workflows
-    assert data_of(adapter.done(project, workflow))["context"] == theirs
+    (workflow,) = compaction.find(project).workflows
+    assert data_of(compaction.done(project, workflow))["context"] == theirs
 
 
 def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Project, put: Put) -> None:
@@ -292,18 +292,18 @@ def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Project
     for number, changes in enumerate((Changes(reminders=("r",)), Changes(reading=("a",)), Changes(context={"k": 1}))):
         derived = state | {"workflow": f"X{number}", "context": {"derived_from": "CLAUDE/Plan/X/PLAN.md"}}
         put(f"{FOLDER}/x{number}/state-x-20250101_000000.json", derived)
-        (workflow,) = [each for each in adapter.find(project).workflows if each.title == f"X{number}"]
+        (workflow,) = [each for each in compaction.find(project).workflows if each.title == f"X{number}"]
         assert workflow.origin == "plan"
-        assert adapter.update(project, workflow, changes).origin == "agent"
+        assert compaction.update(project, workflow, changes).origin == "agent"
 
 
 def test_an_error_needs_a_phase_that_is_blocked(project: Project) -> None:
     """What is given is kept or refused, never dropped."""
     workflow = started(project)
     with pytest.raises(TransitionError, match="--status blocked"):
-        adapter.update(project, workflow, Changes(error="no disk"))
-    blocked = adapter.update(project, workflow, Changes(status="blocked", error="no disk"))
-    adapter.update(project, blocked, Changes(error="no tape either"))
+        compaction.update(project, workflow, Changes(error="no disk"))
+    blocked = compaction.update(project, workflow, Changes(status="blocked", error="no disk"))
+    compaction.update(project, blocked, Changes(error="no tape either"))
     assert [each.error for each in history.of(project, blocked).phases.values()] == ["no tape either"]
 
 
@@ -311,19 +311,19 @@ def test_without_a_ledger_the_completed_file_stays_under_another_name(project: P
     """Nothing is lost: what the ledger cannot keep is kept beside it, and said."""
     workflow = started(project)
     project.ledger.problem = "the disk is full"
-    after = adapter.done(project, workflow, everything=True)
+    after = compaction.done(project, workflow, everything=True)
     (kept,) = workflow.path.parent.iterdir()
     assert kept.name.startswith(f"{workflow.path.name}.kept-")
     assert json.loads(kept.read_bytes())["phase"]["status"] == "completed"
     assert any(kept.name in warning for warning in after.warnings)
-    assert adapter.find(project).workflows == ()
+    assert compaction.find(project).workflows == ()
 
 
 def test_a_broken_newest_file_gives_the_next_one_and_a_problem(project: Project, put: Put) -> None:
     """I001-11: skip to the next good one and mention the bad one."""
     put(f"{FOLDER}/x/state-x-1.json", {"workflow": "X", "phase": 1}, age=20)
     broken = put(f"{FOLDER}/x/state-x-2.json", "{", age=10)
-    found = adapter.find(project)
+    found = compaction.find(project)
     assert [each.path.name for each in found.workflows] == ["state-x-1.json"]
     assert [(problem.path, "not JSON" in problem.reason) for problem in found.problems] == [(broken, True)]
 
@@ -335,7 +335,7 @@ def test_a_broken_file_seen_before_gives_its_last_generation(project: Project, p
     raw = path.read_bytes()
     generations.keep(project, path, raw, why="seen")
     put(f"{FOLDER}/x/state-x-2.json", "{ torn", age=10)
-    found = adapter.find(project)
+    found = compaction.find(project)
     assert [(each.current, each.recovered, each.raw) for each in found.workflows] == [(4, True, raw)]
     assert "its last generation is used" in found.problems[0].reason
     assert path.read_text() == "{ torn"
@@ -346,20 +346,20 @@ def test_moving_a_recovered_workflow_sets_the_broken_file_aside(project: Project
     path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
     generations.keep(project, path, path.read_bytes(), why="seen")
     path.write_text("{ torn")
-    (workflow,) = adapter.find(project).workflows
-    assert adapter.done(project, workflow).current == 5
+    (workflow,) = compaction.find(project).workflows
+    assert compaction.done(project, workflow).current == 5
     assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
 
 
 def test_an_update_mends_a_broken_file_though_it_changes_nothing(project: Project, put: Put) -> None:
     """Whoever updates it has seen its last good content, and means to have it."""
     path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
-    reminded = adapter.update(project, adapter.find(project).workflows[0], Changes(reminders=("Small",)))
+    reminded = compaction.update(project, compaction.find(project).workflows[0], Changes(reminders=("Small",)))
     path.write_text("{ torn")
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = compaction.find(project).workflows
     assert workflow.recovered
 
-    assert adapter.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
+    assert compaction.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
     assert path.read_bytes() == reminded.raw
     assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
 
@@ -371,7 +371,7 @@ def test_a_linked_state_file_is_a_problem(project: Project, tmp_path: Path) -> N
     link = project.root / FOLDER / "x" / "state-x-1.json"
     link.parent.mkdir(parents=True)
     link.symlink_to(outside)
-    found = adapter.find(project)
+    found = compaction.find(project)
     assert found.workflows == ()
     assert "symbolic link" in found.problems[0].reason
     assert outside.read_text() == '{"workflow": "X", "phase": 1}'
@@ -410,11 +410,11 @@ def test_all_formats_are_found_together(project: Project) -> None:
 
 def test_a_workflow_that_gives_way_to_one_of_its_name_is_in_the_archive(project: Project) -> None:
     """As it was; its file is gone, and its last content is kept."""
-    before = adapter.done(project, started(project))
+    before = compaction.done(project, started(project))
 
     after = started(project, replace=True)
 
-    assert [each.ref for each in adapter.find(project).workflows] == [after.ref]
+    assert [each.ref for each in compaction.find(project).workflows] == [after.ref]
     (kept,) = archive.kept(project)
     assert (kept.workflow.path, kept.workflow.position) == (before.path, "2/3")
     assert generations.latest(project, before.path) == before.raw
@@ -436,7 +436,7 @@ def test_a_start_that_cannot_be_written_leaves_nothing_and_takes_nothing_away(
                 started(project, title=title, replace=True)
 
     assert [each.name for each in (project.root / FOLDER).iterdir() if each.is_dir()] == [before.path.parent.name]
-    assert [each.path for each in adapter.find(project).workflows] == [before.path]
+    assert [each.path for each in compaction.find(project).workflows] == [before.path]
 
 
 @pytest.mark.parametrize(
@@ -456,18 +456,18 @@ def test_the_next_step_follows_from_the_current_phase(
     phase = {"current": current, "total": 2, "name": "A", "status": status}
     put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
 
-    step = adapter.step(adapter.find(project).workflows[0])
+    step = compaction.step(compaction.find(project).workflows[0])
 
     assert (step and step.text.partition(' "')[0]) == said
 
 
 def test_what_blocked_a_phase_does_not_block_the_one_gone_on_to(project: Project) -> None:
     """Unless it is said to; another change leaves the block where it is."""
-    blocked = adapter.update(project, started(project), Changes(status="blocked"))
-    assert adapter.update(project, blocked, Changes(total=4, phase="Plan it")).phase_status == "blocked"
+    blocked = compaction.update(project, started(project), Changes(status="blocked"))
+    assert compaction.update(project, blocked, Changes(total=4, phase="Plan it")).phase_status == "blocked"
 
-    assert adapter.update(project, blocked, Changes(current=2)).phase_status == "active"
-    assert adapter.update(project, blocked, Changes(current=3, status="pending")).phase_status == "pending"
+    assert compaction.update(project, blocked, Changes(current=2)).phase_status == "active"
+    assert compaction.update(project, blocked, Changes(current=3, status="pending")).phase_status == "pending"
 
 
 @pytest.mark.parametrize(("said", "total"), [(None, 3), (2, 3), (5, 5)])

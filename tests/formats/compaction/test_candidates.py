@@ -12,7 +12,7 @@ import pytest
 from holdfast import paths
 from holdfast.clock import stamp
 from holdfast.files import cache, document, unchanged
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.project import Project
@@ -56,7 +56,7 @@ def near(project: Project, session: str = ME) -> list[str]:
 
 def old(project: Project, number: int) -> Workflow:
     """Return one of all workflows."""
-    return next(each for each in adapter.find(project).workflows if each.title == f"W{number}")
+    return next(each for each in compaction.find(project).workflows if each.title == f"W{number}")
 
 
 def test_the_last_changed_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_a_save_finds_the_file_of_its_workflow_among_many(project: Project, fold
     path.rename(path.with_name(folder))
     said = Extract("W0", current=2, total=3, source=project.root / "CLAUDE.local.md")
 
-    saved = adapter.save(project, said)
+    saved = compaction.save(project, said)
 
     assert saved.path is not None
     assert (saved.action, saved.path.parent.name) == ("unchanged", folder)
@@ -185,7 +185,7 @@ def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> 
         assert near(crowded)[0] == f"W{MANY - 2}"
         assert registry.candidates(crowded, ME).left == MANY - 6
     elif how == "written by us":
-        adapter.update(crowded, old(crowded, 0), Changes(current=2))
+        compaction.update(crowded, old(crowded, 0), Changes(current=2))
         assert near(crowded)[0] == "W0"
     elif how == "written by the model":
         path = write(crowded, 0)

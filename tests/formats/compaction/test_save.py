@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import StateError
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.formats.compaction.save import Saved
@@ -40,7 +40,7 @@ MEMORY = "# Workflow State\n\nWorkflow: QA Loop\nPhase: 2/3 - Fixing Errors\n"
 
 
 def save(project: Project) -> Saved:
-    return adapter.save(project, detect(project).extract)
+    return compaction.save(project, detect(project).extract)
 
 
 def only_file(project: Project) -> Path:
@@ -192,7 +192,7 @@ def test_names_that_share_their_first_letters_stay_two_workflows(project: Projec
     for ending in ("one", "two"):
         put("CLAUDE.local.md", f"Workflow: {'long ' * 15}{ending}\nPhase: 1/2 - A\n")
         assert save(project).action == "created"
-    assert len(adapter.find(project).workflows) == 2
+    assert len(compaction.find(project).workflows) == 2
 
 
 def test_a_completed_workflow_is_not_revived_by_an_unchanged_memory_file(project: Project, put: Put) -> None:
@@ -200,18 +200,18 @@ def test_a_completed_workflow_is_not_revived_by_an_unchanged_memory_file(project
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
     assert workflow is not None
-    adapter.done(project, workflow, everything=True)
+    compaction.done(project, workflow, everything=True)
     for age in (0, -100):
         put("CLAUDE.local.md", MEMORY, age=age)
         assert save(project) == Saved(None, "buried", None)
-    assert adapter.find(project).workflows == ()
+    assert compaction.find(project).workflows == ()
 
 
 def test_a_workflow_no_compaction_ever_saved_is_buried_too(project: Project, put: Put) -> None:
     """Started and completed with the CLI: the memory file that names it was never taken over, and still is buried."""
-    workflow = adapter.start(project, Start(title="QA Loop"))
+    workflow = compaction.start(project, Start(title="QA Loop"))
     put("CLAUDE.local.md", MEMORY)
-    adapter.done(project, workflow, everything=True)
+    compaction.done(project, workflow, everything=True)
     assert save(project).action == "buried"
 
 
@@ -220,7 +220,7 @@ def test_a_workflow_the_ledger_forgot_is_buried_by_its_tombstone_alone(project: 
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
     assert workflow is not None
-    adapter.done(project, workflow, everything=True)
+    compaction.done(project, workflow, everything=True)
     project.ledger.run("DELETE FROM extracts")
     assert save(project).action == "buried"
 
@@ -250,7 +250,7 @@ def test_a_plan_that_changes_does_not_revive_what_the_memory_file_names(project:
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
     assert workflow is not None
-    adapter.done(project, workflow, everything=True)
+    compaction.done(project, workflow, everything=True)
     put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: Other\nStatus: In Progress\nphase\n")
     assert save(project).action == "buried"
 
@@ -261,7 +261,7 @@ def test_a_memory_file_that_comes_back_names_what_was_completed_meanwhile(projec
     workflow = save(project).workflow
     assert workflow is not None
     memory.unlink()
-    adapter.done(project, workflow, everything=True)
+    compaction.done(project, workflow, everything=True)
 
     put("CLAUDE.local.md", MEMORY)
 
@@ -271,10 +271,10 @@ def test_a_memory_file_that_comes_back_names_what_was_completed_meanwhile(projec
 def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project: Project, put: Put) -> None:
     """A folder's name tells whose it is only where it says the whole name."""
     put("CLAUDE.local.md", MEMORY.replace("QA Loop", "Größe"))
-    other = adapter.start(project, Start(title="Gr e", phases=(("One", ""),)))
+    other = compaction.start(project, Start(title="Gr e", phases=(("One", ""),)))
     assert other.path.parent.name == "gr-e"
 
-    adapter.done(project, other, everything=True)
+    compaction.done(project, other, everything=True)
 
     saved = save(project)
     assert saved.action == "created" and saved.workflow is not None
@@ -306,7 +306,7 @@ def test_a_plan_of_its_own_is_marked_as_derived_until_somebody_moves_it(project:
     workflow = save(project).workflow
     assert workflow is not None
     assert (workflow.title, workflow.origin, workflow.position) == ("Auth", "plan", "2/2")
-    assert adapter.update(project, workflow, Changes(status="blocked")).origin == "agent"
+    assert compaction.update(project, workflow, Changes(status="blocked")).origin == "agent"
 
 
 def test_the_newest_readable_file_of_several_is_the_workflows(project: Project, put: Put) -> None:
@@ -434,7 +434,7 @@ def test_no_sequence_of_saves_makes_a_state_poorer(state: dict[str, Any], found:
         os.utime(path, (1e9, 1e9))
         for extract in found:
             before = data_of(path)
-            adapter.save(project, extract)
+            compaction.save(project, extract)
             after = data_of(path)
             assert list(path.parent.iterdir()) == [path]
             assert before.keys() <= after.keys()
@@ -462,7 +462,7 @@ def test_a_memory_file_written_after_the_state_moved_has_the_last_word(project: 
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
     assert workflow is not None
-    moved = adapter.done(project, workflow)
+    moved = compaction.done(project, workflow)
     assert moved.position == "3/3"
     memory = put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "1/3 - Again"))
     later = moved.path.stat().st_mtime + 60

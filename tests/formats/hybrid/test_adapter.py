@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import log
 from holdfast.errors import HoldfastError, TransitionError
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import archive, generations
 from holdfast.workflow.model import Changes, Start, Status, Workflow
 
@@ -27,7 +27,7 @@ PHASES = (("Plan it", "planner"), ("Build it", "coder"), ("Test it", "tester"))
 @pytest.fixture
 def workflow(project: Project) -> Workflow:
     """A workflow of three phases, none started."""
-    return adapter.start(project, Start(title="Ship", phases=PHASES))
+    return hybrid.start(project, Start(title="Ship", phases=PHASES))
 
 
 def state_of(project: Project) -> dict[str, Any]:
@@ -40,27 +40,27 @@ def statuses(workflow: Workflow) -> list[str]:
 
 
 def moved(project: Project, phase: str, status: Any, **more: Any) -> Workflow:
-    return adapter.move(project, phase, status, **more)[0]
+    return hybrid.move(project, phase, status, **more)[0]
 
 
 def test_a_hook_starts_finishes_and_advances(project: Project, workflow: Workflow) -> None:
     """R000-14, R000-28, R000-35: active at the launch, completed at the result, the next one active."""
-    started, changed = adapter.move(project, "phase_0", "active")
+    started, changed = hybrid.move(project, "phase_0", "active")
     assert (changed, started.position, started.status) == (True, "1/3", "active")
-    done, changed = adapter.move(project, "phase_0", "completed", deliverables=("plan.md",), handover="use A")
+    done, changed = hybrid.move(project, "phase_0", "completed", deliverables=("plan.md",), handover="use A")
     assert (changed, done.position) == (True, "2/3")
     assert statuses(done) == ["completed", "active", "pending"]
     assert (done.phases[0].deliverables, done.phases[0].handover) == (("plan.md",), "use A")
-    step = adapter.step(done)
+    step = hybrid.step(done)
     assert step is not None
     assert (step.title, step.agent, step.prompt) == ("Build it", "coder", "Build it\n\nContext: use A")
 
 
 def test_moves_are_idempotent(project: Project, workflow: Workflow) -> None:
     """I000-7: the same move again changes nothing and writes nothing."""
-    adapter.move(project, "phase_0", "active")
+    hybrid.move(project, "phase_0", "active")
     before = (project.root / STATE).stat().st_mtime_ns
-    assert adapter.move(project, "phase_0", "active")[1] is False
+    assert hybrid.move(project, "phase_0", "active")[1] is False
     assert (project.root / STATE).stat().st_mtime_ns == before
 
 
@@ -72,11 +72,11 @@ def test_a_hook_catches_up_with_a_forgotten_start(project: Project, workflow: Wo
 def test_a_hook_never_revives_what_is_completed(project: Project, workflow: Workflow) -> None:
     """D000-2: neither a completed phase nor a completed workflow is opened again."""
     for phase in ("phase_0", "phase_1", "phase_2"):
-        adapter.move(project, phase, "completed")
+        hybrid.move(project, phase, "completed")
     refused: tuple[Status, ...] = ("active", "failed", "pending")
     for phase in ("phase_0", "phase_2"):
         for status in refused:
-            after, changed = adapter.move(project, phase, status)
+            after, changed = hybrid.move(project, phase, status)
             assert not changed
             assert after.finished
 
@@ -85,22 +85,22 @@ def test_a_hand_completed_workflow_is_not_moved_by_a_hook(project: Project, work
     """A person set the status to completed with phases left: that is what holds."""
     path = project.root / STATE
     path.write_text(json.dumps(state_of(project) | {"status": "completed"}))
-    assert adapter.move(project, "phase_0", "active")[1] is False
+    assert hybrid.move(project, "phase_0", "active")[1] is False
     with pytest.raises(TransitionError, match="reopen"):
-        adapter.move(project, "phase_0", "active", by="person")
+        hybrid.move(project, "phase_0", "active", by="person")
 
 
 def test_only_one_phase_is_active(project: Project, workflow: Workflow) -> None:
     """R000-15: a second launch leaves its phase pending, a person is told why."""
-    adapter.move(project, "phase_0", "active")
-    assert adapter.move(project, "phase_1", "active")[1] is False
+    hybrid.move(project, "phase_0", "active")
+    assert hybrid.move(project, "phase_1", "active")[1] is False
     with pytest.raises(TransitionError, match="phase_0 is active, and only one can be"):
-        adapter.move(project, "phase_1", "active", by="person")
+        hybrid.move(project, "phase_1", "active", by="person")
 
 
 def test_a_later_phase_may_finish_first(project: Project, workflow: Workflow) -> None:
     """A result out of order is recorded; the current phase stays, and the one left out comes next."""
-    adapter.move(project, "phase_0", "active")
+    hybrid.move(project, "phase_0", "active")
     after = moved(project, "phase_1", "completed", deliverables=("x",))
     assert (statuses(after), after.position) == (["active", "completed", "pending"], "1/3")
     after = moved(project, "phase_0", "completed")
@@ -116,29 +116,29 @@ def test_a_phase_that_was_left_out_comes_after_the_last(project: Project, workfl
 
 def test_a_failed_phase_fails_the_workflow_at_once(project: Project, workflow: Workflow) -> None:
     """I000-9: later phases stay pending, and the failed one stays current."""
-    adapter.move(project, "phase_0", "active")
+    hybrid.move(project, "phase_0", "active")
     after = moved(project, "phase_0", "failed")
     assert (after.status, statuses(after), after.position) == ("failed", ["failed", "pending", "pending"], "1/3")
     assert not after.finished
-    step = adapter.step(after)
+    step = hybrid.step(after)
     assert step is not None
     assert step.text.startswith("retry phase 1/3")
 
 
 def test_a_failed_phase_is_never_turned_into_a_completed_one(project: Project, workflow: Workflow) -> None:
     """D000-2: the next result after a failure must not do it; a retry comes first."""
-    adapter.move(project, "phase_0", "failed")
-    assert adapter.move(project, "phase_0", "completed")[1] is False
-    assert adapter.move(project, "phase_1", "active")[1] is False
+    hybrid.move(project, "phase_0", "failed")
+    assert hybrid.move(project, "phase_0", "completed")[1] is False
+    assert hybrid.move(project, "phase_1", "active")[1] is False
     with pytest.raises(TransitionError, match="retry it first"):
-        adapter.move(project, "phase_0", "completed", by="person")
+        hybrid.move(project, "phase_0", "completed", by="person")
     with pytest.raises(TransitionError, match="phase_0 failed"):
-        adapter.move(project, "phase_1", "active", by="person")
+        hybrid.move(project, "phase_1", "active", by="person")
 
 
 def test_a_retry_reopens_phase_and_workflow(project: Project, workflow: Workflow) -> None:
     """I000-9: failed -> active, then on as usual."""
-    adapter.move(project, "phase_0", "failed")
+    hybrid.move(project, "phase_0", "failed")
     after = moved(project, "phase_0", "active")
     assert (after.status, after.position) == ("active", "1/3")
     assert moved(project, "phase_0", "completed").position == "2/3"
@@ -146,72 +146,72 @@ def test_a_retry_reopens_phase_and_workflow(project: Project, workflow: Workflow
 
 def test_a_hook_fills_only_what_is_empty(project: Project, workflow: Workflow) -> None:
     """I000-8: what the agent wrote before its phase was completed stays."""
-    adapter.move(project, "phase_0", "active")
-    adapter.move(project, "phase_0", None, deliverables=("by agent",), by="person")
+    hybrid.move(project, "phase_0", "active")
+    hybrid.move(project, "phase_0", None, deliverables=("by agent",), by="person")
     after = moved(project, "phase_0", "completed", deliverables=("by hook",), handover="from hook")
     assert (after.phases[0].deliverables, after.phases[0].handover) == (("by agent",), "from hook")
 
 
 def test_people_can_reopen_a_wrong_completion(project: Project, workflow: Workflow) -> None:
     """I000-15: the reopened phase is active again and the one after it waits again; what was delivered stays."""
-    adapter.move(project, "phase_0", "completed", deliverables=("x",))
-    after = adapter.reopen(project, "phase_0")
+    hybrid.move(project, "phase_0", "completed", deliverables=("x",))
+    after = hybrid.reopen(project, "phase_0")
     assert (statuses(after), after.position, after.status) == (["active", "pending", "pending"], "1/3", "active")
     assert after.phases[0].deliverables == ("x",)
     with pytest.raises(TransitionError, match="only a finished phase"):
-        adapter.reopen(project, "phase_1")
+        hybrid.reopen(project, "phase_1")
 
 
 def test_people_can_reopen_a_completed_workflow(project: Project, workflow: Workflow) -> None:
     """A completed workflow is terminal for hooks and not for people."""
-    assert adapter.done(project, workflow, everything=True).finished
-    after = adapter.reopen(project, "phase_2")
+    assert hybrid.done(project, workflow, everything=True).finished
+    after = hybrid.reopen(project, "phase_2")
     assert (after.status, after.position) == ("active", "3/3")
 
 
 def test_begin_starts_the_first_pending_phase_once(project: Project, workflow: Workflow) -> None:
     """I000-6: an explicit start; asking again changes nothing, nor does it retry a failure by itself."""
-    assert adapter.begin(project, workflow).position == "1/3"
-    assert adapter.begin(project, workflow).position == "1/3"
-    adapter.move(project, "phase_0", "failed")
-    assert statuses(adapter.begin(project, workflow)) == ["failed", "pending", "pending"]
+    assert hybrid.begin(project, workflow).position == "1/3"
+    assert hybrid.begin(project, workflow).position == "1/3"
+    hybrid.move(project, "phase_0", "failed")
+    assert statuses(hybrid.begin(project, workflow)) == ["failed", "pending", "pending"]
 
 
 def test_done_moves_through_all_phases(project: Project, workflow: Workflow) -> None:
     """R000-35: each done leaves its note for the next phase; after the last there is no next step."""
     for number in range(3):
-        workflow = adapter.done(project, workflow, note=f"note {number}")
+        workflow = hybrid.done(project, workflow, note=f"note {number}")
     assert workflow.finished
     assert [phase.handover for phase in workflow.phases] == ["note 0", "note 1", "note 2"]
-    assert adapter.step(workflow) is None
+    assert hybrid.step(workflow) is None
     assert "Status: completed | Current Phase: none" in (project.root / VIEW).read_text()
 
 
 def test_completing_a_phase_twice_advances_once(project: Project, workflow: Workflow) -> None:
     """Two who saw the same phase complete it once."""
-    begun = adapter.begin(project, workflow)
-    adapter.done(project, begun)
-    assert adapter.done(project, begun).position == "2/3"
+    begun = hybrid.begin(project, workflow)
+    hybrid.done(project, begun)
+    assert hybrid.done(project, begun).position == "2/3"
 
 
 def test_done_after_a_failure_asks_for_a_retry(project: Project, workflow: Workflow) -> None:
     """A failed phase is not completed by moving on."""
     failed = moved(project, "phase_0", "failed")
     with pytest.raises(TransitionError, match="retry it first"):
-        adapter.done(project, failed)
+        hybrid.done(project, failed)
 
 
 def test_a_type_is_kept_where_it_is_given(project: Project) -> None:
     """R000-02: without one the file has exactly the schema's keys; with one nothing that was asked for is lost."""
-    made = adapter.start(project, Start(title="T", kind="implementation", phases=(("A", "a"),)))
-    assert (made.kind, adapter.find(project).workflows[0].kind) == ("implementation", "implementation")
+    made = hybrid.start(project, Start(title="T", kind="implementation", phases=(("A", "a"),)))
+    assert (made.kind, hybrid.find(project).workflows[0].kind) == ("implementation", "implementation")
 
 
 def test_update_keeps_extras_only_where_they_are_given(project: Project, workflow: Workflow) -> None:
     """R000-02, R000-38: reading, reminders and context are extra keys and appear only when somebody gives them."""
     assert set(state_of(project)) == {"id", "task", "status", "current_phase", "phases"}
     changes = Changes(current=1, reading=("docs/a.md",), reminders=("keep",), context={"k": 1}, deliverables=("d",))
-    after = adapter.update(project, workflow, changes)
+    after = hybrid.update(project, workflow, changes)
     assert (after.position, after.reading, after.reminders, dict(after.context)) == (
         "1/3",
         ("@docs/a.md",),
@@ -219,7 +219,7 @@ def test_update_keeps_extras_only_where_they_are_given(project: Project, workflo
         {"k": 1},
     )
     assert after.phases[0].deliverables == ("d",)
-    after = adapter.update(project, after, Changes(phase="Plan all", status="completed", handover="h"))
+    after = hybrid.update(project, after, Changes(phase="Plan all", status="completed", handover="h"))
     assert (after.phases[0].title, after.phases[0].handover) == ("Plan all", "h")
 
 
@@ -230,16 +230,16 @@ def test_updates_the_format_cannot_hold_are_refused(project: Project, workflow: 
     """R000-10: four statuses, and the phases the file lists."""
     before = (project.root / STATE).read_bytes()
     with pytest.raises(TransitionError):
-        adapter.update(project, workflow, changes)
+        hybrid.update(project, workflow, changes)
     assert (project.root / STATE).read_bytes() == before
 
 
 def test_another_workflow_meanwhile_is_not_moved(project: Project, workflow: Workflow) -> None:
     """The file holds a newer workflow than the caller saw."""
-    adapter.done(project, workflow, everything=True)
-    adapter.start(project, Start(title="Next", phases=PHASES))
+    hybrid.done(project, workflow, everything=True)
+    hybrid.start(project, Start(title="Next", phases=PHASES))
     with pytest.raises(HoldfastError, match=f"not {workflow.id}"):
-        adapter.done(project, workflow)
+        hybrid.done(project, workflow)
 
 
 def test_hand_kept_oddities_are_read_with_warnings(project: Project, put: Put) -> None:
@@ -260,12 +260,12 @@ def test_hand_kept_oddities_are_read_with_warnings(project: Project, put: Put) -
             "note": {"mine": True},
         },
     )
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = hybrid.find(project).workflows
     assert (workflow.id, workflow.status, workflow.position, workflow.phase) == ("7", "active", "2/4", "B")
     assert [phase.title for phase in workflow.phases] == ["just text", "B", "Phase 2", "4"]
     assert workflow.phases[1].deliverables == ("x",)
     assert len(workflow.warnings) >= 4
-    adapter.move(project, "phase_1", "completed")
+    hybrid.move(project, "phase_1", "completed")
     state = state_of(project)
     assert state["note"] == {"mine": True}
     assert state["phases"][1]["extra"] == 1
@@ -286,7 +286,7 @@ def test_odd_top_level_values_never_crash(
 ) -> None:
     """A phase that does not exist is no current phase."""
     (project.root / STATE).write_text(json.dumps(state_of(project) | changes))
-    (found,) = adapter.find(project).workflows
+    (found,) = hybrid.find(project).workflows
     assert (found.current, found.status) == (None, status)
 
 
@@ -296,7 +296,7 @@ def test_all_phases_completed_means_completed(project: Project, workflow: Workfl
     for phase in state["phases"]:
         phase["status"] = "completed"
     (project.root / STATE).write_text(json.dumps(state | {"status": "active"}))
-    (found,) = adapter.find(project).workflows
+    (found,) = hybrid.find(project).workflows
     assert found.finished
     assert any("all phases are completed" in warning for warning in found.warnings)
 
@@ -305,7 +305,7 @@ def test_a_failed_phase_is_retried_before_another_is_started(project: Project, p
     """I000-9: also where nothing says which phase is current, and one before it was left out."""
     phases = [{"title": "Plan it", "status": "pending"}, {"title": "Build it", "status": "failed"}]
     put(STATE, {"id": "wf", "task": "Ship", "status": "failed", "current_phase": None, "phases": phases})
-    step = adapter.step(adapter.find(project).workflows[0])
+    step = hybrid.step(hybrid.find(project).workflows[0])
     assert step is not None
     assert step.text.startswith('retry phase 2/2 "Build it"')
 
@@ -313,16 +313,16 @@ def test_a_failed_phase_is_retried_before_another_is_started(project: Project, p
 def test_a_foreign_or_broken_file_is_a_problem(project: Project, put: Put) -> None:
     """Nothing is found, and why is said."""
     put(STATE, {"jobs": {}})
-    assert "left alone" in adapter.find(project).problems[0].reason
+    assert "left alone" in hybrid.find(project).problems[0].reason
     put(STATE, "{")
-    assert "not JSON" in adapter.find(project).problems[0].reason
+    assert "not JSON" in hybrid.find(project).problems[0].reason
 
 
 def test_a_broken_file_reads_as_its_last_generation(project: Project, workflow: Workflow) -> None:
     """Found as recovered with a problem; moving it writes the file anew from there."""
     path = project.root / STATE
     path.write_text("{ torn")
-    found = adapter.find(project)
+    found = hybrid.find(project)
     assert (found.workflows[0].recovered, found.workflows[0].id) == (True, workflow.id)
     assert "its last generation is used" in found.problems[0].reason
     assert path.read_text() == "{ torn"
@@ -333,14 +333,14 @@ def test_a_broken_file_reads_as_its_last_generation(project: Project, workflow: 
 def test_a_removed_file_is_gone(project: Project, workflow: Workflow) -> None:
     """R000-27: no file, no workflow, whatever the generations hold."""
     (project.root / STATE).unlink()
-    assert adapter.find(project).workflows == ()
+    assert hybrid.find(project).workflows == ()
     assert generations.latest(project, project.root / STATE)
 
 
 def test_a_foreign_view_is_not_overwritten(project: Project, put: Put) -> None:
     """A file at the view's path that is no view stays, the state is written, and the log says so."""
     view = put(VIEW, "# My own notes\n")
-    adapter.start(project, Start(title="Ship", phases=PHASES))
+    hybrid.start(project, Start(title="Ship", phases=PHASES))
     assert view.read_text() == "# My own notes\n"
     assert (project.root / STATE).exists()
     assert "is not a view of ours" in log.tail(1)[0]
@@ -349,7 +349,7 @@ def test_a_foreign_view_is_not_overwritten(project: Project, put: Put) -> None:
 def test_a_view_that_cannot_be_written_costs_no_state(project: Project) -> None:
     """A folder in the view's place is logged, the move stands."""
     (project.root / VIEW).mkdir(parents=True)
-    adapter.start(project, Start(title="Ship", phases=PHASES))
+    hybrid.start(project, Start(title="Ship", phases=PHASES))
     assert moved(project, "phase_0", "active").position == "1/3"
     assert "view of the workflow was not written" in log.tail(1)[0]
 
@@ -359,15 +359,15 @@ def test_a_linked_claude_folder_is_refused(project: Project, tmp_path: Path) -> 
     (tmp_path / "outside").mkdir()
     (project.root / ".claude").symlink_to(tmp_path / "outside")
     with pytest.raises(HoldfastError, match="symbolic link"):
-        adapter.start(project, Start(title="Ship", phases=PHASES))
+        hybrid.start(project, Start(title="Ship", phases=PHASES))
     assert list((tmp_path / "outside").iterdir()) == []
 
 
 def test_an_unfinished_workflow_that_gives_way_is_in_the_archive(project: Project, workflow: Workflow) -> None:
     """As it was: with the phase it was at."""
-    adapter.move(project, "phase_0", "active")
+    hybrid.move(project, "phase_0", "active")
 
-    adapter.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
+    hybrid.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
 
     (kept,) = archive.kept(project)
     assert (kept.workflow.title, kept.workflow.finished) == (workflow.title, False)
@@ -378,33 +378,33 @@ def test_one_phase_can_be_begun_at_a_time(project: Project, workflow: Workflow) 
     """R000-15: none while one is active; a failed one is the one to retry."""
 
     def ready(now: Workflow) -> list[str]:
-        return [phase.id for phase in adapter.ready(now)]
+        return [phase.id for phase in hybrid.ready(now)]
 
     assert ready(workflow) == ["phase_0"]
     assert ready(moved(project, "phase_0", "active")) == []
     assert ready(moved(project, "phase_0", "failed")) == ["phase_0"]
     moved(project, "phase_0", "active")
     assert ready(moved(project, "phase_0", "completed", advance=False)) == ["phase_1"]
-    assert ready(adapter.done(project, adapter.find(project).workflows[0], everything=True)) == []
+    assert ready(hybrid.done(project, hybrid.find(project).workflows[0], everything=True)) == []
 
 
 def test_what_is_completed_already_is_not_completed_without_a_word(project: Project, workflow: Workflow) -> None:
     """Whoever says so hears how a phase is opened again."""
-    over = adapter.done(project, workflow, everything=True)
+    over = hybrid.done(project, workflow, everything=True)
 
     for everything in (True, False):
         with pytest.raises(TransitionError, match=f"{workflow.id} is completed; `holdfast hybrid reopen PHASE`"):
-            adapter.done(project, over, everything=everything)
+            hybrid.done(project, over, everything=everything)
 
 
 def test_a_workflow_that_lists_no_phases_is_completed_only_as_a_whole(project: Project, put: Put) -> None:
     """Nothing says which phase was done."""
     put(STATE, {"id": "wf_1", "task": "Ship", "status": "active", "current_phase": None, "phases": []})
-    (found,) = adapter.find(project).workflows
+    (found,) = hybrid.find(project).workflows
 
     with pytest.raises(TransitionError, match="lists no phases; `holdfast done --all` completes the workflow"):
-        adapter.done(project, found)
-    assert adapter.done(project, found, everything=True).finished
+        hybrid.done(project, found)
+    assert hybrid.done(project, found, everything=True).finished
 
 
 def test_what_a_hand_wrote_last_is_kept_when_a_workflow_gives_way(project: Project, workflow: Workflow) -> None:
@@ -412,7 +412,7 @@ def test_what_a_hand_wrote_last_is_kept_when_a_workflow_gives_way(project: Proje
     by_hand = json.dumps(state_of(project) | {"task": "Ship it by hand"}).encode()
     (project.root / STATE).write_bytes(by_hand)
 
-    adapter.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
+    hybrid.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
 
     rows = generations.all(project, project.root / STATE)
     assert by_hand in [generations.content(project, row["id"]) for row in rows]
@@ -424,14 +424,14 @@ def test_an_earlier_workflow_takes_an_unfinished_ones_place_only_on_purpose(
     """Then that one is in the archive; one's own earlier content needs no purpose."""
     path, first = project.root / STATE, (project.root / STATE).read_bytes()
     moved(project, "phase_0", "active")
-    assert adapter.restore(project, path, first, why="rewind", replace=False).changed
-    assert statuses(adapter.find(project).workflows[0]) == ["pending"] * 3
-    assert not adapter.restore(project, path, first, why="rewind", replace=False).changed
+    assert hybrid.restore(project, path, first, why="rewind", replace=False).changed
+    assert statuses(hybrid.find(project).workflows[0]) == ["pending"] * 3
+    assert not hybrid.restore(project, path, first, why="rewind", replace=False).changed
 
-    adapter.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
+    hybrid.start(project, Start(title="Another", phases=(("Build", ""),), replace=True))
     with pytest.raises(TransitionError, match=r'"Another", which is pending at phase .* or give --replace'):
-        adapter.restore(project, path, first, why="rewind", replace=False)
+        hybrid.restore(project, path, first, why="rewind", replace=False)
     assert state_of(project)["task"] == "Another"
 
-    assert adapter.restore(project, path, first, why="rewind", replace=True).workflow.title == "Ship"
+    assert hybrid.restore(project, path, first, why="rewind", replace=True).workflow.title == "Ship"
     assert "Another" in {each.workflow.title for each in archive.kept(project)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ VIEW = ".claude/workflow_state_system.md"
 
 def edited(project: Project) -> Path:
     """Start a workflow, rename its second phase by hand, and return the view."""
-    workflow = adapter.start(project, Start(title="Tool", phases=(("Build", "a"), ("Test", "b"))))
+    workflow = hybrid.start(project, Start(title="Tool", phases=(("Build", "a"), ("Test", "b"))))
     workflow.path.write_bytes(workflow.raw.replace(b'"Test"', b'"Verify"'))
     view = project.root / VIEW
     past = workflow.path.stat().st_mtime - 10
@@ -36,10 +36,10 @@ def test_the_view_follows_a_hand_edit(project: Project, by: str) -> None:
     assert "Test" in view.read_text()
 
     if by == "event":
-        assert adapter.candidates(project, ()).workflows
+        assert hybrid.candidates(project, ()).workflows
     else:
-        (workflow,) = adapter.find(project).workflows
-        assert adapter.written(project, workflow, workflow.path, why="Edit") == workflow
+        (workflow,) = hybrid.find(project).workflows
+        assert hybrid.written(project, workflow, workflow.path, why="Edit") == workflow
     assert "- [ ] Phase 1: Verify" in view.read_text()
     assert "Test" not in view.read_text()
 
@@ -47,12 +47,12 @@ def test_the_view_follows_a_hand_edit(project: Project, by: str) -> None:
 def test_a_view_that_says_it_all_is_not_rewritten(project: Project) -> None:
     """Unchanged content is not rewritten, though the state's file is newer."""
     view = edited(project)
-    adapter.candidates(project, ())
+    hybrid.candidates(project, ())
     past = view.stat().st_mtime - 100
     os.utime(view, (past, past))
     before = (view.stat().st_ino, view.stat().st_mtime_ns)
 
-    adapter.candidates(project, ())
+    hybrid.candidates(project, ())
 
     assert (view.stat().st_ino, view.stat().st_mtime_ns) == before
 
@@ -62,10 +62,10 @@ def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Project)
     view = edited(project)
     view.write_text("# My own notes\n")
     os.utime(view, (1, 1))
-    adapter.candidates(project, ())
+    hybrid.candidates(project, ())
     assert view.read_text() == "# My own notes\n"
 
     view.unlink()
-    adapter.candidates(project, ())
+    hybrid.candidates(project, ())
     assert not view.exists()
     assert not log.tail(1), "nobody has to hear of it at every event"

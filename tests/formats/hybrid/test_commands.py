@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import TransitionError
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.project import Project
 from holdfast.sessions.agents import todolists
 from holdfast.sessions.ownership import owners
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project with a hybrid workflow of three phases."""
-    adapter.create_workflow_state("Tool", [("Build it", "builder"), ("Test it", "tester"), ("2", "x")], root=tmp_path)
+    hybrid.create_workflow_state("Tool", [("Build it", "builder"), ("Test it", "tester"), ("2", "x")], root=tmp_path)
     return tmp_path
 
 
@@ -91,7 +91,7 @@ def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
         assert "give --status failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
     assert (root / ".claude" / "state" / "workflow.json").read_bytes() == before
     with pytest.raises(TransitionError, match="--status failed"):
-        adapter.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)
+        hybrid.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)
 
     holdfast("hybrid", "phase", "0", "--status", "failed", root=root)
     holdfast("hybrid", "phase", "0", "--error", "no disk", root=root)
@@ -212,7 +212,7 @@ def test_a_session_that_moves_a_phase_owns_the_workflow(root: Path) -> None:
     """As with the verbs for all formats; looking at the list makes nobody an owner."""
     project = Project.open(root)
     holdfast("hybrid", "todos", root=root, session=OTHER)
-    assert owners.owner(project, adapter.find(project).workflows[0]) is None
+    assert owners.owner(project, hybrid.find(project).workflows[0]) is None
 
     holdfast("hybrid", "phase", "0", "--status", "completed", root=root, session=ME)
-    assert owners.owner(project, adapter.find(project).workflows[0]) == ME
+    assert owners.owner(project, hybrid.find(project).workflows[0]) == ME

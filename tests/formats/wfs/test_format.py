@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import StateError, TransitionError
-from holdfast.formats.wfs import adapter, places, store, view
+from holdfast.formats.wfs import adapter as wfs
+from holdfast.formats.wfs import places, store, view
 from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import history
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 def workflow(project: Project, session: Session) -> Workflow:
     """A session of two tasks, the first of which is blocked and the second active."""
     wfs_moves.add(project, session, New("Test the login"))
-    blocked = adapter.update(
-        project, adapter.begin(project, view.shown(project, session)), Changes(status="blocked", error="No key")
+    blocked = wfs.update(
+        project, wfs.begin(project, view.shown(project, session)), Changes(status="blocked", error="No key")
     )
-    return adapter.begin(project, blocked)
+    return wfs.begin(project, blocked)
 
 
 def errors(project: Project, workflow: Workflow) -> dict[str, str]:
@@ -42,16 +43,16 @@ def test_an_error_belongs_to_a_task_that_is_blocked_by_it(project: Project, work
     """Else it would be taken for that of another task, or lost without a word."""
     for changes in (Changes(error="No network"), Changes(error="No network", status="completed")):
         with pytest.raises(TransitionError, match="give --status blocked with it"):
-            adapter.update(project, workflow, changes)
+            wfs.update(project, workflow, changes)
     assert errors(project, workflow) == {"IMPL-1": "No key"}
 
-    after = adapter.update(project, workflow, Changes(error="No network", status="blocked"))
+    after = wfs.update(project, workflow, Changes(error="No network", status="blocked"))
     assert errors(project, after) == {"IMPL-1": "No key", "IMPL-2": "No network"}
 
 
 def test_an_agent_that_failed_blocks_its_task_as_a_person_can(project: Project, workflow: Workflow) -> None:
     """The format has no other word for it (R002-16)."""
-    after = adapter.update(project, workflow, Changes(status="failed", error="No network"))
+    after = wfs.update(project, workflow, Changes(status="failed", error="No network"))
 
     assert [phase.status for phase in after.phases] == ["blocked", "blocked"]
 
@@ -62,8 +63,8 @@ def test_what_an_agent_begins_out_of_the_ordinary_is_said(project: Project, sess
     wfs_moves.block(project, session, "IMPL-1")
     now = view.shown(project, session)
 
-    waiting = adapter.judge(project, now, "IMPL-2", "active", "")
-    blocked = adapter.judge(project, now, "IMPL-1", "active", "")
+    waiting = wfs.judge(project, now, "IMPL-2", "active", "")
+    blocked = wfs.judge(project, now, "IMPL-1", "active", "")
 
     assert [phase.status for phase in blocked.workflow.phases] == ["active", "active"]
     assert waiting[2] == "it depends on IMPL-1, not completed yet"
@@ -72,9 +73,9 @@ def test_what_an_agent_begins_out_of_the_ordinary_is_said(project: Project, sess
 
 def test_a_long_last_message_is_cut_to_a_summary(project: Project, session: Session) -> None:
     """Of what an agent said the beginning is kept."""
-    adapter.judge(project, view.shown(project, session), "IMPL-1", "completed", "# " + "x" * 100_000)
+    wfs.judge(project, view.shown(project, session), "IMPL-1", "completed", "# " + "x" * 100_000)
 
-    assert len(places.summary(session.folder, "IMPL-1").read_text()) == adapter.SUMMARY + 1
+    assert len(places.summary(session.folder, "IMPL-1").read_text()) == wfs.SUMMARY + 1
 
 
 def test_a_list_that_cannot_be_written_has_its_task_judged_again(project: Project, session: Session) -> None:
@@ -84,10 +85,10 @@ def test_a_list_that_cannot_be_written_has_its_task_judged_again(project: Projec
     listed.mkdir()
     now = view.shown(project, session)
     with pytest.raises(StateError):
-        adapter.judge(project, now, "IMPL-1", "completed", "Done.")
+        wfs.judge(project, now, "IMPL-1", "completed", "Done.")
     listed.rmdir()
 
-    assert not adapter.judge(project, now, "IMPL-1", "completed", "Done.").changed
+    assert not wfs.judge(project, now, "IMPL-1", "completed", "Done.").changed
     assert "- [x] **IMPL-1**" in listed.read_text()
 
 
@@ -98,7 +99,7 @@ def test_of_several_marked_sessions_the_one_marked_last_goes_on(project: Project
         places.marker(project, name).touch()
         os.utime(places.marker(project, name), (moment, moment))
 
-    found = {each.id: each for each in adapter.find(project).workflows}
+    found = {each.id: each for each in wfs.find(project).workflows}
 
     assert {name: each.paused for name, each in found.items()} == {session.name: True, newer.name: False}
     assert all("several sessions are marked as active" in each.warnings[0] for each in found.values())
@@ -109,15 +110,15 @@ def test_a_paused_session_moves_for_nobody(project: Project, workflow: Workflow,
     store.pause(project, session.name)
 
     moves: tuple[Callable[[], object], ...] = (
-        lambda: adapter.begin(project, workflow),
-        lambda: adapter.done(project, workflow),
-        lambda: adapter.update(project, workflow, Changes(status="completed")),
-        lambda: adapter.update(project, workflow, Changes(current=1)),
+        lambda: wfs.begin(project, workflow),
+        lambda: wfs.done(project, workflow),
+        lambda: wfs.update(project, workflow, Changes(status="completed")),
+        lambda: wfs.update(project, workflow, Changes(current=1)),
     )
     for move in moves:
         with pytest.raises(TransitionError, match=f"is paused; holdfast wfs resume {session.name}"):
             move()
-    assert adapter.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
+    assert wfs.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
 
 
 def test_what_can_be_begun_is_pending_and_waits_for_nothing(project: Project, session: Session) -> None:
@@ -128,7 +129,7 @@ def test_what_can_be_begun_is_pending_and_waits_for_nothing(project: Project, se
     def ready() -> tuple[list[str], list[str]]:
         now = store.get(project, session.name)
         tasks = now.file.data["progress"]["current_tasks"]
-        return [phase.id for phase in adapter.ready(view.shown(project, now))], tasks
+        return [phase.id for phase in wfs.ready(view.shown(project, now))], tasks
 
     assert ready() == (["IMPL-1", "IMPL-3"], ["IMPL-1"])
     wfs_moves.begin(project, session, "IMPL-1")
@@ -144,7 +145,7 @@ def test_of_a_long_summary_the_next_tasks_prompt_has_the_beginning(project: Proj
     wfs_moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     wfs_moves.complete(project, session, "IMPL-1", "# JWT\n\n" + "It works. " * 500)
 
-    step = adapter.step(view.shown(project, session))
+    step = wfs.step(view.shown(project, session))
 
     assert step is not None
     assert "It works." in step.prompt and len(step.prompt) < 1_000

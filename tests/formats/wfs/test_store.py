@@ -14,8 +14,9 @@ from holdfast import paths
 from holdfast.errors import StateError, TransitionError
 from holdfast.files import document
 from holdfast.files.lock import locked
-from holdfast.formats.wfs import adapter, index, markers, places, store, transitions
+from holdfast.formats.wfs import adapter as wfs
 from holdfast.formats.wfs import change as wfs_change
+from holdfast.formats.wfs import index, markers, places, store, transitions
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs.board import Board
 from holdfast.formats.wfs.task import New
@@ -224,7 +225,7 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
             data = json.loads(task.read_bytes())
             size = statefile.LIMIT - 1000 if name in "ab" else 1_000_000
             task.write_text(json.dumps({**data, "pad": "x" * (size - 1000)}))
-    own = next(each for each in adapter.find(project).workflows if each.title == "a")
+    own = next(each for each in wfs.find(project).workflows if each.title == "a")
     index._last.clear()
     read: list[Path] = []
     load = document.load
@@ -234,12 +235,12 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
         return load(path, **options)
 
     monkeypatch.setattr(document, "load", noted)
-    found = adapter.candidates(project, [own.key])
+    found = wfs.candidates(project, [own.key])
 
     assert {each.title for each in found.workflows} == {"a", "c", "d"}
     assert found.left == 1
     assert len(read) == 9
-    assert adapter.find(project).left == 0
+    assert wfs.find(project).left == 0
     project.close()
 
 

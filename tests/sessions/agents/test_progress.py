@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import StateError
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid import view as hybrid_view
 from holdfast.formats.wfs import places, store
 from holdfast.formats.wfs import transitions as wfs_moves
@@ -30,7 +30,7 @@ PHASES = [("Design the parser", "architect"), ("Write the parser", "builder"), (
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project with a hybrid workflow of three phases."""
-    adapter.create_workflow_state("Parser", PHASES, root=tmp_path)
+    hybrid.create_workflow_state("Parser", PHASES, root=tmp_path)
     return Project.open(tmp_path)
 
 
@@ -46,7 +46,7 @@ def end(project: Project, state: State = "completed", words: str = "", call: str
 
 
 def statuses(project: Project) -> list[str]:
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = hybrid.find(project).workflows
     return [phase.status for phase in workflow.phases]
 
 
@@ -81,7 +81,7 @@ def test_a_workflow_that_is_only_remembered_is_not_worked_on(project: Project) -
     """A broken file is not to be written over by a hook."""
     path = project.root / ".claude" / "state" / "workflow.json"
     path.write_bytes(path.read_bytes()[:50])
-    assert adapter.find(project).workflows[0].recovered
+    assert hybrid.find(project).workflows[0].recovered
 
     assert progress.mine(project, ME) is None
 
@@ -111,7 +111,7 @@ def test_a_helper_makes_nobody_an_owner(project: Project) -> None:
     """An agent that is for no phase says nothing about whose the workflow is."""
     launch(project, "look around", "Explore")
 
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = hybrid.find(project).workflows
     assert owners.owner(project, workflow) is None
 
 
@@ -127,7 +127,7 @@ def test_a_launch_for_no_phase_is_noted_all_the_same(project: Project) -> None:
 def test_a_launch_is_noted_once(project: Project) -> None:
     """PostToolUse notes it again; by then its phase may have moved on, and is not to be begun once more."""
     launch(project)
-    adapter.move(project, "phase_0", "failed")
+    hybrid.move(project, "phase_0", "failed")
 
     assert launch(project) is None
     assert statuses(project) == ["failed", "pending", "pending"]
@@ -148,7 +148,7 @@ def test_one_phase_is_active_at_a_time(project: Project) -> None:
 
 def test_a_launch_for_the_active_phase_moves_nothing(project: Project) -> None:
     """A person has begun it, or another agent works on it."""
-    adapter.move(project, "phase_0", "active")
+    hybrid.move(project, "phase_0", "active")
 
     assert launch(project) is None
     end(project)
@@ -169,7 +169,7 @@ def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Project) 
 
 def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project: Project) -> None:
     """Also where the other is the session's own and comes first."""
-    owners.own(project, adapter.find(project).workflows[0], ME)
+    owners.own(project, hybrid.find(project).workflows[0], ME)
     session = store.create(project, "Docs")
     wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
 
@@ -186,17 +186,17 @@ def test_a_workflow_that_nobody_touched_for_long_is_not_claimed(
     """A launch that happens to fit it is for other work, unless somebody takes it first."""
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
     assert launch(project, "Design the parser") is None
-    assert owners.owner(project, adapter.find(project).workflows[0]) is None
+    assert owners.owner(project, hybrid.find(project).workflows[0]) is None
 
-    owners.own(project, adapter.find(project).workflows[0], ME)
+    owners.own(project, hybrid.find(project).workflows[0], ME)
     assert launch(project, "Design the parser", call="c2") is not None
 
 
 def test_a_sessions_own_workflow_comes_first_though_it_is_finished(project: Project) -> None:
     """What an agent reports late belongs there."""
-    owners.own(project, adapter.find(project).workflows[0], ME)
+    owners.own(project, hybrid.find(project).workflows[0], ME)
     for number in range(3):
-        adapter.move(project, f"phase_{number}", "completed")
+        hybrid.move(project, f"phase_{number}", "completed")
     store.create(project, "Docs")
 
     workflow = progress.mine(project, ME)
@@ -256,9 +256,9 @@ def test_several_results_are_judged_in_the_order_in_which_they_came(
 def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Project) -> None:
     """The path of the file is used again; the agent worked for the one before."""
     launch(project)
-    (before,) = adapter.find(project).workflows
-    adapter.done(project, before, everything=True)
-    adapter.create_workflow_state("Another", PHASES, root=project.root)
+    (before,) = hybrid.find(project).workflows
+    hybrid.done(project, before, everything=True)
+    hybrid.create_workflow_state("Another", PHASES, root=project.root)
 
     end(project)
 
@@ -269,7 +269,7 @@ def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Projec
 def test_a_result_after_the_phase_was_completed_changes_nothing(project: Project) -> None:
     """I000-8: a second completion is a no-op, and a late failure undoes nothing."""
     launch(project)
-    adapter.move(project, "phase_0", "completed", deliverables=["mine.md"], by="person")
+    hybrid.move(project, "phase_0", "completed", deliverables=["mine.md"], by="person")
     end(project, "failed")
 
     assert moves(project) == []
@@ -282,11 +282,11 @@ def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
 ) -> None:
     """I000-8: what the agent wrote at the end of its phase stays; its report says the rest."""
     launch(project)
-    adapter.move(project, "phase_0", "completed", by="person", **own)
+    hybrid.move(project, "phase_0", "completed", by="person", **own)
     end(project, words="DELIVERABLES: reported.md\nCONTEXT_FOR_NEXT: reported")
     progress.settle(project, ME)
 
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = hybrid.find(project).workflows
     first = workflow.phases[0]
     assert list(first.deliverables) == own.get("deliverables", ["reported.md"])
     assert first.handover == own.get("handover", "reported")
@@ -296,17 +296,17 @@ def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
 def test_a_second_completion_that_adds_nothing_is_none(project: Project) -> None:
     """I000-8: nothing is reported and the file is not touched again."""
     launch(project)
-    before, _ = adapter.move(project, "phase_0", "completed", deliverables=["mine.md"], handover="mine", by="person")
+    before, _ = hybrid.move(project, "phase_0", "completed", deliverables=["mine.md"], handover="mine", by="person")
     end(project, words="DELIVERABLES: reported.md\nCONTEXT_FOR_NEXT: reported")
 
     assert moves(project) == []
-    assert adapter.find(project).workflows[0].raw == before.raw
+    assert hybrid.find(project).workflows[0].raw == before.raw
 
 
 def test_a_failure_after_the_agent_completed_its_phase_is_a_doubt(project: Project) -> None:
     """The phase was completed by the agent's own hand, and then it died: nothing is undone, and it is told once."""
     launch(project)
-    adapter.move(project, "phase_0", "completed", by="person")
+    hybrid.move(project, "phase_0", "completed", by="person")
     end(project, "failed", "died at the end")
 
     assert moves(project) == []
@@ -336,7 +336,7 @@ def test_a_move_that_is_not_possible_is_reported(project: Project, monkeypatch: 
     def refuse(*arguments: object, **options: object) -> None:
         raise StateError(project.root, "no space left on device")
 
-    monkeypatch.setattr(adapter, "move", refuse)
+    monkeypatch.setattr(hybrid, "move", refuse)
     (moved,) = progress.settle(project, ME)
 
     assert moved.phase.status == "active"
@@ -391,10 +391,10 @@ def test_another_sessions_results_are_not_ours(project: Project) -> None:
 def test_an_agent_first_seen_after_all_is_done_is_for_no_phase(project: Project) -> None:
     """What it reports is written into nothing that is over; while work is left, it may have ended its phase itself."""
     launched = (ME, "c1", "architect", "Design the parser", "Do it.")
-    adapter.move(project, "phase_0", "completed")
+    hybrid.move(project, "phase_0", "completed")
     progress.launch(project, *launched, begun=True)
     for phase in ("phase_1", "phase_2"):
-        adapter.move(project, phase, "completed")
+        hybrid.move(project, phase, "completed")
     progress.launch(project, *launched[:1], "c2", *launched[2:], begun=True)
 
     found = [launches.find(project, ME, call) for call in ("c1", "c2")]
@@ -407,13 +407,13 @@ def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
     """Nothing of ours is there any more that the result could be written into."""
     launch(project)
     end(project)
-    judge = adapter.judge
+    judge = hybrid.judge
 
     def late(project: Project, *arguments: Any) -> object:
         (project.root / ".claude" / "state" / "workflow.json").write_text('{"steps": []}')
         return judge(project, *arguments)
 
-    monkeypatch.setattr(adapter, "judge", late)
+    monkeypatch.setattr(hybrid, "judge", late)
 
     assert progress.settle(project, ME) == []
     found = launches.find(project, ME, "c1")
@@ -434,13 +434,13 @@ def test_a_task_that_its_agent_ended_itself_is_not_begun_again(project: Project)
 
 def test_a_phase_that_was_over_before_its_agent_was_launched_is_not_its_own(project: Project) -> None:
     """Whatever its prompt names: what it reports fills in nothing there."""
-    adapter.move(project, "phase_0", "completed")
+    hybrid.move(project, "phase_0", "completed")
 
     assert launch(project, "Design the parser") is None
     end(project, words="DELIVERABLES: late.md")
     assert moves(project) == []
 
-    (workflow,) = adapter.find(project).workflows
+    (workflow,) = hybrid.find(project).workflows
     assert workflow.phases[0].deliverables == ()
 
 
@@ -481,7 +481,7 @@ def test_no_launch_goes_on_with_what_is_paused(project: Project) -> None:
 def test_a_call_that_is_heard_of_twice_begins_its_phase_once(project: Project) -> None:
     """When it returns, its phase may have failed by a person's hand: that is no retry."""
     launch(project)
-    adapter.move(project, "phase_0", "failed", by="person")
+    hybrid.move(project, "phase_0", "failed", by="person")
 
     assert launch(project) is None
     assert statuses(project) == ["failed", "pending", "pending"]

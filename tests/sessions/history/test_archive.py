@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.project import Project
 from holdfast.sessions.history import archive
@@ -38,7 +38,7 @@ def test_a_workflow_comes_back_as_it_was(project: Project) -> None:
 
 def test_a_compaction_workflow_is_there_after_its_file_is_gone(project: Project) -> None:
     """I001-3: completing removes the files; the archive is the option that keeps them."""
-    over = adapter.done(project, adapter.start(project, Start(title="Pages", total=1)))
+    over = compaction.done(project, compaction.start(project, Start(title="Pages", total=1)))
     assert not over.path.exists()
     (kept,) = archive.kept(project)
     assert kept.workflow == over
@@ -64,7 +64,7 @@ def test_what_a_later_version_adds_is_left_out(project: Project) -> None:
 
 def test_a_row_is_read_as_every_version_wrote_it(project: Project) -> None:
     """Its keys stay as they are, whatever the code calls them; how tasks are counted is for their format to say."""
-    paused = handmade.workflow(project.root, format="wfs", status="pending", paused=True, unit="task")
+    paused = handmade.workflow(project.root, format="wfs", status="pending", paused=True)
     archive.keep(project, paused, "2026-03-01T10:00:00.000000Z")
     (row,) = project.ledger.rows("SELECT said FROM archive")
     assert set(json.loads(row["said"])) == {

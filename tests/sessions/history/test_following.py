@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import clock, formats
 from holdfast.errors import HoldfastError
-from holdfast.formats.hybrid import adapter
+from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
 from holdfast.sessions.history import following as module
@@ -198,10 +198,10 @@ def test_what_is_reopened_is_followed_on(project: Project, follow: Callable[...,
     done(project, tool, everything=True)
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", True)
 
-    adapter.reopen(project, "phase_1")
+    hybrid.reopen(project, "phase_1")
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", False)
 
-    done(project, adapter.find(project).workflows[0])
+    done(project, hybrid.find(project).workflows[0])
     assert (shown(following.look()), following.look().over) == ("Tool 2/2", True)
 
 

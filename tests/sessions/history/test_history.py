@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock, log
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.project import Project
 from holdfast.sessions.history import archive, history
@@ -191,15 +191,15 @@ def test_a_workflow_met_half_way_has_only_what_was_seen(project: Project) -> Non
 
 def test_a_compaction_workflow_has_a_history_too(project: Project, at: Callable[[str], str]) -> None:
     """Its file names the current phase only; the one before ended when the next began."""
-    workflow = adapter.start(project, Start(title="Pages", total=3))
+    workflow = compaction.start(project, Start(title="Pages", total=3))
     at("10:05:00")
-    workflow = adapter.done(project, workflow)
-    workflow = adapter.update(project, workflow, Changes(status="blocked", error="no key"))
+    workflow = compaction.done(project, workflow)
+    workflow = compaction.update(project, workflow, Changes(status="blocked", error="no key"))
     found = history.of(project, workflow).phases
     assert (found["phase_1"].seconds, found["phase_1"].ended_at) == (300.0, "2026-03-01T10:05:00.000000Z")
     assert (found["phase_2"].ended_at, found["phase_2"].error) == (None, "no key")
     at("10:06:00")
-    over = adapter.done(project, workflow, everything=True)
+    over = compaction.done(project, workflow, everything=True)
     assert history.of(project, over).seconds == 360.0
     assert history.of(project, over).phases["phase_2"].error == ""
 
@@ -264,9 +264,9 @@ def test_a_phase_taken_out_of_the_file_is_left(project: Project, at: Callable[[s
 
 def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Project, at: Callable[[str], str]) -> None:
     """Its file tells of the current phase only: one ahead was left, one behind was completed."""
-    workflow = adapter.update(project, adapter.start(project, Start(title="Loop", total=4)), Changes(current=3))
+    workflow = compaction.update(project, compaction.start(project, Start(title="Loop", total=4)), Changes(current=3))
     at("10:05:00")
-    workflow = adapter.update(project, workflow, Changes(current=2))
+    workflow = compaction.update(project, workflow, Changes(current=2))
     found = history.of(project, workflow).phases
     rows = project.ledger.rows("SELECT phase, outcome FROM attempts ORDER BY phase")
     assert [(row["phase"], row["outcome"]) for row in rows] == [

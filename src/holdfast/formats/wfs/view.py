@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clock import from_mtime, stamp
 from holdfast.formats.wfs import context as contexts
-from holdfast.formats.wfs import index, places, record
+from holdfast.formats.wfs import index, places
 from holdfast.formats.wfs import session as sessions
 from holdfast.workflow import extras
 from holdfast.workflow.model import Phase, Workflow
@@ -61,9 +61,6 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
         warnings=tuple(_warnings(session, board)),
         recovered=bool(session.file.broken),
         paused=session.standing == "paused",
-        unit=record.UNIT,
-        in_order=record.IN_ORDER,
-        spread=record.SPREAD,
         due=() if over else tuple(each.id for each in (*board.active, *executable)),
         needs=() if over or due is None else tuple(each.id for each in contexts.before(board, due)),
     )

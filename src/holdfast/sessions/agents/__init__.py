@@ -1,1 +1,1 @@
-"""The agents of a session: launched, running, finished or failed, and what their results move."""
+"""The agents of a session, from their launch to what their results move."""

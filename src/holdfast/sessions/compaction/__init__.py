@@ -1,1 +1,1 @@
-"""A compaction: what the session had before it, what it was given after it, and whether that arrived."""
+"""Compactions: what a session had before one, and what it got back."""

@@ -1,1 +1,1 @@
-"""Handing out what is remembered of a project as one document, and forgetting it."""
+"""Forgetting what is remembered of a project, or of a part of it."""

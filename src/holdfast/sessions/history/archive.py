@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock, log
 from holdfast.errors import LedgerError
-from holdfast.formats import RECORDS
 from holdfast.ledger import prune
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -30,7 +29,6 @@ CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_a
 """
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or known
-_OF_FORMAT = ("in_order", "spread")  # the format's record says them
 _PAUSED = "resting"  # as rows have called it from the first
 _TUPLES = ("reading", "reminders", "warnings", "due", "needs")
 
@@ -48,9 +46,8 @@ def keep(project: Project, workflow: Workflow, at: str) -> None:
     if not capture.allowed(project.config, workflow.path):
         return
     project.ledger.ensure(TABLE)
-    left = (*_APART, *_OF_FORMAT)
-    said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in left}
-    said[_PAUSED] = said.pop("paused")
+    said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
+    said |= {_PAUSED: said.pop("paused"), "unit": workflow.unit}  # earlier versions read the unit
     said["phases"] = [asdict(phase) for phase in workflow.phases]
     project.ledger.run(
         "INSERT INTO archive (project, worktree, workflow, host, client, path, said, content, completed_at)"
@@ -111,14 +108,11 @@ def _workflow(row: dict[str, Any]) -> Workflow:
     known = {each.name for each in fields(Workflow)}
     written = json.loads(row["said"])
     said = {name: value for name, value in written.items() if name in known}
-    record = RECORDS.get(said["format"])
-    of_format = {"in_order": record.IN_ORDER, "spread": record.SPREAD} if record else {}
     root = Path(row["worktree"])
     return Workflow(
         **said
         | {name: tuple(said.get(name) or ()) for name in _TUPLES}
-        | {"phases": tuple(_phase(phase) for phase in said["phases"]), "paused": bool(written.get(_PAUSED))}
-        | of_format,
+        | {"phases": tuple(_phase(phase) for phase in said["phases"]), "paused": bool(written.get(_PAUSED))},
         path=root / row["path"],
         raw=bytes(row["content"]),
         root=root,

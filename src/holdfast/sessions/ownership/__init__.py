@@ -1,1 +1,1 @@
-"""Which session is live, and which of them owns a workflow."""
+"""Which session owns a workflow."""

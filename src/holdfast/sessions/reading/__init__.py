@@ -1,1 +1,1 @@
-"""What was really before a model: required reading, and the transcripts that tell of it."""
+"""What a model has really read, as transcripts show it."""

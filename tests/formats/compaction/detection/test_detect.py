@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.formats.compaction import adapter
+from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.workflow.model import Start
 
@@ -51,19 +51,19 @@ def test_looking_at_everything_finds_the_same_and_says_more(project: Project, pu
 def test_a_completed_plan_stays_buried_though_another_one_was_newer(project: Project, put: Put) -> None:
     """I001-6: the tombstone is for every plan of that name, also one that did not count when the workflow ended."""
     put("CLAUDE/Plan/001-old/PLAN.md", PLAN.replace("Something else", "Old"), age=100)
-    old = adapter.save(project, detect(project).extract).workflow
+    old = compaction.save(project, detect(project).extract).workflow
     assert old is not None
     old.path.unlink()
     project.ledger.run("DELETE FROM extracts")  # as if it had been started by hand
-    started = adapter.start(project, Start(title="Old"))
+    started = compaction.start(project, Start(title="Old"))
     put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("Something else", "New"), age=10)
-    adapter.done(project, started, everything=True)
+    compaction.done(project, started, everything=True)
     put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("In Progress", "Complete"), age=5)
 
     extract = detect(project).extract
     assert extract is not None
     assert extract.name == "Old"
-    assert adapter.save(project, extract).action == "buried"
+    assert compaction.save(project, extract).action == "buried"
 
 
 def test_the_memory_file_names_and_the_plan_adds(project: Project, put: Put, seed: Seed) -> None:

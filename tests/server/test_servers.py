@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths, relay
-from holdfast.server import claiming, running
+from holdfast.server import claiming, servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,8 +42,8 @@ time.sleep(60)
 def place(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a server would listen, in a home of its own; its folder is there."""
     monkeypatch.setenv("XDG_STATE_HOME", str(short_folder))
-    monkeypatch.setattr(running, "OBEYS", 0.3)
-    folder = paths.ensure_private(running.folder())
+    monkeypatch.setattr(servers, "OBEYS", 0.3)
+    folder = paths.ensure_private(servers.folder())
     assert folder == short_folder / "holdfast" / "server"
     return folder / "0123456789abcdef"
 
@@ -86,11 +86,11 @@ def listening(place: Path, answer: Callable[[socket.socket], None]) -> Iterator[
 def test_where_there_is_no_folder_none_runs(place: Path) -> None:
     """Nor is one made."""
     place.parent.rmdir()
-    assert running.found() == []
-    assert running.holder(place) == 0
-    assert running.ask(place) is None
-    assert not running.stop(place)
-    assert running.stop_of(Path("/run")) == []
+    assert servers.found() == []
+    assert servers.holder(place) == 0
+    assert servers.ask(place) is None
+    assert not servers.stop(place)
+    assert servers.stop_of(Path("/run")) == []
     assert not place.parent.exists()
 
 
@@ -100,9 +100,9 @@ def test_what_a_dead_server_left_is_no_server(place: Path) -> None:
         place.with_suffix(".lock").write_text(f"{innocent.pid}\n")
         place.write_text("")
 
-        assert running.found() == []
-        assert running.holder(place) == 0
-        assert not running.stop(place)
+        assert servers.found() == []
+        assert servers.holder(place) == 0
+        assert not servers.stop(place)
         assert innocent.poll() is None
         innocent.kill()
 
@@ -110,8 +110,8 @@ def test_what_a_dead_server_left_is_no_server(place: Path) -> None:
 def test_who_holds_the_lock_runs(place: Path) -> None:
     """By its number, though it does not answer."""
     with held(place) as pid:
-        assert running.holder(place) == pid
-        assert running.found() == [running.Running(place, pid)]
+        assert servers.holder(place) == pid
+        assert servers.found() == [servers.Running(place, pid)]
 
 
 def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None:
@@ -125,7 +125,7 @@ def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None
 
     assert claimed is not None
     listener, lock = claimed
-    assert running.holder(place) == os.getpid()
+    assert servers.holder(place) == os.getpid()
     listener.close()
     os.close(lock)
 
@@ -135,8 +135,8 @@ def test_who_looks_is_not_taken_for_a_server(place: Path) -> None:
     place.with_suffix(".lock").write_text(f"{os.getpid()}\n")
     with place.with_suffix(".lock").open() as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
-        assert running.holder(place) == 0
-        assert running.found() == []
+        assert servers.holder(place) == 0
+        assert servers.found() == []
 
 
 def test_who_claims_a_place_leaves_nothing_of_the_number_before(place: Path) -> None:
@@ -146,7 +146,7 @@ def test_who_claims_a_place_leaves_nothing_of_the_number_before(place: Path) -> 
 
     assert claimed is not None
     listener, lock = claimed
-    assert running.holder(place) == os.getpid()
+    assert servers.holder(place) == os.getpid()
     listener.close()
     os.close(lock)
 
@@ -157,17 +157,17 @@ def test_a_lock_without_a_number_is_held_by_somebody(place: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write("no number")
         file.flush()
-        assert running.holder(place) == -1
-        assert running.found() == [running.Running(place, 0)]
-        assert not running.stop(place)
+        assert servers.holder(place) == -1
+        assert servers.found() == [servers.Running(place, 0)]
+        assert not servers.stop(place)
 
 
 def test_a_link_in_the_locks_place_is_not_followed(place: Path, tmp_path: Path) -> None:
     """Somebody else's locked file makes no server."""
     with held(tmp_path / "theirs"):
         place.with_suffix(".lock").symlink_to(tmp_path / "theirs.lock")
-        assert running.holder(place) == 0
-        assert running.found() == []
+        assert servers.holder(place) == 0
+        assert servers.found() == []
 
 
 @pytest.mark.parametrize("kind", ["obedient", "stubborn", "stopped"])
@@ -187,12 +187,12 @@ def test_one_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -
             os.kill(pid, signal.SIGSTOP)
 
         if kind == "obedient":
-            monkeypatch.setattr(running, "OBEYS", 60.0)
+            monkeypatch.setattr(servers, "OBEYS", 60.0)
         monkeypatch.setattr(os, "kill", count)
-        assert running.stop(place)
+        assert servers.stop(place)
         assert sent[0] == signal.SIGTERM
         assert kind == "stopped" or sent[1:] == [signal.SIGKILL] * (kind == "stubborn")
-        assert running.holder(place) == 0
+        assert servers.holder(place) == 0
         assert [each.name for each in place.parent.iterdir()] == [place.name + ".lock"]
 
 
@@ -206,16 +206,16 @@ def test_one_that_is_not_ours_to_end_is_an_error(place: Path, monkeypatch: pytes
         with monkeypatch.context() as changed:
             changed.setattr(os, "kill", refuse)
             with pytest.raises(PermissionError):
-                running.stop(place)
-            assert running.stop_of(Path("/run")) == [], "there it costs only itself"
-        assert running.holder(place)
+                servers.stop(place)
+            assert servers.stop_of(Path("/run")) == [], "there it costs only itself"
+        assert servers.holder(place)
 
 
 @pytest.mark.parametrize("said", [b"", b"!", b"!...", b"!nonsense", b"![1]", b"!{", b"\xff\xfe"])
 def test_whoever_talks_nonsense_has_not_answered(place: Path, said: bytes) -> None:
     """Whatever listens there."""
     with listening(place, lambda connection: connection.sendall(said)):
-        assert running.ask(place) is None
+        assert servers.ask(place) is None
 
 
 def test_whoever_says_nothing_is_left_in_time(place: Path) -> None:
@@ -226,7 +226,7 @@ def test_whoever_says_nothing_is_left_in_time(place: Path) -> None:
         left.wait()
 
     with listening(place, wait):
-        assert running.ask(place, 0.1) is None
+        assert servers.ask(place, 0.1) is None
         left.set()
 
 
@@ -239,13 +239,13 @@ def test_somebody_elses_server_is_not_asked(place: Path, monkeypatch: pytest.Mon
             connection.sendall(b'!{"pid": 1}')
 
     with listening(place, answer):
-        assert running.ask(place) is None
+        assert servers.ask(place) is None
 
 
 def test_what_it_says_is_taken_without_its_signs_of_life(place: Path) -> None:
     """They come before, as many as its turn took."""
     with listening(place, lambda connection: connection.sendall(b'!..{"pid": 1}')):
-        assert running.ask(place) == {"pid": 1}
+        assert servers.ask(place) == {"pid": 1}
 
 
 def test_what_it_says_may_come_in_parts(place: Path) -> None:
@@ -257,23 +257,23 @@ def test_what_it_says_may_come_in_parts(place: Path) -> None:
             time.sleep(0.02)
 
     with listening(place, answer):
-        assert running.ask(place, 60.0) == {"a": "x" * 9_000}
+        assert servers.ask(place, 60.0) == {"a": "x" * 9_000}
 
 
 def test_the_place_of_one_that_is_ended_may_be_anothers_by_then(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waited for it to end listens there now."""
     place.touch()
     holders = [100, 100]
-    monkeypatch.setattr(running, "holder", lambda address: holders.pop(0) if holders else 200)
+    monkeypatch.setattr(servers, "holder", lambda address: holders.pop(0) if holders else 200)
     monkeypatch.setattr(os, "kill", lambda pid, number: None)
-    assert running.stop(place)
+    assert servers.stop(place)
     assert place.exists()
 
 
 def test_one_of_another_version_that_says_less_runs_all_the_same(place: Path) -> None:
     """What it does not say is not known, and that is no reason for a command to fail."""
     with held(place) as pid, listening(place, lambda connection: connection.sendall(b'!{"answered": 7}')):
-        (found,) = running.found()
+        (found,) = servers.found()
     assert (found.pid, found.answers, found.answered, found.entry) == (pid, True, 7, "")
 
 
@@ -283,9 +283,9 @@ def test_places_are_looked_for_where_one_says(place: Path, tmp_path: Path) -> No
     (tmp_path / "b.lock").write_text("")
     (tmp_path / "a.lock").write_text("")
 
-    assert running.addresses() == [place]
-    assert running.addresses(tmp_path) == [tmp_path / "a", tmp_path / "b"]
-    assert running.addresses(tmp_path / "none") == []
+    assert servers.addresses() == [place]
+    assert servers.addresses(tmp_path) == [tmp_path / "a", tmp_path / "b"]
+    assert servers.addresses(tmp_path / "none") == []
 
 
 def test_a_family_is_a_process_with_all_that_descends_from_it() -> None:
@@ -294,16 +294,16 @@ def test_a_family_is_a_process_with_all_that_descends_from_it() -> None:
     with subprocess.Popen(["/bin/sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stdout.readline() == b"ready\n"
-        found = running.family(process.pid)
-        shares = [running.memory([pid]) for pid in found]
-        assert running.memory(found) > max(shares)
+        found = servers.family(process.pid)
+        shares = [servers.memory([pid]) for pid in found]
+        assert servers.memory(found) > max(shares)
         assert min(shares) > 1 << 14, "bytes: even a shell has some pages of its own"
         process.communicate(b"\n")
 
     assert len(found) == 2
     assert found[0] == process.pid
-    assert running.family(process.pid) == [process.pid]
-    assert running.memory(found) == 0
+    assert servers.family(process.pid) == [process.pid]
+    assert servers.memory(found) == 0
 
 
 @pytest.mark.parametrize("says", [b'!{"entry": "ENTRY"}', b'!{"entry": "LINK"}', b"", None])
@@ -316,11 +316,11 @@ def test_uninstalling_ends_its_own_server_and_one_that_serves_nobody(
     link.symlink_to(entry)
     with held(place):
         if says is None:
-            assert running.stop_of(entry) == [place]
+            assert servers.stop_of(entry) == [place]
         else:
             said = says.replace(b"ENTRY", bytes(entry)).replace(b"LINK", bytes(link))
             with listening(place, lambda connection: connection.sendall(said)):
-                assert running.stop_of(entry) == [place]
+                assert servers.stop_of(entry) == [place]
         assert not place.parent.exists()
 
 
@@ -332,7 +332,7 @@ def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: P
     said = b'!{"entry": "/plugin"}'
     with held(place), listening(place, lambda connection: connection.sendall(said)):
         place.with_suffix(".tried").write_text("")
-        assert running.stop_of(Path("/run")) == []
+        assert servers.stop_of(Path("/run")) == []
         assert {each.name for each in place.parent.iterdir()} == {
             f"{place.name}{ending}" for ending in ("", ".lock", ".tried")
         }
@@ -342,15 +342,15 @@ def test_uninstalling_leaves_the_folder_to_who_else_has_something_in_it(place: P
 def test_the_variable_that_switches_it_off(monkeypatch: pytest.MonkeyPatch, value: str, off: bool) -> None:
     """It is named as it was set."""
     monkeypatch.setenv("HOLDFAST_SERVER", value)
-    assert running.off() == (f"HOLDFAST_SERVER={value}" if off else "")
+    assert servers.off() == (f"HOLDFAST_SERVER={value}" if off else "")
 
 
 def test_the_users_configuration_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """And is named; one that cannot be read leaves it on."""
     monkeypatch.delenv("HOLDFAST_SERVER")
-    assert running.off() == ""
+    assert servers.off() == ""
     paths.user_config().parent.mkdir(parents=True)
     paths.user_config().write_text("server = false\n")
-    assert running.off() == f"server = false in {paths.user_config()}"
+    assert servers.off() == f"server = false in {paths.user_config()}"
     paths.user_config().write_text("server = \n")
-    assert running.off() == ""
+    assert servers.off() == ""

@@ -12,16 +12,16 @@ from holdfast.files import document
 from holdfast.formats import RECORDS
 from holdfast.install import (
     client,
+    installs,
     launcher,
     plugin_copies,
-    records,
     registered,
     registration,
     settingsfile,
     skillcopy,
     wanted_events,
 )
-from holdfast.install.records import Install
+from holdfast.install.installs import Install
 from holdfast.install.settingstext import SettingsText
 from holdfast.plugins import loader
 from holdfast.project import Project
@@ -95,7 +95,7 @@ def install(target: Target, *, allow_cli: bool = False) -> list[str]:
 
     Raises StateError or ConfigError; the settings are then as they were.
     """
-    with records.held():
+    with installs.held():
         files = _files(target)
         planned = plan(target, files, _fresh_record(target, files), allow_cli=allow_cli)
         skill = skillcopy.shipped() if allow_cli and not planned.plugin else b""
@@ -115,9 +115,9 @@ def recorded(target: Target) -> Install:
     Where its record was lost and our entries stand in the settings, the rules and the skill there that are as an
     install writes them are taken for ours: else no uninstall would take them out. Raises StateError.
     """
-    known = records.get(target.real)
+    known = installs.get(target.real)
     fresh = Install(target.real, target.scope, target.root)
-    if known is not None or not records.unknown() or not any(entry.ours for entry in registered.entries(target)):
+    if known is not None or not installs.unknown() or not any(entry.ours for entry in registered.entries(target)):
         return known or fresh
     digest = skillcopy.recognised(target.skill)
     skill = target.skill if digest else None
@@ -143,7 +143,7 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
 
     Raises StateError, with nothing written where the record may not be read. Hold `installs.held()`.
     """
-    records.check()
+    installs.check()
     file, record = planned.file, planned.install
     backup = None
     if planned.changes:
@@ -153,7 +153,7 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
         elif file.digest != record.written:  # somebody's own changes lie between: there is nothing to put back
             record = dataclasses.replace(record, created=False, backup=None, before="")
         record = dataclasses.replace(record, written=settingsfile.sha256(planned.text.text.encode("utf-8")))
-    records.keep(record)
+    installs.keep(record)
     return backup, record
 
 
@@ -189,7 +189,7 @@ def _fresh_record(target: Target, files: Sequence[HandlerFile]) -> Install:
     """Return the record to install with: what is known, the installed client, and what this project wants."""
     known = recorded(target)
     everything = target.scope != "project" and client.knows_all_events()
-    there = {root: wishes for root, wishes in known.projects.items() if records.is_there(root)}
+    there = {root: wishes for root, wishes in known.projects.items() if installs.is_there(root)}
     known = dataclasses.replace(known, scope=target.scope, root=target.root, everything=everything, projects=there)
     return known.with_project(target.root, wanted_events.of_project(files))
 
@@ -199,7 +199,7 @@ def _copy_skill(target: Target, source: bytes, record: Install) -> str:
         return f"skill: {target.skill} leads out of the project through a symbolic link, so nothing was written there"
     copied = skillcopy.copy(source, target.skill, record.skill_digest)
     if copied.ours:
-        records.keep(dataclasses.replace(record, skill=target.skill, skill_digest=copied.digest))
+        installs.keep(dataclasses.replace(record, skill=target.skill, skill_digest=copied.digest))
     return copied.line
 
 

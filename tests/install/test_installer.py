@@ -18,10 +18,10 @@ from holdfast.commands import install as install_command
 from holdfast.commands import uninstall as uninstall_command
 from holdfast.errors import StateError
 from holdfast.install import (
-    apply,
     client,
+    installer,
+    installs,
     launcher,
-    records,
     registered,
     scopes,
     settingsfile,
@@ -37,7 +37,7 @@ from holdfast.project import Project
 SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"
 SHIPPED += '@hookimpl(match="Task")\ndef on_pre_tool_use(event): ...\n'
 BASIC: dict[str, str | None] = {"SessionStart": None, "PreToolUse": "Agent|Task"}
-RULES = list(apply.ALLOW_RULES)
+RULES = list(installer.ALLOW_RULES)
 RULE = RULES[0]
 FOREIGN = '{\n\t"model" : "x", "n": [1.0, 1e5, 99999999999999999999], "s": "\\u00e9\\/é",\n\t"hooks": {"Stop": []}}'
 
@@ -111,18 +111,18 @@ def test_an_event_that_not_every_client_knows_is_named_where_it_is_left_out(
     """A handler for it would never run, and nobody would know; in a team's settings the oldest client decides."""
     monkeypatch.setattr(client, "version", lambda: version)
     handler(paths.user_handlers(), "mine", "pre_model_switch")
-    (line,) = [line for line in apply.install(target) if "PreModelSwitch" in line]
+    (line,) = [line for line in installer.install(target) if "PreModelSwitch" in line]
     assert line.startswith("PreModelSwitch is not registered: ")
     assert words in line
     assert "PreModelSwitch" not in events(target)
 
     monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
-    assert not [line for line in apply.install(target) if "not registered" in line]
+    assert not [line for line in installer.install(target) if "not registered" in line]
     assert "PreModelSwitch" in events(target)
 
     path = handler(root / ".claude" / "handlers", "ours", "directory_added")
     trust.grant(root, {".claude/handlers/ours.py": trust.digest(path.read_bytes())})
-    (line,) = [line for line in apply.install(scopes.target("project", root)) if "not registered" in line]
+    (line,) = [line for line in installer.install(scopes.target("project", root)) if "not registered" in line]
     assert line.startswith("DirectoryAdded is not registered: the oldest supported client lacks it. For yourself: ")
 
 
@@ -137,20 +137,20 @@ def test_a_handler_that_needs_more_time_has_the_client_wait(root: Path, scope: s
     def limits() -> dict[str, float | None]:
         return {event: groups[0]["hooks"][0].get("timeout") for event, groups in events(target).items()}
 
-    apply.install(target)
+    installer.install(target)
     assert limits()["SessionEnd"] == 60
     assert {limit for event, limit in limits().items() if event != "SessionEnd"} == {None}
     if scope == "project":
         assert json.loads(wanted_events.printed(root))["hooks"]["SessionEnd"] == events(target)["SessionEnd"]
     written = target.settings.read_text()
-    apply.install(target)
+    installer.install(target)
     assert target.settings.read_text() == written
 
     target.settings.write_text(written.replace('"timeout": 60', '"timeout": 30'))
-    said = "\n".join(apply.install(target))
+    said = "\n".join(installer.install(target))
     assert "SessionEnd: time limit of 60 s, a handler needs more than the client's default" in said
     target.settings.write_text(written.replace('"timeout": 60', '"timeout": 90'))
-    apply.install(target)
+    installer.install(target)
     assert limits()["SessionEnd"] == 90
 
 
@@ -170,12 +170,12 @@ def test_in_a_teams_settings_the_client_waits_for_the_teams_handlers_alone(root:
     handler(root / ".claude" / "handlers", "theirs", "session_end")
     slow(paths.user_handlers(), "mine")
     for target in (team, user):
-        apply.install(target)
+        installer.install(target)
     assert (limit(team), limit(user)) == (None, 60)
 
     (paths.user_handlers() / "mine.py").unlink()
     slow(root / ".claude" / "handlers", "untrusted")
-    apply.install(team)
+    installer.install(team)
     assert limit(team) == 60
 
 
@@ -184,7 +184,7 @@ def test_missing_or_empty_settings_become_the_printed_ones(target: Target, conte
     """Without settings, the file holds exactly what --print prints, and uninstalling leaves what was there."""
     if content is not None:
         given(target, content)
-    lines = apply.install(target)
+    lines = installer.install(target)
     assert any(
         line.startswith("the file before: " if content is not None else "the file before: there was none")
         for line in lines
@@ -211,7 +211,7 @@ def test_missing_or_empty_settings_become_the_printed_ones(target: Target, conte
 def test_every_foreign_byte_survives_and_comes_back(target: Target, content: str) -> None:
     """In any style: what was there stays, the backup is the file before, and uninstall restores it."""
     path = given(target, content)
-    lines = apply.install(target)
+    lines = installer.install(target)
     text = path.read_bytes().decode()
     if "\r\n" in content:
         assert text.count("\n") == text.count("\r\n")
@@ -229,10 +229,10 @@ def test_every_foreign_byte_survives_and_comes_back(target: Target, content: str
 def test_a_second_install_changes_nothing(target: Target) -> None:
     """Running twice: the same bytes, no second backup, no new record, not even a new modification time."""
     given(target, FOREIGN)
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     before = tree(Path.home())
     times = [path.stat().st_mtime_ns for path in (target.settings, *launcher.programs())]
-    lines = apply.install(target, allow_cli=True)
+    lines = installer.install(target, allow_cli=True)
     assert tree(Path.home()) == before
     assert times == [path.stat().st_mtime_ns for path in (target.settings, *launcher.programs())]
     assert lines[0] == f"already registered in {target.settings}, nothing to change:"
@@ -241,10 +241,10 @@ def test_a_second_install_changes_nothing(target: Target) -> None:
 def test_changed_demand_is_brought_in_and_the_first_file_still_comes_back(target: Target, shipped: Path) -> None:
     """An upgrade edits only our entries; uninstalling later still restores the file before the first install."""
     given(target, FOREIGN)
-    apply.install(target)
+    installer.install(target)
     (shipped / "handlers" / "basic.py").unlink()
     handler(shipped / "handlers", "later", "stop")
-    lines = apply.install(target)
+    lines = installer.install(target)
     assert events(target) == {"Stop": [group("Stop", None)]}
     assert "  SessionStart: no longer registered" in lines
     assert len(backups()) == 2
@@ -255,7 +255,7 @@ def test_changed_demand_is_brought_in_and_the_first_file_still_comes_back(target
 def test_others_changes_since_survive_the_uninstall(target: Target) -> None:
     """Where somebody edited the file after the install, only our own entries leave it."""
     given(target, FOREIGN)
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     target.settings.write_text(target.settings.read_text().replace('"x"', '"y"'))
     line = uninstall.uninstall(target)[0]
     assert "our entries removed" in line
@@ -265,19 +265,19 @@ def test_others_changes_since_survive_the_uninstall(target: Target) -> None:
 
 def test_others_changes_between_two_installs_are_never_undone(target: Target, shipped: Path) -> None:
     """A backup from before somebody's own change is not put back over that change."""
-    apply.install(target)
+    installer.install(target)
     given(target, target.settings.read_text().replace("{", '{"model": "mine",', 1))
     handler(shipped / "handlers", "later", "stop")
-    apply.install(target)
+    installer.install(target)
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"model": "mine"}
 
 
 def test_entries_taken_out_by_hand_make_the_next_install_a_first_one(target: Target) -> None:
     """A file somebody cleaned of us is the new file before."""
-    apply.install(target)
+    installer.install(target)
     given(target, '{"hooks": {}}')
-    apply.install(target)
+    installer.install(target)
     uninstall.uninstall(target)
     assert target.settings.read_text() == '{"hooks": {}}'
 
@@ -286,7 +286,7 @@ def test_entries_taken_out_by_hand_make_the_next_install_a_first_one(target: Tar
 def test_without_its_backup_only_our_entries_go(target: Target, damage: str) -> None:
     """A backup that is gone or not the same any more is not used."""
     given(target, FOREIGN)
-    apply.install(target)
+    installer.install(target)
     (backup,) = backups()
     backup.write_text("{}") if damage == "changed" else backup.unlink()
     assert "our entries removed" in uninstall.uninstall(target)[0]
@@ -296,7 +296,7 @@ def test_without_its_backup_only_our_entries_go(target: Target, damage: str) -> 
 def test_without_its_record_only_our_entries_go(target: Target) -> None:
     """A lost or broken record costs the restoring, not the uninstall."""
     given(target, '{"model": "x"}')
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     (paths.state_dir() / "installs.json").write_text("{broken")
     uninstall.uninstall(target)
     assert target.settings.read_text() == '{"model": "x"}'
@@ -307,8 +307,8 @@ def test_a_broken_record_does_not_stop_an_install(target: Target) -> None:
     """A record that cannot be read is set aside, not overwritten."""
     paths.ensure_private(paths.state_dir())
     (paths.state_dir() / "installs.json").write_text("{broken")
-    apply.install(target)
-    assert records.get(target.real) is not None
+    installer.install(target)
+    assert installs.get(target.real) is not None
     (aside,) = paths.state_dir().glob("installs.json.corrupt-*")
     assert aside.read_text() == "{broken"
 
@@ -316,20 +316,20 @@ def test_a_broken_record_does_not_stop_an_install(target: Target) -> None:
 def test_a_record_that_may_not_be_read_stops_an_install(target: Target) -> None:
     """It may be whole, so it is not set aside; the settings stay as they were."""
     given(target, FOREIGN)
-    record = records.file()
+    record = installs.file()
     paths.ensure_private(paths.state_dir())
     record.mkdir()
     with pytest.raises(StateError, match=r"installs\.json: is a folder"):
-        apply.install(target)
+        installer.install(target)
     assert target.settings.read_text() == FOREIGN
     assert record.is_dir()
-    assert records.set_aside() == []
+    assert installs.set_aside() == []
 
 
 def test_uninstalling_twice_is_fine(target: Target) -> None:
     """The second time says that nothing is there and touches nothing."""
     given(target, FOREIGN)
-    apply.install(target)
+    installer.install(target)
     uninstall.uninstall(target)
     before = tree(Path.home())
     assert uninstall.uninstall(target) == [f"{target.settings}: nothing of ours is in it"]
@@ -359,7 +359,7 @@ def test_what_is_no_strict_json_is_refused_and_not_touched(target: Target, conte
     """The error names file, place and reason; nothing at all is written, here or elsewhere."""
     given(target, content)
     before = tree(Path.home())
-    for act in (lambda: apply.install(target, allow_cli=True), lambda: apply.preview(target)):
+    for act in (lambda: installer.install(target, allow_cli=True), lambda: installer.preview(target)):
         with pytest.raises(StateError) as caught:
             act()
         assert str(target.settings) in str(caught.value)
@@ -375,10 +375,10 @@ def test_a_write_protected_file_is_refused(target: Target) -> None:
     """Whoever protected the file is asked to unprotect it; launcher and record are not written either."""
     given(target, FOREIGN).chmod(0o444)
     with pytest.raises(StateError, match="write-protected"):
-        apply.install(target)
+        installer.install(target)
     assert target.settings.read_text() == FOREIGN
     assert not paths.launcher().exists()
-    assert records.load() == {}
+    assert installs.load() == {}
 
 
 @pytest.mark.parametrize("content", [None, FOREIGN])
@@ -386,7 +386,7 @@ def test_a_file_protected_since_is_neither_removed_nor_restored(target: Target, 
     """Also where nobody else has changed it since the install, which made it or has a copy of what it was."""
     if content is not None:
         given(target, content)
-    apply.install(target)
+    installer.install(target)
     installed = target.settings.read_text()
     target.settings.chmod(0o444)
     with pytest.raises(StateError, match="write-protected"):
@@ -407,7 +407,7 @@ def test_a_place_that_holds_no_file_is_refused(target: Target, kind: str) -> Non
         target.settings.parent.mkdir()
         target.settings.mkdir() if kind == "folder" else os.mkfifo(target.settings)
     with pytest.raises(StateError, match=str(target.settings)):
-        apply.install(target)
+        installer.install(target)
     assert not paths.launcher().exists()
 
 
@@ -417,7 +417,7 @@ def test_an_unwritable_folder_is_refused(target: Target, monkeypatch: pytest.Mon
     real = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: real(path, mode) and Path(path) != target.settings.parent)
     with pytest.raises(StateError, match="not writable for you"):
-        apply.install(target)
+        installer.install(target)
     assert target.settings.read_text() == FOREIGN
     assert not paths.launcher().exists()
 
@@ -427,7 +427,7 @@ def test_a_change_by_somebody_else_meanwhile_is_not_lost(target: Target, monkeyp
     given(target, FOREIGN)
     monkeypatch.setattr(launcher, "write", lambda: given(target, '{"new": 1}'))
     with pytest.raises(StateError, match="changed by somebody else"):
-        apply.install(target)
+        installer.install(target)
     assert target.settings.read_text() == '{"new": 1}'
 
 
@@ -440,7 +440,7 @@ def test_a_link_is_written_through(target: Target, tmp_path: Path, exists: bool)
         kept.write_text(FOREIGN)
     target.settings.parent.mkdir()
     target.settings.symlink_to(kept)
-    apply.install(target)
+    installer.install(target)
     assert target.settings.is_symlink()
     assert "SessionStart" in json.loads(kept.read_text())["hooks"]
     uninstall.uninstall(target)
@@ -451,7 +451,7 @@ def test_a_link_is_written_through(target: Target, tmp_path: Path, exists: bool)
 def test_the_files_mode_stays(target: Target) -> None:
     """A private settings file stays private."""
     given(target, FOREIGN).chmod(0o600)
-    apply.install(target)
+    installer.install(target)
     uninstall.uninstall(target)
     assert stat.S_IMODE(target.settings.stat().st_mode) == 0o600
 
@@ -464,14 +464,14 @@ def test_each_scope_has_its_own_file(root: Path, home: Path, scope: Scope) -> No
         "project": root / ".claude" / "settings.json",
         "local": root / ".claude" / "settings.local.json",
     }
-    apply.install(scopes.target(scope, root))
+    installer.install(scopes.target(scope, root))
     assert [path for path in expected.values() if path.exists()] == [expected[scope]]
 
 
 def test_the_clients_folder_may_lie_elsewhere(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CLAUDE_CONFIG_DIR moves the user's settings and skills."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
-    apply.install(scopes.target("user", root), allow_cli=True)
+    installer.install(scopes.target("user", root), allow_cli=True)
     assert (tmp_path / "config" / "settings.json").exists()
     assert (tmp_path / "config" / "skills" / "holdfast" / "SKILL.md").exists()
 
@@ -484,7 +484,7 @@ def test_what_a_team_gets_does_not_depend_on_the_user(root: Path) -> None:
     known = handler(root / ".claude" / "handlers", "known", "setup")
     trust.grant(root, {".claude/handlers/known.py": trust.digest(known.read_bytes())})
     paths.user_config().write_text('[handlers]\noff = ["basic", "known"]\n')
-    apply.install(scopes.target("project", root))
+    installer.install(scopes.target("project", root))
     assert set(events(scopes.target("project", root))) == {"SessionStart", "PreToolUse", "Setup", "SessionEnd"}
     assert wanted_events.printed(root) == scopes.target("project", root).settings.read_text()
 
@@ -494,7 +494,7 @@ def test_a_users_own_settings_have_the_users_handlers_too(target: Target) -> Non
     handler(paths.user_handlers(), "mine", "stop")
     handler(paths.user_handlers(), "off", "session_end")
     paths.user_config().write_text('[handlers]\noff = ["off"]\n')
-    apply.install(target)
+    installer.install(target)
     assert set(events(target)) == {"SessionStart", "PreToolUse", "Stop"}
 
 
@@ -519,7 +519,7 @@ def test_newer_events_need_a_newer_client(
     """An event the oldest client does not know is registered only for a client that does, never for a team."""
     monkeypatch.setattr(client, "version", lambda: version)
     handler(shipped / "handlers", "models", "pre_model_switch")
-    apply.install(scopes.target(scope, root))
+    installer.install(scopes.target(scope, root))
     assert ("PreModelSwitch" in events(scopes.target(scope, root))) is there
 
 
@@ -527,12 +527,12 @@ def test_a_project_is_not_forgotten_by_an_install_from_another(root: Path, tmp_p
     """Events that one project's trusted handlers need stay in the user's settings when installing elsewhere."""
     path = handler(root / ".claude" / "handlers", "known", "setup")
     trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
-    apply.install(target)
+    installer.install(target)
     assert "Setup" in events(target)
-    apply.install(scopes.target("user", tmp_path))
+    installer.install(scopes.target("user", tmp_path))
     assert "Setup" in events(target)
     trust.revoke(root)
-    apply.install(target)
+    installer.install(target)
     assert "Setup" not in events(target)
 
 
@@ -541,27 +541,27 @@ def test_only_the_users_settings_serve_several_projects(root: Path, target: Targ
     path = handler(root / ".claude" / "handlers", "known", "setup")
     trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
     for each in (target, scopes.target("local", root)):
-        apply.install(each)
-    assert [bool(record.projects) for record in records.load().values()] == [True, False]
+        installer.install(each)
+    assert [bool(record.projects) for record in installs.load().values()] == [True, False]
 
 
 def test_the_record_is_private(target: Target) -> None:
     """It names the user's projects and what their handlers are called for."""
-    apply.install(target)
-    assert stat.S_IMODE(records.file().stat().st_mode) == 0o600
+    installer.install(target)
+    assert stat.S_IMODE(installs.file().stat().st_mode) == 0o600
 
 
 def test_a_project_that_is_gone_wants_nothing_any_more(root: Path, tmp_path: Path, target: Target) -> None:
     """What only its handlers needed leaves the user's settings with the next install anywhere."""
     path = handler(root / ".claude" / "handlers", "known", "setup")
     trust.grant(root, {".claude/handlers/known.py": trust.digest(path.read_bytes())})
-    apply.install(target)
+    installer.install(target)
     assert "Setup" in events(target)
     shutil.rmtree(root)
     (tmp_path / "other").mkdir()
-    apply.install(scopes.target("user", tmp_path / "other"))
+    installer.install(scopes.target("user", tmp_path / "other"))
     assert "Setup" not in events(target)
-    record = records.get(target.real)
+    record = installs.get(target.real)
     assert record is not None
     assert record.projects == {}
 
@@ -569,7 +569,7 @@ def test_a_project_that_is_gone_wants_nothing_any_more(root: Path, tmp_path: Pat
 def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> None:
     """--allow-cli lets the model call the command and gives it the skill; uninstalling takes both back."""
     given(target, '{"permissions": {"allow": ["Bash(ls:*)"]}}')
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     assert json.loads(target.settings.read_text())["permissions"] == {"allow": ["Bash(ls:*)", *RULES]}
     assert target.skill.read_text() == "the skill"
     lines = uninstall.uninstall(target)
@@ -580,8 +580,8 @@ def test_allowing_the_command_adds_the_rule_and_the_skill(target: Target) -> Non
 
 def test_a_later_install_without_it_keeps_the_allowance(target: Target) -> None:
     """What --allow-cli added is taken back by uninstall alone, even after an install without it."""
-    apply.install(target, allow_cli=True)
-    apply.install(target)
+    installer.install(target, allow_cli=True)
+    installer.install(target)
     assert json.loads(target.settings.read_text())["permissions"] == {"allow": RULES}
     assert target.skill.exists()
     uninstall.uninstall(target)
@@ -598,7 +598,7 @@ def test_the_model_may_not_trust_install_or_reopen_unasked() -> None:
 def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> None:
     """A rule that was there before stays."""
     given(target, json.dumps({"permissions": {"allow": [RULE]}}))
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     given(target, target.settings.read_text() + "\n")
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
@@ -606,10 +606,10 @@ def test_a_rule_somebody_else_wrote_is_not_ours_to_remove(target: Target) -> Non
 
 def test_a_rule_that_the_user_took_out_is_ours_no_more(target: Target) -> None:
     """Should the user allow it later after all, that is the user's rule: no uninstall takes it."""
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     allowed = target.settings.read_text()
     given(target, allowed.replace(f'"{RULE}",', ""))
-    apply.install(target)
+    installer.install(target)
     assert RULE not in target.settings.read_text()
     given(target, allowed + "\n")
     uninstall.uninstall(target)
@@ -618,9 +618,9 @@ def test_a_rule_that_the_user_took_out_is_ours_no_more(target: Target) -> None:
 
 def test_our_own_copy_of_the_skill_is_brought_up_to_date(target: Target, shipped: Path) -> None:
     """A newer skill replaces our unchanged older copy."""
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     (shipped / "skills" / "holdfast" / "SKILL.md").write_text("a newer skill")
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     assert target.skill.read_text() == "a newer skill"
     uninstall.uninstall(target)
     assert not target.skill.exists()
@@ -630,7 +630,7 @@ def test_a_skill_that_is_not_ours_is_left(target: Target) -> None:
     """Neither install nor uninstall touches a file of that name that is somebody else's or was changed."""
     target.skill.parent.mkdir(parents=True)
     target.skill.write_text("mine")
-    lines = apply.install(target, allow_cli=True)
+    lines = installer.install(target, allow_cli=True)
     assert f"skill: {target.skill} is not ours and was left as it is" in lines
     uninstall.uninstall(target)
     assert target.skill.read_text() == "mine"
@@ -641,7 +641,7 @@ def test_a_skill_that_was_there_just_so_stays(target: Target) -> None:
     target.skill.parent.mkdir(parents=True)
     target.skill.write_text("the skill")
     for _ in range(2):
-        assert f"skill: {target.skill} is already there" in apply.install(target, allow_cli=True)
+        assert f"skill: {target.skill} is already there" in installer.install(target, allow_cli=True)
     uninstall.uninstall(target)
     assert target.skill.read_text() == "the skill"
 
@@ -651,7 +651,7 @@ def test_what_is_no_plain_file_in_the_skills_place_is_left(
     target: Target, shipped: Path, tmp_path: Path, kind: str
 ) -> None:
     """Somebody arranged it so; a newer skill is not written through it or over it."""
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     if kind == "our copy behind a link":
         target.skill.rename(tmp_path / "kept.md")
     else:
@@ -664,7 +664,7 @@ def test_what_is_no_plain_file_in_the_skills_place_is_left(
         target.skill.symlink_to(tmp_path / "kept.md")
     before = target.skill.lstat()
     (shipped / "skills" / "holdfast" / "SKILL.md").write_text("a newer skill")
-    assert f"skill: {target.skill} is not ours and was left as it is" in apply.install(target, allow_cli=True)
+    assert f"skill: {target.skill} is not ours and was left as it is" in installer.install(target, allow_cli=True)
     assert target.skill.lstat() == before
     uninstall.uninstall(target)
     if kind in ("a pipe", "a folder"):
@@ -680,7 +680,7 @@ def test_a_repository_cannot_have_the_skill_written_outside(root: Path, tmp_path
     (tmp_path / "outside").mkdir()
     target.skill.parents[2].mkdir(exist_ok=True)
     target.skill.parents[1].symlink_to(tmp_path / "outside")
-    said = any("leads out of the project" in line for line in apply.install(target, allow_cli=True))
+    said = any("leads out of the project" in line for line in installer.install(target, allow_cli=True))
     assert (said, bool(list((tmp_path / "outside").iterdir()))) == ((False, True) if scope == "user" else (True, False))
     uninstall.uninstall(target)
     assert list((tmp_path / "outside").iterdir()) == []
@@ -688,7 +688,7 @@ def test_a_repository_cannot_have_the_skill_written_outside(root: Path, tmp_path
 
 def test_a_skill_changed_since_is_left(target: Target) -> None:
     """Our copy becomes its editor's once it was edited."""
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     target.skill.write_text("edited")
     assert f"skill: {target.skill} was changed since and was left as it is" in uninstall.uninstall(target)
     assert target.skill.read_text() == "edited"
@@ -697,8 +697,8 @@ def test_a_skill_changed_since_is_left(target: Target) -> None:
 def test_the_programs_go_with_the_last_settings_that_name_them(root: Path) -> None:
     """The launcher stays while another file is recorded that still exists."""
     first, second = scopes.target("user", root), scopes.target("local", root)
-    apply.install(first)
-    apply.install(second)
+    installer.install(first)
+    installer.install(second)
     assert uninstall.uninstall(first)[-1] == "the launcher stays, other settings still name it"
     assert all(path.exists() for path in launcher.programs())
     uninstall.uninstall(second)
@@ -709,8 +709,8 @@ def test_settings_deleted_by_hand_do_not_keep_the_programs(root: Path, tmp_path:
     """A recorded file that is gone, with its project, counts no longer."""
     other = scopes.target("project", tmp_path / "other")
     (tmp_path / "other").mkdir()
-    apply.install(other)
-    apply.install(scopes.target("user", root))
+    installer.install(other)
+    installer.install(scopes.target("user", root))
     other.settings.unlink()
     uninstall.uninstall(scopes.target("user", root))
     assert not paths.launcher().exists()
@@ -720,7 +720,7 @@ def test_settings_a_team_already_has_are_claimed_but_not_changed(root: Path) -> 
     """Installing where a teammate already did writes the launcher only; uninstalling removes the entries."""
     target = scopes.target("project", root)
     given(target, wanted_events.printed(root))
-    apply.install(target)
+    installer.install(target)
     assert (target.settings.read_text(), backups()) == (wanted_events.printed(root), [])
     assert paths.launcher().exists()
     uninstall.uninstall(target)
@@ -731,11 +731,11 @@ def test_what_a_team_registers_after_its_settings_were_claimed_goes_as_well(root
     """A teammate's next commit brings another event: uninstalling leaves no empty list of it either."""
     target = scopes.target("project", root)
     given(target, wanted_events.printed(root))
-    apply.install(target)
+    installer.install(target)
     path = handler(root / ".claude" / "handlers", "ours", "notification")
     trust.grant(root, {".claude/handlers/ours.py": trust.digest(path.read_bytes())})
     given(target, wanted_events.printed(root))
-    apply.install(target)
+    installer.install(target)
     assert "Notification" in events(target)
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {}
@@ -744,12 +744,12 @@ def test_what_a_team_registers_after_its_settings_were_claimed_goes_as_well(root
 def test_a_setting_that_silences_all_hooks_is_mentioned(target: Target) -> None:
     """An install that can have no effect says so (client fact §4.3)."""
     given(target, '{"disableAllHooks": true}')
-    assert any("disableAllHooks" in line for line in apply.install(target))
+    assert any("disableAllHooks" in line for line in installer.install(target))
 
 
 def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> None:
     """What was installed answers a real payload with exit 0 and silence for an event nobody handles."""
-    apply.install(target)
+    installer.install(target)
     env = {"PATH": os.defpath, "HOME": str(Path.home()), "HOLDFAST_SERVER": "off"}
     payload = b'{"hook_event_name": "CwdChanged", "session_id": "s", "transcript_path": "", "cwd": "/"}'
     done = subprocess.run(["/bin/sh", "-c", command("CwdChanged")], env=env, input=payload, capture_output=True)
@@ -759,7 +759,7 @@ def test_the_registered_command_runs_the_installed_holdfast(target: Target) -> N
 def test_installs_at_the_same_time_do_not_disturb_each_other(target: Target) -> None:
     """Several processes that install at once leave each event registered once, and the file before restorable."""
     given(target, FOREIGN)
-    script = "import sys, pathlib\nfrom holdfast.install import apply, scopes\n"
+    script = "import sys, pathlib\nfrom holdfast.install import installer as apply, scopes\n"
     script += "apply.install(scopes.target('user', pathlib.Path(sys.argv[1])))"
     running = [subprocess.Popen([sys.executable, "-c", script, target.root]) for _ in range(6)]
     assert [process.wait(60) for process in running] == [0] * 6
@@ -822,7 +822,7 @@ BROKEN = ["{broken", "[]", "", '{"installs": []}', '{"version": 1}', '{"installs
 
 
 def lose_record(content: str) -> Path:
-    file = records.file()
+    file = installs.file()
     file.write_text(content)
     return file
 
@@ -831,7 +831,7 @@ def lose_record(content: str) -> Path:
 def test_an_uninstall_without_its_record_says_what_it_cannot_know(target: Target, content: str) -> None:
     """What is recognised as ours goes, the skill too; the record stays; the oldest copy of the settings is named."""
     given(target, '{"model": "x"}')
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     (backup,) = backups()
     file = lose_record(content)
 
@@ -852,7 +852,7 @@ def test_an_uninstall_without_its_record_says_what_it_cannot_know(target: Target
 
 def test_what_cannot_be_recognised_as_ours_is_left_and_named(target: Target) -> None:
     """A skill of another version, or a changed one: only the record knew whose it is."""
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     target.skill.write_text("another")
     lose_record("{broken")
 
@@ -867,8 +867,8 @@ def test_what_cannot_be_recognised_as_ours_is_left_and_named(target: Target) -> 
 def test_a_record_that_is_lost_for_another_file_does_not_matter(target: Target) -> None:
     """Where the record of this one can be read, the file comes back byte for byte."""
     given(target, FOREIGN)
-    apply.install(target, allow_cli=True)
-    rows = json.loads(records.file().read_text())
+    installer.install(target, allow_cli=True)
+    rows = json.loads(installs.file().read_text())
     rows["installs"]["/elsewhere/settings.json"] = "gone wrong"
     lose_record(json.dumps(rows))
 
@@ -883,8 +883,8 @@ def test_a_record_that_is_lost_for_another_file_does_not_matter(target: Target) 
 @pytest.mark.parametrize("scope", ["project", "local"])
 def test_without_the_record_other_settings_keep_the_programs(root: Path, target: Target, scope: Scope) -> None:
     """As far as they can be seen from here."""
-    apply.install(target)
-    apply.install(scopes.target(scope, root))
+    installer.install(target)
+    installer.install(scopes.target(scope, root))
     lose_record("{broken")
     lines = uninstall.uninstall(target)
     assert "the launcher stays, other settings still name it" in lines
@@ -894,10 +894,10 @@ def test_without_the_record_other_settings_keep_the_programs(root: Path, target:
 def test_a_record_that_was_set_aside_is_as_good_as_lost(root: Path, target: Target) -> None:
     """An install elsewhere began a new one: what is recognised goes all the same, and the old one is named."""
     given(target, '{"model": "x"}')
-    apply.install(target, allow_cli=True)
+    installer.install(target, allow_cli=True)
     lose_record("{broken")
-    apply.install(scopes.target("local", root))
-    (aside,) = records.set_aside()
+    installer.install(scopes.target("local", root))
+    (aside,) = installs.set_aside()
 
     lines = uninstall.uninstall(target)
 
@@ -918,24 +918,24 @@ def test_the_last_uninstall_leaves_an_empty_record(root: Path) -> None:
     """What is gone is not known of, however many there were."""
     targets = [scopes.target("user", root), scopes.target("local", root)]
     for target in targets:
-        apply.install(target)
+        installer.install(target)
     for number, target in enumerate(targets, 1):
         uninstall.uninstall(target)
-        assert list(records.load()) == [str(each.real) for each in targets[number:]]
+        assert list(installs.load()) == [str(each.real) for each in targets[number:]]
 
 
 def test_without_a_skill_none_is_spoken_of(target: Target) -> None:
     """Also where the record was lost, before an install or since."""
-    apply.install(target)
+    installer.install(target)
     lose_record("{broken")
-    assert not any("skill" in line for line in apply.install(target))
+    assert not any("skill" in line for line in installer.install(target))
     assert not any("skill" in line for line in uninstall.uninstall(target))
-    apply.install(target)
+    installer.install(target)
     lose_record("{broken")
     assert not any("skill" in line for line in uninstall.uninstall(target))
 
 
-@pytest.mark.parametrize("act", [apply.install, uninstall.uninstall])
+@pytest.mark.parametrize("act", [installer.install, uninstall.uninstall])
 def test_without_a_place_for_the_record_nothing_is_touched(target: Target, act: Callable[[Target], object]) -> None:
     """A file lies where the folder belongs: that is an error with its name."""
     given(target, FOREIGN)
@@ -953,7 +953,7 @@ def test_without_a_place_for_the_backup_nothing_is_touched(target: Target) -> No
     paths.ensure_private(paths.state_dir())
     (paths.state_dir() / "backups").write_text("in the way")
     with pytest.raises(StateError, match="cannot be backed up"):
-        apply.install(target)
+        installer.install(target)
     assert target.settings.read_text() == FOREIGN
 
 
@@ -964,9 +964,9 @@ def test_the_oldest_copy_is_of_this_very_file_and_none_is_lost(
     monkeypatch.setattr(settingsfile, "file_stamp", lambda: "20260101T000000Z")
     for place, text in ((scopes.target("project", root), '{"model": "theirs"}'), (target, '{"model": "x"}')):
         given(place, text)
-        apply.install(place)
+        installer.install(place)
     handler(shipped / "handlers", "later", "stop")
-    apply.install(target)
+    installer.install(target)
     kept = settingsfile.backups(target.real)
     assert [json.loads(each.read_text()).keys() for each in kept] == [{"model"}, {"model", "hooks"}]
     lose_record("{broken")
@@ -977,10 +977,10 @@ def test_the_oldest_copy_is_of_this_very_file_and_none_is_lost(
 def test_a_file_is_recorded_as_it_was_installed_last(root: Path, tmp_path: Path) -> None:
     """One of another name may get another scope, or belong to a project that moved."""
     named, moved = tmp_path / "named.json", tmp_path / "moved"
-    apply.install(scopes.target("local", root, named))
+    installer.install(scopes.target("local", root, named))
     root.rename(moved)
-    apply.install(scopes.target("project", moved, named))
-    record = records.get(named)
+    installer.install(scopes.target("project", moved, named))
+    record = installs.get(named)
     assert record is not None
     assert (record.scope, record.root) == ("project", moved)
     assert named in [each.settings for each in registered.targets(Project.open(moved))]
@@ -988,7 +988,7 @@ def test_a_file_is_recorded_as_it_was_installed_last(root: Path, tmp_path: Path)
 
 def test_other_settings_that_cannot_be_read_do_not_stop_an_uninstall(root: Path, target: Target) -> None:
     """With the record lost they are looked at; what they name is not known, and that is said."""
-    apply.install(target)
+    installer.install(target)
     lose_record("{broken")
     given(scopes.target("local", root), "{broken")
     lines = uninstall.uninstall(target)
@@ -999,7 +999,7 @@ def test_other_settings_that_cannot_be_read_do_not_stop_an_uninstall(root: Path,
 
 def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Target) -> None:
     """With the record lost, settings beside it may name them; nothing is said of a file that we never changed."""
-    apply.install(target)
+    installer.install(target)
     lose_record("{broken")
     local = scopes.target("local", root)
     lines = uninstall.uninstall(local)
@@ -1010,11 +1010,11 @@ def test_an_uninstall_of_what_never_was_costs_no_program(root: Path, target: Tar
 def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target, shipped: Path) -> None:
     """Rules and skill are in the new record, so that an uninstall takes them out; so too after a session's upkeep."""
     given(target, '{"model": "x"}')
-    for renew in (lambda: apply.install(target), lambda: upkept(target, shipped)):
-        apply.install(target, allow_cli=True)
+    for renew in (lambda: installer.install(target), lambda: upkept(target, shipped)):
+        installer.install(target, allow_cli=True)
         lose_record("{broken")
         renew()
-        record = records.get(target.real)
+        record = installs.get(target.real)
         assert record is not None
         assert (list(record.allowed), record.skill) == (RULES, target.skill)
         uninstall.uninstall(target)
@@ -1035,7 +1035,7 @@ def test_a_new_install_over_a_lost_record_claims_nothing_of_others(target: Targe
     target.skill.write_text("the skill")
     paths.ensure_private(paths.state_dir())
     lose_record("{broken")
-    apply.install(target)
+    installer.install(target)
     uninstall.uninstall(target)
     assert json.loads(target.settings.read_text()) == {"permissions": {"allow": [RULE]}}
     assert target.skill.exists()
