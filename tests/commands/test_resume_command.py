@@ -261,6 +261,17 @@ def test_it_tells_of_the_sessions_agents_as_a_compaction_does(
     assert agent.run in sidecar.read_text("utf-8")
 
 
+def test_who_resumes_what_is_completed_hears_how_its_format_reopens_it(root: Path) -> None:
+    """With the id that the command takes."""
+    (root / ".workflow").mkdir()
+    holdfast("wfs", "start", "User Auth", root=root)
+    holdfast("wfs", "complete", "WFS-user-auth", "--anyway", root=root)
+
+    said = holdfast("resume", "WFS-user-auth", root=root, code=1).err
+
+    assert "`holdfast wfs resume WFS-user-auth` opens it again" in said
+
+
 def test_what_is_completed_or_unknown_is_refused(root: Path) -> None:
     """With a way out."""
     assert "no workflow is named 'Beta'" in holdfast("resume", "Beta", root=root, code=1).err

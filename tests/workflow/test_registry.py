@@ -1,0 +1,37 @@
+"""An adapter is asked only where its format can have something, and always where nobody can tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.workflow import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.project import Project
+    from holdfast.workflow.model import Found
+
+
+@pytest.mark.parametrize("look", [registry.all_found, lambda each: registry.candidates(each, "s")])
+def test_what_cannot_be_looked_at_is_a_problem_and_not_absent(
+    project: Project, look: Callable[[Project], Found]
+) -> None:
+    """Else a workflow would be gone without a word."""
+    folder = project.root / ".claude"
+    folder.symlink_to(folder)
+
+    (problem,) = look(project).problems
+
+    assert problem.path == folder / "state" / "workflow.json"
+
+
+def test_a_file_where_a_folder_belongs_holds_no_workflow(project: Project) -> None:
+    """Also at the folder's own place: `holdfast wfs check` says what it is."""
+    for name in (".claude", ".workflow", "untracked"):
+        (project.root / name).write_text("x")
+
+    assert registry.all_found(project) == registry.candidates(project, "s")
+    assert not registry.all_found(project).problems
