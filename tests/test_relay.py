@@ -325,6 +325,29 @@ def test_a_child_that_has_longer_says_so(monkeypatch: pytest.MonkeyPatch, short_
         assert [each.limits[-1] for each in Asking.made] == [seconds]
 
 
+@pytest.mark.parametrize("bytes_read", [1, 2])
+def test_a_client_that_ends_us_within_a_message_hears_the_refusal(bytes_read: int) -> None:
+    """The rest of a longer limit is no exit code: with one of 0 the call would go through before the child refused."""
+    told: list[bytes | type[BaseException]] = [*(relay.LONGER, b"\0", b"\x14"), relay.WRITTEN, b"\7"]
+    told.insert(bytes_read, relay.Terminated)
+    ended: list[int] = []
+
+    def recv(size: int) -> bytes:
+        said = b""
+        while len(said) < size:
+            each = told.pop(0)
+            if not isinstance(each, bytes):
+                raise each
+            said += each
+        return said
+
+    connection: Any = SimpleNamespace(recv=recv, settimeout=lambda seconds: None, shutdown=ended.append)
+
+    assert relay._code(connection) == 7
+    assert ended == [1]
+    assert told == []
+
+
 def test_a_child_that_hangs_after_its_reply_is_not_answered_for(
     monkeypatch: pytest.MonkeyPatch, short_folder: Path
 ) -> None:

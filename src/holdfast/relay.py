@@ -199,12 +199,11 @@ def ask(entry: str, argument: str | None) -> int | None:
 def _code(server: "socket") -> int:
     """Wait until the event is answered; return the exit code. Raises Died, OSError."""
     limit, why, written = ANSWER, "", False
+    longer = None  # of the two bytes of a limit those that came; the client may end us between any two bytes
     while True:
         server.settimeout(LAST_WORD_S if why else limit)
         try:
             said = server.recv(1)
-            if said == LONGER:
-                limit = int.from_bytes(server.recv(2), "big")
         except (Terminated, TimeoutError) as error:
             if why:
                 said = b""
@@ -212,9 +211,15 @@ def _code(server: "socket") -> int:
             why = "its time was up" if isinstance(error, TimeoutError) else "the client ended it"
             server.shutdown(1)  # SHUT_WR: the server ends the child, which holds the client's stdout and may refuse
             continue
-        if said == WRITTEN:
+        if longer is not None and said:
+            longer += said
+            if len(longer) == 2:
+                limit, longer = int.from_bytes(longer, "big"), None
+        elif said == LONGER:
+            longer = b""
+        elif said == WRITTEN:
             written = True
-        elif said != LONGER:
+        else:
             break
     if said:
         return ord(said)
