@@ -16,6 +16,9 @@
 #include <unistd.h>
 
 #define HEAD 8 /* digits of a request's length */
+#define ANSWER 21000 /* milliseconds until the child has chosen handlers, or answered */
+#define LONGER 0xfe /* what it says before the seconds it may take from there on */
+#define WRITTEN 0xff /* what it says once its reply is written */
 
 extern char **environ;
 
@@ -61,6 +64,21 @@ static int everything(int server, const char *data, size_t length) {
     return 1;
 }
 
+/* The exit code of the child that has the event. It says how long it may take, then that its reply is written. */
+static int answered(int server) {
+    unsigned char said = 0, seconds[2];
+    wait_at_most(server, ANSWER);
+    while (recv(server, &said, 1, 0) == 1) {
+        if (said == LONGER) {
+            if (recv(server, seconds, 2, MSG_WAITALL) != 2) return 0;
+            wait_at_most(server, (seconds[0] << 8 | seconds[1]) * 1000);
+        } else if (said != WRITTEN) {
+            return said;
+        }
+    }
+    return 0;
+}
+
 /* The exit code of whoever answered the event, or -1 where it is certain that nobody has and nobody will. */
 static int ask(const char *event) {
     static char request[1 << 20];
@@ -101,8 +119,7 @@ static int ask(const char *event) {
     rights->cmsg_level = SOL_SOCKET, rights->cmsg_type = SCM_RIGHTS, rights->cmsg_len = CMSG_LEN(sizeof descriptors);
     memcpy(CMSG_DATA(rights), descriptors, sizeof descriptors);
     if (sendmsg(server, &message, MSG_NOSIGNAL) != 1) return 0;
-    wait_at_most(server, 0);
-    return recv(server, &said, 1, 0) == 1 ? (unsigned char)said : 0;
+    return answered(server);
 cold:
     close(server);
     return -1;
