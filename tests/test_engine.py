@@ -26,7 +26,7 @@ from holdfast.events import EVENTS, EventError, parse
 from holdfast.plugins import outcomes
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import STRICT_EVENTS, Route
-from holdfast.server.spare import Spare
+from holdfast.process.spare import Spare
 from tests import processes
 
 if TYPE_CHECKING:

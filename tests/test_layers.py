@@ -61,7 +61,7 @@ ONLY_IN = {
     "click": ("cli", "commands.*", "formats.*.commands*"),
     "rich": ("cli", "commands.*", "formats.*.commands*"),
     "pluggy": ("plugins.markers", "plugins.hookspecs", "dispatch.calls"),
-    "pydantic": ("config", "server.warming", "events.*", "sessions.templates"),
+    "pydantic": ("config", "server.rehearsal", "events.*", "sessions.templates"),
     "pytest": ("testing",),
     "tomlkit": ("plugins.switching",),
 }

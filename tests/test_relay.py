@@ -18,7 +18,7 @@ import pytest
 
 from holdfast import engine, relay
 from holdfast.plugins import scan
-from holdfast.server import serving
+from holdfast.server import turn
 from tests import warmth
 
 if TYPE_CHECKING:
@@ -365,7 +365,7 @@ def test_who_waits_is_more_patient_than_the_engine() -> None:
     streams: Any = SimpleNamespace(_connection=ours)
     until = time.monotonic() + 7.9
     with ours, theirs:
-        serving.Relayed.expect(streams, until)
+        turn.Relayed.expect(streams, until)
         word = theirs.recv(3)
 
     assert word[:1] == relay.LONGER

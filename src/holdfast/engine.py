@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from holdfast.events.event import Event
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.plugins.outcomes import Outcome
+    from holdfast.process.spare import Spare
     from holdfast.project import Project
-    from holdfast.server.spare import Spare
 
 PREPARE_LIMIT_S = 20.0
 """How long an event may take until its handlers are chosen: reading stdin, configuration, trust and handler files."""

@@ -323,7 +323,7 @@ def test_after_the_hand_over_an_event_is_never_answered_twice(warm: Warm) -> Non
 
 def test_a_child_forked_for_its_event_dies_as_visibly_as_one_forked_ahead(fresh: Warm) -> None:
     """None is ahead of a burst of events: what is forked then must not keep the connection open for its handlers."""
-    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "workers.py", "SPARES", "0")
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "pool.py", "SPARES", "0")
     fresh.warm_up()
     test_after_the_hand_over_an_event_is_never_answered_twice(fresh)
 
@@ -598,7 +598,7 @@ def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
 def test_waiting_for_a_turn_counts_as_time_of_the_event(fresh: Warm) -> None:
     """What the client has waited already is not there for handlers any more: its own limit runs from the start."""
     trace = fresh.write("trace", "")
-    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "workers.py", "MOST", "1")
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "pool.py", "MOST", "1")
     fresh.warm_up()
     fresh.user_handler("says", NOTES)
     first = fresh.begin("PreToolUse")
@@ -671,7 +671,7 @@ def hanging(place: Warm, count: int, busy: int) -> Iterator[None]:
 
 def test_a_project_whose_events_hang_leaves_workers_to_the_others(fresh: Warm) -> None:
     """It gets half of them, a second one half of the rest; a third one's event is answered warm nevertheless."""
-    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "workers.py", "MOST", "4")
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "pool.py", "MOST", "4")
     fresh.configure("timeout = 300\ndeadline = 300")
     fresh.warm_up()
     fresh.user_handler("says", NOTES)
@@ -703,7 +703,7 @@ def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
 
 def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(fresh: Warm) -> None:
     """Whatever kills them, the server does not spend its time on forking; an event gets its child all the same."""
-    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "workers.py", "AGAIN", "3.0")
+    warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "pool.py", "AGAIN", "3.0")
     fresh.warm_up()
 
     def spares() -> list[int]:

@@ -20,7 +20,7 @@ import pytest
 from holdfast import engine, paths, relay
 from holdfast.server import loop as serverloop
 from holdfast.server import standby
-from holdfast.server.workers import GONE, Worker
+from holdfast.server.pool import GONE, Worker
 
 if TYPE_CHECKING:
     import select

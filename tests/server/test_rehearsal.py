@@ -10,7 +10,7 @@ import pytest
 from holdfast import log, paths
 from holdfast.dispatch import intake
 from holdfast.files import cache
-from holdfast.server import ahead, rehearsal
+from holdfast.server import handlers_child, rehearsal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +33,10 @@ def watch(name, given):
 CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.chmod", "os.link", "os.symlink", "os.truncate",
            "os.utime", "os.kill", "os.killpg", "os.system", "os.exec", "os.posix_spawn", "os.chown", "os.putenv",
            "os.unsetenv", "os.chdir", "os.fork"}
-from holdfast import engine, log; from holdfast.server import rehearsal, warming
+from holdfast import engine, log; from holdfast.server import rehearsal
 from holdfast.files import unchanged
 unchanged.SETTLED = -(10**18)  # a text changed just now is parsed at each look, by a process of its own
-warming.warm_up()
+rehearsal.warm_up()
 sys.addaudithook(watch)
 import sqlite3
 connect = sqlite3.connect
@@ -91,7 +91,7 @@ def rehearsed(home_before: Path, run_python: RunPython) -> Any:
     # What is compiled and found once lies there from then on.
     run_python(
         "from holdfast.files import unchanged; unchanged.SETTLED = -(10**18)\n"
-        "from holdfast.server import warming; warming.warm_up()"
+        "from holdfast.server import rehearsal; rehearsal.warm_up()"
     )
     before = tree(home_before)
     said = json.loads(run_python(REHEARSE))
@@ -136,7 +136,7 @@ def test_what_goes_wrong_is_left_to_an_event(monkeypatch: pytest.MonkeyPatch, er
         raise error
 
     monkeypatch.setattr(intake, "foreign", fail)
-    monkeypatch.setattr(ahead, "look", fail)
+    monkeypatch.setattr(handlers_child, "look", fail)
     for rehearse in (rehearsal.of_engine, rehearsal.of_handlers):
         rehearse()
         assert log._root == ""

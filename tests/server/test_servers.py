@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths, relay
-from holdfast.server import claiming, servers
+from holdfast.server import claim, servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +120,7 @@ def test_who_holds_the_lock_for_a_moment_only_is_waited_for(place: Path) -> None
     fcntl.flock(looking, fcntl.LOCK_SH)
     timer = threading.Timer(0.1, os.close, (looking,))
     timer.start()
-    claimed = claiming.claim(place)
+    claimed = claim.claim(place)
     timer.join()
 
     assert claimed is not None
@@ -142,7 +142,7 @@ def test_who_looks_is_not_taken_for_a_server(place: Path) -> None:
 def test_who_claims_a_place_leaves_nothing_of_the_number_before(place: Path) -> None:
     """It may have had more digits, and one whose number cannot be read cannot be ended."""
     place.with_suffix(".lock").write_text("1234567890\n")
-    claimed = claiming.claim(place)
+    claimed = claim.claim(place)
 
     assert claimed is not None
     listener, lock = claimed

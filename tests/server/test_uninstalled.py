@@ -136,9 +136,9 @@ def test_a_launcher_named_through_a_link_is_the_same(place: Warm, target: Target
 
 def test_one_that_was_just_starting_does_not_stay(place: Warm) -> None:
     """The launcher went while its server was loading: nobody will ask that server, so it ends at once."""
-    warming = place.root.parent / "patient" / "holdfast" / "server" / "warming.py"
+    rehearsal = place.root.parent / "patient" / "holdfast" / "server" / "rehearsal.py"
     goes = f"import os; os.unlink({str(place.entry)!r})"
-    warmth.rewrite(warming, f"{warming.read_text()}\n_all = warm_up\ndef warm_up():\n    _all()\n    {goes}\n")
+    warmth.rewrite(rehearsal, f"{rehearsal.read_text()}\n_all = warm_up\ndef warm_up():\n    _all()\n    {goes}\n")
     command = [str(place.entry), "--serve"]
 
     done = subprocess.run(command, env=place.environ(), timeout=60, check=False)

@@ -1,7 +1,7 @@
 """The warm server: everything is loaded already, and each event gets a forked worker that answers it alone.
 
 It never reads what comes over a connection: the worker does. So nothing of one event is there at the next, and a worker
-that crashes or hangs costs only its own event. The protocol is in `relay` and `serving`.
+that crashes or hangs costs only its own event. The protocol is in `relay` and `turn`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import engine, log, relay
-from holdfast.server import serving, standby, workers
+from holdfast.server import pool, standby, turn
 from holdfast.server.changes import Changes
-from holdfast.server.claiming import claim
-from holdfast.server.warming import warm_up
-from holdfast.server.workers import Workers
+from holdfast.server.claim import claim
+from holdfast.server.pool import Workers
+from holdfast.server.rehearsal import warm_up
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -181,7 +181,7 @@ class Server:
                 poll.register(descriptor, select.POLLIN)
         self._workers.watch(poll)
         for connection in self._waiting:
-            poll.register(connection, workers.GONE)
+            poll.register(connection, pool.GONE)
         return dict(poll.poll(self._patience(last)))
 
     def _patience(self, last: float) -> int:
@@ -270,7 +270,7 @@ class Server:
 
     def _drop_gone(self, ready: dict[int, int]) -> None:
         """Forget who waited and has gone."""
-        for connection in [each for each in self._waiting if ready.get(each.fileno(), 0) & workers.GONE]:
+        for connection in [each for each in self._waiting if ready.get(each.fileno(), 0) & pool.GONE]:
             del self._waiting[connection]
             connection.close()
 
@@ -292,7 +292,7 @@ def project_of(connection: socket.socket) -> bytes:
     Empty where there is no /proc, or no project.
     """
     try:
-        descriptor = os.open(f"/proc/{serving.peer(connection)}/environ", os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(f"/proc/{turn.peer(connection)}/environ", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
     environ = b""

@@ -1,22 +1,29 @@
-"""Going through the motions of an event without any effect, so that a forked process has its memory ready.
+"""Getting ready before any event: all modules are loaded once, and each forked process rehearses an event.
 
-What a process forked from the server reads and writes for the first time the system maps or copies, a page at a
-time. That takes longer than all of Holdfast's own work on an event, so both children do it before the event comes.
+A rehearsal goes through the motions of an event without any effect. What a process forked from the server reads and
+writes for the first time the system maps or copies, a page at a time. That takes longer than all of Holdfast's own work
+on an event, so both children do it before the event comes.
 """
 
 from __future__ import annotations
 
+import ast
+import gc
 import json
 import os
 import pickle
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from holdfast import engine, events, log, paths
 from holdfast.config import Config
 from holdfast.dispatch import calls, intake, isolation, pairing
 from holdfast.dispatch.calls import Caller
+from holdfast.formats import RECORDS
 from holdfast.ledger import spent
 from holdfast.ledger.database import Ledger
 from holdfast.plugins import bytecode_cache, loader
@@ -24,13 +31,37 @@ from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import scan
 from holdfast.project import Project
-from holdfast.server import ahead
+from holdfast.server import handlers_child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.events.event import Event
 
+_ENGINE = (
+    "engine",
+    "server.turn",
+    "server.handlers_child",
+    "dispatch.isolation",
+    "dispatch.calls",
+    "plugins.context",
+    "dispatch.merging",
+    "plugins.outcomes",
+    "dispatch.budget",
+    "dispatch.costs",
+    "trust",
+    "project",
+    "ledger.database",
+    "ledger.connection",
+    "ledger.schema",
+    "ledger.spent",
+    "events.event",
+    "dispatch.tracing",
+    "terminal_text",
+)
+_STANDARD = ("sqlite3", "json", "hashlib", "tomllib", "uuid", "shlex", "marshal", "pickle", "difflib", "subprocess")
+_ENCODINGS = ("encodings.utf_8_sig", "encodings.utf_16_le", "encodings.ascii", "encodings.latin_1")
+_PACKAGES = ("pluggy", "pydantic", "platformdirs", *_STANDARD, *_ENCODINGS)
 _NOWHERE = Path("/")
 _SOURCE = b"""from holdfast import advise, hookimpl
 @hookimpl(match="Bash")
@@ -50,6 +81,52 @@ _PAYLOADS: tuple[dict[str, Any], ...] = (
     {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": ""}},
     {"hook_event_name": "UserPromptSubmit", "prompt": "Go on."},
 )
+
+
+def warm_up() -> None:
+    """Load the framework, the model of every event and what the shipped handlers import; then freeze it.
+
+    A package that is not there costs only itself here: whatever needs it says so.
+    """
+    wanted = [f"holdfast.{name}" for name in _ENGINE]
+    wanted += [*_PACKAGES, *set(events.EVENTS.values())]
+    wanted += [record.ADAPTER for record in RECORDS.values()]  # handlers ask for them by name
+    for file in sorted(paths.shipped("handlers").glob("*.py")):
+        wanted += imported(file)
+    for name in wanted:
+        with suppress(ImportError):
+            import_module(name)
+    _build_models()
+    prepare()
+    loader.preload()
+    of_engine()
+    gc.collect()
+    gc.freeze()  # what is there now is never looked through again, so that children share its memory
+
+
+def imported(file: Path) -> list[str]:
+    """Return the modules of ours that a handler's file may import, also inside its functions.
+
+    Names that are no modules are among them. Raises OSError, SyntaxError.
+    """
+    found: list[str] = []
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "holdfast":
+            found += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
+    return found
+
+
+def _build_models() -> None:
+    """Have every model ready that pydantic would else finish at its first use, in each child anew."""
+    for model in _subclasses(BaseModel):
+        if model.__module__.partition(".")[0] == "holdfast":
+            model.model_rebuild()
+
+
+def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in model.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 def prepare() -> None:
@@ -96,7 +173,7 @@ def of_handlers() -> None:
 def _choose(payload: dict[str, Any]) -> None:
     """Find what an event would call, in a project that has nothing of its own."""
     name = payload["hook_event_name"]
-    _, found = ahead.look({"CLAUDE_PROJECT_DIR": str(_NOWHERE)}, name)
+    _, found = handlers_child.look({"CLAUDE_PROJECT_DIR": str(_NOWHERE)}, name)
     engine.choose(pickle.loads(pickle.dumps(payload, pickle.HIGHEST_PROTOCOL)), found)
 
 

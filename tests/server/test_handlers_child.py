@@ -11,9 +11,9 @@ import pytest
 from holdfast import paths
 from holdfast.dispatch import isolation
 from holdfast.process.child import write
-from holdfast.server import ahead
-from holdfast.server.place import Place
-from holdfast.server.spare import Spare
+from holdfast.process.spare import Spare
+from holdfast.server import handlers_child
+from holdfast.server.handlers_child import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def spare() -> Iterator[Spare]:
     """The child, which has been told nothing."""
-    forked = Spare.fork(ahead.handle)
+    forked = Spare.fork(handlers_child.handle)
     yield forked
     forked.close()
 
@@ -128,7 +128,7 @@ def test_what_it_calls_has_the_time_that_is_configured_from_the_events_coming_on
         write(report, {"timeout": isolated.timeout, "deadline": isolated.deadline})
 
     monkeypatch.setattr(isolation, "work", work)
-    forked = Spare.fork(ahead.handle)
+    forked = Spare.fork(handlers_child.handle)
     forked.tell(place(root), "PreToolUse", 1e9)
     forked.tell(bash())
     said = forked.child.receive(time.monotonic() + 20, bytearray())
@@ -140,12 +140,12 @@ def test_what_it_calls_has_the_time_that_is_configured_from_the_events_coming_on
 def test_what_is_found_for_an_announced_event(root: Path) -> None:
     """Handlers of that event; none where the command line names none that there is."""
     environ = {"CLAUDE_PROJECT_DIR": str(root)}
-    assert "says" in {file.name for file in ahead.look(environ, "Stop")[1]}
-    assert ahead.look(environ, None)[1] == ahead.look(environ, "Nonsense")[1] == []
-    assert ahead.look(environ, None)[0].root == root
+    assert "says" in {file.name for file in handlers_child.look(environ, "Stop")[1]}
+    assert handlers_child.look(environ, None)[1] == handlers_child.look(environ, "Nonsense")[1] == []
+    assert handlers_child.look(environ, None)[0].root == root
 
 
 def test_no_hook_of_claude_codes_is_an_error() -> None:
     """Without a project's folder there is nothing to look at."""
     with pytest.raises(KeyError):
-        ahead.look({}, "Stop")
+        handlers_child.look({}, "Stop")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from holdfast import engine, relay
 from holdfast.dispatch.replying import Streams
-from holdfast.server import ahead, rehearsal
-from holdfast.server.place import Place
-from holdfast.server.spare import Spare, Told
+from holdfast.process.spare import Spare, Told
+from holdfast.server import handlers_child, rehearsal
+from holdfast.server.handlers_child import Place
 
 if TYPE_CHECKING:
     from holdfast.dispatch.merging import Reply
@@ -108,7 +108,7 @@ def wait(control: socket.socket, *, early: bool) -> None:
         control.close()
         if early:
             rehearsal.of_handlers()
-        ahead.handle(told, report, captured, heard)
+        handlers_child.handle(told, report, captured, heard)
 
     spare = Spare.fork(handle)
     if early:

@@ -18,8 +18,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.plugins import loader
-from holdfast.server import serving, workers
-from holdfast.server.workers import Worker, Workers
+from holdfast.server import pool, turn
+from holdfast.server.pool import Worker, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def obey(control: socket.socket, *, early: bool) -> None:
         if order == b"who":
             control.send(json.dumps({"pid": os.getpid(), "group": os.getpgid(0), "early": early}).encode())
         elif order == b"answer":
-            control.send(serving.ANSWERED)
+            control.send(turn.ANSWERED)
         elif order == b"deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             control.send(b"deaf")
@@ -151,10 +151,10 @@ def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[Crew]:
             made.forked.append(pid)
         return pid
 
-    monkeypatch.setattr(workers, "time", made.clock)
+    monkeypatch.setattr(pool, "time", made.clock)
     monkeypatch.setattr(os, "fork", counted)
     monkeypatch.setattr(loader, "preload", lambda: None)
-    monkeypatch.setattr(serving, "wait", obey)
+    monkeypatch.setattr(turn, "wait", obey)
     yield made
     for pid in made.forked:
         with suppress(ProcessLookupError):
@@ -175,7 +175,7 @@ def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[Crew]:
 
 def test_a_project_leaves_workers_to_the_others(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first one to come gets half of them at most, the next half of what is left, and the last one is left."""
-    monkeypatch.setattr(workers, "MOST", 8)
+    monkeypatch.setattr(pool, "MOST", 8)
     given = []
     for project in (b"a", b"b", b"c", b"d"):
         times = 0
@@ -189,7 +189,7 @@ def test_a_project_leaves_workers_to_the_others(crew: Crew, monkeypatch: pytest.
 
 def test_who_names_no_project_may_have_all_of_them(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it cannot be told whose an event is, the share of a project says nothing; the number of all still holds."""
-    monkeypatch.setattr(workers, "MOST", 3)
+    monkeypatch.setattr(pool, "MOST", 3)
     while crew.all.has_room(b""):
         crew.give()
     assert len(crew.forked) == len(crew.all.busy()) == 3
@@ -197,7 +197,7 @@ def test_who_names_no_project_may_have_all_of_them(crew: Crew, monkeypatch: pyte
 
 def test_who_waits_for_an_event_takes_nobodys_place(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers that are forked ahead do not count as busy, and one counts from the moment that it is taken."""
-    monkeypatch.setattr(workers, "MOST", 1)
+    monkeypatch.setattr(pool, "MOST", 1)
     crew.all.stock_up()
     assert crew.all.busy() == [] and crew.all.has_room(b"p")
     crew.give(b"p")
@@ -233,9 +233,9 @@ def test_two_are_forked_ahead_and_the_elder_one_is_taken_first(crew: Crew) -> No
 
 def test_one_is_due_soon_while_one_is_lacking(crew: Crew) -> None:
     """A moment after the last event, not at once: an event that is being answered needs the processor."""
-    assert crew.all.due(crew.clock.now) == [crew.clock.now + workers.QUIET]
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET]
     crew.all.stock_up()
-    assert crew.all.due(crew.clock.now) == [crew.clock.now + workers.QUIET]
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET]
     crew.all.stock_up()
     assert crew.all.due(crew.clock.now) == []
 
@@ -256,7 +256,7 @@ def test_nothing_is_tried_before_its_time(crew: Crew) -> None:
     """Not a moment earlier, but then."""
     crew.broken = True
     crew.all.stock_up()
-    crew.broken, crew.clock.now = False, crew.clock.now + workers.AGAIN - 0.01
+    crew.broken, crew.clock.now = False, crew.clock.now + pool.AGAIN - 0.01
     crew.all.stock_up()
     assert crew.forked == []
     crew.clock.now += 0.02
@@ -280,7 +280,7 @@ def test_one_that_dies_before_its_event_makes_a_pause(crew: Crew) -> None:
     crew.all.stock_up()
     os.kill(crew.forked[0], signal.SIGKILL)
     now = crew.clock.now
-    crew.bury_until(lambda: crew.all.due(now) == [now + workers.AGAIN])
+    crew.bury_until(lambda: crew.all.due(now) == [now + pool.AGAIN])
     assert told(crew.give()[0])["pid"] == crew.forked[1]
 
 
@@ -296,7 +296,7 @@ def test_an_answer_makes_the_pauses_short_again(crew: Crew) -> None:
     assert crew.all.hear(crew.ready()) == 1
     crew.broken = True
     crew.all.stock_up()
-    assert crew.all.due(crew.clock.now) == [crew.clock.now + workers.AGAIN]
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.AGAIN]
 
 
 def test_one_that_ends_after_its_event_makes_no_pause(crew: Crew) -> None:
@@ -304,7 +304,7 @@ def test_one_that_ends_after_its_event_makes_no_pause(crew: Crew) -> None:
     worker, _ = crew.give()
     worker.control.send(b"end")
     crew.bury_until(lambda: crew.all.busy() == [])
-    assert crew.all.due(crew.clock.now) == [crew.clock.now + workers.QUIET]
+    assert crew.all.due(crew.clock.now) == [crew.clock.now + pool.QUIET]
 
 
 # --- who waits, and who has gone ----------------------------------------------------------------------------------
@@ -398,7 +398,7 @@ def test_who_does_not_obey_is_ended_with_all_that_it_started(crew: Crew, monkeyp
         if os.posix_spawn("/bin/sh", ["sh", "-c", "sleep 60"], os.environ) and control.send(b"deaf"):
             signal.pause()
 
-    monkeypatch.setattr(serving, "wait", stubborn)
+    monkeypatch.setattr(turn, "wait", stubborn)
     os.set_inheritable(writing, True)
     worker, caller = crew.give()
     os.close(writing)
@@ -407,10 +407,10 @@ def test_who_does_not_obey_is_ended_with_all_that_it_started(crew: Crew, monkeyp
     gone = crew.ready()
     crew.all.end_unwanted(gone)
     asked_at = crew.clock.now
-    assert asked_at + workers.GRACE in crew.all.due(asked_at)
-    crew.clock.now += workers.GRACE - 0.1
+    assert asked_at + pool.GRACE in crew.all.due(asked_at)
+    crew.clock.now += pool.GRACE - 0.1
     crew.all.end_unwanted(gone)
-    assert asked_at + workers.GRACE in crew.all.due(asked_at)
+    assert asked_at + pool.GRACE in crew.all.due(asked_at)
     assert alive(crew.forked[0])
 
     crew.clock.now += 0.1
@@ -435,8 +435,8 @@ def test_one_that_cannot_be_ended_yet_is_tried_again(crew: Crew, monkeypatch: py
         for _ in range(3):
             crew.all.end_unwanted(gone)
             crew.all.end_unwanted(gone)
-            assert crew.clock.now + workers.GRACE in crew.all.due(crew.clock.now)
-            crew.clock.now += workers.GRACE
+            assert crew.clock.now + pool.GRACE in crew.all.due(crew.clock.now)
+            crew.clock.now += pool.GRACE
     assert sent == [signal.SIGTERM, signal.SIGKILL, signal.SIGKILL]
 
 
@@ -510,7 +510,7 @@ def test_each_has_a_group_and_signals_of_its_own(crew: Crew, monkeypatch: pytest
         said = {"usual": usual, "woken": signal.set_wakeup_fd(-1), "group": os.getpgid(0), "pid": os.getpid()}
         control.send(json.dumps(said).encode())
 
-    monkeypatch.setattr(serving, "wait", report)
+    monkeypatch.setattr(turn, "wait", report)
     waking, woken = os.pipe()
     os.set_blocking(woken, False)
     try:
@@ -560,7 +560,7 @@ def test_whatever_happens_in_one_happens_to_it_alone(crew: Crew, monkeypatch: py
     def fail(control: socket.socket, *, early: bool) -> None:
         raise ValueError("worker")
 
-    monkeypatch.setattr(serving, "wait", fail)
+    monkeypatch.setattr(turn, "wait", fail)
     worker, _ = crew.give()
     assert worker.control.recv(1) == b""
     assert os.waitpid(crew.forked[0], 0)[0]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.process.child import write
-from holdfast.server.spare import Spare, Told
+from holdfast.process.spare import Spare, Told
 
 
 def echo(told: Told, report: int, captured: int, heard: int) -> None:

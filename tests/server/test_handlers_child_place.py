@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.server.place import Place
+from holdfast.server.handlers_child import Place
 
 if TYPE_CHECKING:
     from tests.conftest import RunPython
@@ -17,7 +17,7 @@ TAKE = """
 import json, os, subprocess, sys, time
 from pathlib import Path
 from holdfast.process import caller
-from holdfast.server.place import Place
+from holdfast.server.handlers_child import Place
 environ = {name.encode(): value.encode() for name, value in json.loads(sys.argv[1]).items()}
 place = Place(environ, os.fsencode(sys.argv[2]), 0o027, 4711)
 place.enter()

@@ -1,8 +1,10 @@
-"""Calling an event's handlers in a child that was forked ahead, and that gets ready before the payload comes."""
+"""The child that calls an event's handlers, forked before the event comes and ready before its payload does."""
 
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import engine
@@ -11,13 +13,46 @@ from holdfast.dispatch.isolation import Isolated
 from holdfast.events import EVENTS
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
+from holdfast.process import caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.plugins.loader import HandlerFile
+    from holdfast.process.spare import Told
     from holdfast.project import Project
-    from holdfast.server.spare import Told
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """All that a hook's process was started with beside its descriptors.
+
+    Attributes:
+        environ: its environment.
+        folder: its current folder.
+        mask: its umask.
+        process: its id.
+    """
+
+    environ: dict[bytes, bytes]
+    folder: bytes
+    mask: int
+    process: int
+
+    def enter(self) -> None:
+        """Be in its folder. Raises OSError where that cannot be entered."""
+        os.chdir(self.folder)
+
+    def take(self) -> None:
+        """Have all the rest of it."""
+        os.umask(self.mask)
+        zone = os.environb.get(b"TZ")
+        if os.environb != self.environ:
+            os.environb.clear()
+            os.environb.update(self.environ)
+        if self.environ.get(b"TZ") != zone:
+            time.tzset()
+        caller.set_process(self.process)
 
 
 def handle(told: Told, report: int, captured: int, heard: int) -> None:

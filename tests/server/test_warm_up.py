@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import events, paths
-from holdfast.server import warming
+from holdfast.server import rehearsal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 HANDLERS = sorted(paths.shipped("handlers").glob("*.py"))
 LOADED = (
-    "from holdfast.server import warming; warming.warm_up(); import json, sys; print(json.dumps(sorted(sys.modules)))"
+    "from holdfast.server import rehearsal; rehearsal.warm_up(); import json, sys; "
+    "print(json.dumps(sorted(sys.modules)))"
 )
 
 
@@ -65,7 +66,7 @@ def test_every_event_is_loaded(loaded: set[str]) -> None:
     assert set(events.EVENTS.values()) <= loaded
 
 
-@pytest.mark.parametrize("name", [*(f"holdfast.{each}" for each in warming._ENGINE), *warming._PACKAGES])
+@pytest.mark.parametrize("name", [*(f"holdfast.{each}" for each in rehearsal._ENGINE), *rehearsal._PACKAGES])
 def test_every_name_in_the_lists_is_a_module(name: str) -> None:
     """One that is misspelt would be passed over without a word."""
     assert is_module(name)
@@ -78,7 +79,7 @@ def test_names_of_ours_are_found_in_functions_too(tmp_path: Path) -> None:
         "import os\nfrom json import loads\nfrom holdfast.sessions.ownership import owners\n"
         "def on_stop():\n    from holdfast.workflow import registry, guidance as g\n"
     )
-    found = warming.imported(file)
+    found = rehearsal.imported(file)
     ours = ("sessions.ownership.owners", "workflow.registry", "workflow.guidance")
     assert {f"holdfast.{name}" for name in ours} <= set(found)
     assert not {name for name in found if not name.startswith("holdfast")}
@@ -86,15 +87,15 @@ def test_names_of_ours_are_found_in_functions_too(tmp_path: Path) -> None:
 
 def test_a_package_that_is_missing_costs_only_itself(run_python: RunPython) -> None:
     """Whatever needs it says so when an event comes."""
-    script = "import sys; sys.modules['sqlite3'] = None; from holdfast.server import warming; warming.warm_up(); "
+    script = "import sys; sys.modules['sqlite3'] = None; from holdfast.server import rehearsal; rehearsal.warm_up(); "
     script += "print('holdfast.engine' in sys.modules, 'difflib' in sys.modules)"
     assert run_python(script).split() == ["True", "True"]
 
 
 def test_every_model_is_finished(run_python: RunPython) -> None:
     """One that pydantic finishes at its first use would be finished again in each child."""
-    script = "from holdfast.server import warming; warming.warm_up(); "
-    script += "found = [m for m in warming._subclasses(warming.BaseModel) if m.__module__.startswith('holdfast')]; "
+    script = "from holdfast.server import rehearsal; rehearsal.warm_up(); "
+    script += "found = [m for m in rehearsal._subclasses(rehearsal.BaseModel) if m.__module__.startswith('holdfast')]; "
     script += "print(len(found), [m.__name__ for m in found if not m.__pydantic_complete__])"
     count, _, unfinished = run_python(script).strip().partition(" ")
     assert int(count) > 30

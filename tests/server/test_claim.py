@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.server import claiming, servers
+from holdfast.server import claim as claims
+from holdfast.server import servers
 from tests.server.test_servers import held, place
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def claim(place: Path) -> Iterator[Callable[[], socket.socket | None]]:
     claimed: list[tuple[socket.socket, int]] = []
 
     def now() -> socket.socket | None:
-        given = claiming.claim(place)
+        given = claims.claim(place)
         claimed.extend([given] if given else [])
         return given[0] if given else None
 
@@ -148,6 +149,6 @@ def test_where_nobody_can_listen_is_an_error(place: Path) -> None:
     """For the server to log; a link in the lock's place leads to somebody else's file."""
     place.with_suffix(".lock").symlink_to(place.with_name("theirs"))
     with pytest.raises(OSError, match="symbolic links"):
-        claiming.claim(place)
+        claims.claim(place)
     assert not place.with_name("theirs").exists()
     assert paths.ensure_private(place.parent)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import log
 from holdfast.plugins import loader
-from holdfast.server import serving
+from holdfast.server import turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +128,7 @@ class Workers:
             said = b""
             with suppress(OSError):
                 said = worker.control.recv(16, socket.MSG_DONTWAIT)
-            if said == serving.ANSWERED:
+            if said == turn.ANSWERED:
                 answered += 1
                 self._failed = 0
                 worker.forget()
@@ -184,7 +184,7 @@ class Workers:
         if pid == 0:
             try:
                 self._become_worker(ours)
-                serving.wait(its, early=early)
+                turn.wait(its, early=early)
             finally:
                 os._exit(0)
         its.close()

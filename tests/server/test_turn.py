@@ -17,7 +17,7 @@ import pytest
 
 from holdfast import engine, relay
 from holdfast.dispatch.merging import Reply
-from holdfast.server import ahead, rehearsal, serving
+from holdfast.server import handlers_child, rehearsal, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def test_a_request_says_where_an_event_is_to_be_answered(pair: tuple[socket.sock
     """Its environment as it is: values with any sign in them, and nothing that is no variable."""
     ours, theirs = pair
     theirs.sendall(request(b"A=b=c", b"EMPTY=", b"=C:=no", b"nothing", b"\xff=\xfe", folder=b"/tmp", mask=b"63"))
-    heard = serving.receive(ours)
+    heard = turn.receive(ours)
     assert (heard.kind, heard.argument) == (b"event", "Stop")
     assert heard.place.environ == {b"A": b"b=c", b"EMPTY": b"", b"\xff": b"\xfe"}
     assert (heard.place.folder, heard.place.mask, heard.place.process) == (b"/tmp", 63, os.getpid())
@@ -59,7 +59,7 @@ def test_an_event_may_have_no_name(pair: tuple[socket.socket, socket.socket]) ->
     """One that an earlier registration started; the payload says it."""
     ours, theirs = pair
     theirs.sendall(b"%8d" % 11 + b"event\0\0/\0" + b"18")
-    assert serving.receive(ours).argument is None
+    assert turn.receive(ours).argument is None
 
 
 def test_a_request_may_be_large_and_come_in_parts(pair: tuple[socket.socket, socket.socket]) -> None:
@@ -74,7 +74,7 @@ def test_a_request_may_be_large_and_come_in_parts(pair: tuple[socket.socket, soc
 
     thread = threading.Thread(target=send)
     thread.start()
-    heard = serving.receive(ours)
+    heard = turn.receive(ours)
     thread.join()
     assert {name: len(value) for name, value in heard.place.environ.items()} == {b"LARGE": 1_000_000, b"LAST": 1}
     assert ours.recv(10) == relay.GO
@@ -101,7 +101,7 @@ def test_what_is_no_request_is_an_error(pair: tuple[socket.socket, socket.socket
     if not data.startswith(b" 9437184"):
         theirs.shutdown(socket.SHUT_WR)
     with pytest.raises(ValueError):
-        serving.receive(ours)
+        turn.receive(ours)
 
 
 # --- an event -----------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class Nursery:
             try:
                 os.setpgid(0, 0)
                 control.close()
-                serving.wait(its, early=early)
+                turn.wait(its, early=early)
                 os._exit(0)
             finally:
                 os._exit(1)
@@ -196,7 +196,9 @@ def nursery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nursery
         return 7
 
     monkeypatch.setattr(engine, "dispatch", dispatch)
-    monkeypatch.setattr(ahead, "handle", lambda told, *_: made.note("told") if told.next() else made.note("nothing"))
+    monkeypatch.setattr(
+        handlers_child, "handle", lambda told, *_: made.note("told") if told.next() else made.note("nothing")
+    )
     monkeypatch.setattr(rehearsal, "of_engine", lambda: made.note("engine"))
     monkeypatch.setattr(rehearsal, "of_handlers", lambda: made.note("handlers"))
     yield made
@@ -229,7 +231,7 @@ def test_an_event_is_answered_in_the_callers_place(nursery: Nursery) -> None:
 
     assert child.caller.recv(1) == relay.WRITTEN
     assert child.caller.recv(1) == b"\7"
-    assert child.control.recv(10) == serving.ANSWERED
+    assert child.control.recv(10) == turn.ANSWERED
     assert (os.read(stdout, 100), os.read(stderr, 100)) == (b"out payload", b"err")
     assert (os.read(stdout, 100), os.read(stderr, 100)) == (b"", b"")
     assert child.caller.recv(1) == b"", "and it says nothing more"
@@ -257,7 +259,7 @@ def test_the_client_goes_on_while_the_child_still_has_something_to_do(
     child.hand_over(request(*environ()))
     assert child.caller.recv(1) == relay.READY_NOW
     stdin, stdout, stderr = child.go()
-    assert child.control.recv(10) == serving.ANSWERED
+    assert child.control.recv(10) == turn.ANSWERED
     assert child.caller.recv(1) == b"\5"
     assert (os.read(stdout, 1), os.read(stderr, 1)) == (b"", b"")
     with pytest.raises(BrokenPipeError):
@@ -307,7 +309,7 @@ def test_an_event_is_answered_once(nursery: Nursery, monkeypatch: pytest.MonkeyP
     child.caller.recv(1)
     ends = child.go()
     assert child.wait() == 0
-    assert (child.caller.recv(10), child.control.recv(10)) == (b"\5", serving.ANSWERED)
+    assert (child.caller.recv(10), child.control.recv(10)) == (b"\5", turn.ANSWERED)
     for each in ends:
         os.close(each)
 
@@ -360,7 +362,7 @@ def test_without_its_word_or_its_descriptors_an_event_is_not_answered(
 
 def test_the_word_may_come_late(nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks may be stopped just then for longer than a request may take; its event must not be lost."""
-    monkeypatch.setattr(serving, "PATIENCE", 0.05)
+    monkeypatch.setattr(turn, "PATIENCE", 0.05)
     child = nursery.begin()
     child.hand_over(request(*environ()))
     assert child.caller.recv(1) == relay.READY_NOW
@@ -368,7 +370,7 @@ def test_the_word_may_come_late(nursery: Nursery, monkeypatch: pytest.MonkeyPatc
     ends = child.go()
     os.close(ends[0])
     assert child.caller.recv(1) + child.caller.recv(1) == relay.WRITTEN + b"\7"
-    assert serving.CERTAINTY >= 30 * relay.READY
+    assert turn.CERTAINTY >= 30 * relay.READY
     for each in ends[1:]:
         os.close(each)
 
@@ -397,7 +399,7 @@ def test_unset_is_the_same_as_unset(nursery: Nursery, monkeypatch: pytest.Monkey
 
 def test_who_is_in_another_sandbox_is_not_answered_here(nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     """Our handlers are not in it: what is forbidden there would be done here."""
-    monkeypatch.setattr(serving, "_together", lambda process: process != os.getppid())
+    monkeypatch.setattr(turn, "_together", lambda process: process != os.getppid())
     child = nursery.begin()
     child.hand_over(request(*environ()))
     assert child.caller.recv(1) == b""
@@ -415,13 +417,13 @@ def test_each_wall_of_a_sandbox_counts(monkeypatch: pytest.MonkeyPatch, other: s
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "stat", status)
-        together = serving._together(77)
+        together = turn._together(77)
     assert together is not bool(other)
 
 
 def test_who_says_nothing_is_not_waited_for_long(nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes a worker's place from others."""
-    monkeypatch.setattr(serving, "PATIENCE", 0.05)
+    monkeypatch.setattr(turn, "PATIENCE", 0.05)
     child = nursery.begin()
     child.hand_over(b"")
     assert child.caller.recv(1) == b""
@@ -471,7 +473,7 @@ def test_the_death_of_a_child_shows_though_its_handlers_live_on(
     nursery: Nursery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server hears of it: nothing of the way between the two is open in the handlers' process."""
-    monkeypatch.setattr(ahead, "handle", lambda *_: signal.pause())
+    monkeypatch.setattr(handlers_child, "handle", lambda *_: signal.pause())
     child = nursery.begin()
     child.hand_over(request(*environ()))
     assert child.caller.recv(1) == relay.READY_NOW
@@ -487,10 +489,10 @@ def test_who_asks_waits_at_least_as_long_as_the_answer_may_take(
     """And a little longer, also than the longest that may be configured; not for ever."""
     ours, theirs = pair
     streams: Any = type("Any", (), {"_connection": ours})()
-    serving.Relayed.expect(streams, time.monotonic() + left)
+    turn.Relayed.expect(streams, time.monotonic() + left)
     word, seconds = theirs.recv(1), int.from_bytes(theirs.recv(2), "big")
     assert word == relay.LONGER
-    assert least - (0 if left < 1 else 1) < seconds <= least + serving.LATER
+    assert least - (0 if left < 1 else 1) < seconds <= least + turn.LATER
 
 
 @pytest.mark.parametrize("gone", ["caller", "server"])
@@ -499,11 +501,11 @@ def test_who_has_gone_is_nobodys_error(pair: tuple[socket.socket, socket.socket]
     broken, far = socket.socketpair()
     far.close()
     ours, theirs = pair
-    streams: Any = serving.Relayed.__new__(serving.Relayed)
+    streams: Any = turn.Relayed.__new__(turn.Relayed)
     streams._connection, streams._control = (broken, ours) if gone == "caller" else (ours, broken)
     streams._waits, streams.close = True, lambda: None
     with broken:
         streams.expect(time.monotonic())
         assert streams.let_go(5) is True
     heard = theirs.recv(10)
-    assert heard == serving.ANSWERED if gone == "caller" else heard.endswith(b"\5")
+    assert heard == turn.ANSWERED if gone == "caller" else heard.endswith(b"\5")
