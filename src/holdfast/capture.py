@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING, Any
 from holdfast.patterns import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from typing import Protocol
 
-    from holdfast.config import Config
+    class Exclusions(Protocol):
+        """What the user keeps out: the part of a configuration that is asked for here."""
+
+        @property
+        def exclude(self) -> Sequence[str]:
+            """Globs of files."""
+
+        @property
+        def exclude_patterns(self) -> Sequence[str]:
+            """Regular expressions of text."""
 
 MASK = "[excluded]"
 # What can be a path in a text: not what stands around it, nor what a sentence ends with.
@@ -32,7 +42,7 @@ _KEPT = frozenset(
 )
 
 
-def allowed(config: Config, path: str | Path) -> bool:
+def allowed(config: Exclusions, path: str | Path) -> bool:
     """Tell whether content of a file may be captured.
 
     Args:
@@ -44,14 +54,14 @@ def allowed(config: Config, path: str | Path) -> bool:
     return not any(glob.fullmatch(name) for glob in _globs(tuple(config.exclude)) for name in _names(os.fspath(path)))
 
 
-def text(config: Config, said: str) -> str:
+def text(config: Exclusions, said: str) -> str:
     """Return a text with everything masked that a pattern of `exclude_patterns` matches."""
     for pattern in _patterns(tuple(config.exclude_patterns)):
         said = pattern.sub(MASK, said)
     return said
 
 
-def value(config: Config, given: Any) -> Any:
+def value(config: Exclusions, given: Any) -> Any:
     """Return a copy of a JSON-like value with everything masked in its texts and keys that a pattern matches."""
     if not config.exclude_patterns:
         return given
@@ -64,7 +74,7 @@ def value(config: Config, given: Any) -> Any:
     return given
 
 
-def event(config: Config, payload: dict[str, Any]) -> dict[str, Any]:
+def event(config: Exclusions, payload: dict[str, Any]) -> dict[str, Any]:
     """Return an event as it may be captured.
 
     Where any part of it names an excluded file, only who, where and which tool are left, for whatever else it says can
