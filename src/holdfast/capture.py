@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         def exclude_patterns(self) -> Sequence[str]:
             """Regular expressions of text."""
 
+
 MASK = "[excluded]"
 # What can be a path in a text: not what stands around it, nor what a sentence ends with.
 _TOKEN = regex(r"""[^\s"'`=;,|<>()\[\]{}]+""")
