@@ -511,3 +511,18 @@ def test_what_explain_warns_of_is_told(root: Path, phase: str, words: str) -> No
     assert f"warning: {words}" in holdfast("explain", root=root).out
     memory.write_text(memory.read_text().replace(phase, "4/10 - SEO"))
     healthy("states", root)
+
+
+def test_leftovers_among_the_overflow_of_guidance_are_told(root: Path) -> None:
+    """No format writes there: it is Holdfast's own folder in the project."""
+    folder = root / ".claude" / "holdfast"
+    folder.mkdir()
+    left = folder / ".guidance.md.4194305.0123456789ab.tmp"
+    left.write_text("half of it")
+    age(left, days=1)
+
+    found = only("states", root, "notice")
+
+    assert found.text.startswith(f"{left} is of a writer that was killed")
+    obey(found, root)
+    healthy("states", root)

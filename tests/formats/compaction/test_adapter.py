@@ -477,3 +477,21 @@ def test_a_workflow_has_at_least_the_phases_that_are_named(project: Project, sai
 
     assert (workflow.current, workflow.total) == (1, total)
     assert [phase.title for phase in workflow.phases][:3] == [title for title, _ in NAMED]
+
+
+def test_only_another_unfinished_workflow_keeps_an_earlier_content_out_of_its_file(project: Project) -> None:
+    """Somebody wrote it there by hand; one that is finished gives way unasked, and so does a later content."""
+    workflow = started(project)
+
+    def restored(title: str, status: str, *, replace: bool = False) -> bool:
+        phase = {"current": 1, "total": 1, "name": "A", "status": status}
+        workflow.path.write_text(json.dumps({"workflow": title, "phase": phase}))
+        done = compaction.restore(project, workflow.path, workflow.raw, why="test", replace=replace)
+        assert workflow.path.read_bytes() == workflow.raw
+        return done.changed
+
+    assert restored("Another", "completed")
+    assert restored("qa loop", "in_progress")
+    with pytest.raises(TransitionError, match='holds "Another", which is unfinished'):
+        restored("Another", "in_progress")
+    assert restored("Another", "in_progress", replace=True)

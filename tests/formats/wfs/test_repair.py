@@ -278,3 +278,18 @@ def test_completing_takes_the_marker_of_a_session_that_only_says_that_it_is(proj
     store.complete(project, session.name, anyway=True)
 
     assert markers.active(project) == []
+
+
+@pytest.mark.parametrize(("parts", "kind"), [(4, "simple"), (5, "medium")])
+def test_a_state_that_is_made_anew_counts_the_tasks_that_can_be_worked_on(
+    project: Project, session: Session, parts: int, kind: str
+) -> None:
+    """R002-41: a container is no task of its own; a type that is too high would never go down again."""
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")] * parts)
+    unknown = session.folder.with_name("WFS-by-hand")
+    session.folder.rename(unknown)
+    places.state(unknown).write_text("{")
+
+    repaired(project)
+
+    assert store.get(project, unknown.name).kind == kind

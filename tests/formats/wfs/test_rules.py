@@ -181,3 +181,13 @@ def test_two_files_of_one_task_are_told_of_both() -> None:
 def test_a_title_of_blanks_says_nothing() -> None:
     """Rule 5."""
     assert found(IMPL_1=task("IMPL-1") | {"title": "  "}) == [(5, "title", "it is empty")]
+
+
+@pytest.mark.parametrize("output", ["", " ", 3, []])
+def test_an_output_goes_into_a_variable_with_a_name(output: object) -> None:
+    """Rule 7: a step that puts nothing out says nothing of it."""
+    data = task("IMPL-1")
+    step = {"step": "look", "action": "Look", "command": "ls"}
+    for given, broken in ((step | {"output_to": output}, [(7, "flow_control.pre_analysis[0].output_to")]), (step, [])):
+        data["flow_control"]["pre_analysis"] = [given]
+        assert [each[:2] for each in found(IMPL_1=data)] == broken

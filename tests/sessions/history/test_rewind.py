@@ -1,0 +1,28 @@
+"""How the generations of a state file are compared and put back."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.sessions.history import rewind
+
+FIRST = ["--- a\n", "+++ b\n", "@@ -1 +1 @@\n"]
+MISSING = "\\ No newline at end of file\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        (b"one\n", b"two\n", [*FIRST, "-one\n", "+two\n"]),
+        (b"one", b"one\n", [*FIRST, f"-one\n{MISSING}", "+one\n"]),
+        (b"one\n", b"two", [*FIRST, "-one\n", f"+two\n{MISSING}"]),
+        (b"", b"one\n", [*FIRST[:2], "@@ -0,0 +1 @@\n", "+one\n"]),
+        (b"one\n", b"one\n", []),
+        (b"a\x0cb\r\n\xff\n", b"a\x0cb\r\n", [*FIRST[:2], "@@ -1,2 +1 @@\n", " a\x0cb\r\n", "-\\xff\n"]),
+    ],
+)
+def test_a_diff_says_of_a_last_line_without_its_break_only_where_there_is_one(
+    before: bytes, after: bytes, lines: list[str]
+) -> None:
+    """As `diff -u` does; nothing but a line feed ends a line."""
+    assert list(rewind.diff(rewind.Content("a", before), rewind.Content("b", after))) == lines
