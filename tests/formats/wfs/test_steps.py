@@ -85,3 +85,28 @@ def test_several_commands_of_a_step_are_read(given: dict[str, Any], commands: tu
 
     assert found.commands == commands
     assert found.on_error == "fail"
+
+
+@pytest.mark.parametrize(
+    ("on_error", "states"),
+    [
+        ("fail", ["failed", "failed"]),
+        ("retry_once", ["retry", "failed"]),
+        ("skip_optional", ["skipped", "skipped"]),
+        ("manual_intervention", ["manual", "manual"]),
+    ],
+)
+def test_what_a_failure_leads_to_is_said_by_the_step(project: Project, on_error: str, states: list[str]) -> None:
+    """R002-26: the second try of `retry_once` is the last."""
+    data = task(step("one", on_error))
+    for state in states:
+        record(project, data, "one", "failed")
+        assert [each.state for each in standings(project, data)] == [state]
+
+
+def test_without_a_ledger_no_step_was_taken(project: Project) -> None:
+    """To show a task needs none."""
+    project.ledger_file.parent.mkdir(parents=True, exist_ok=True)
+    project.ledger_file.write_bytes(b"junk" * 2000)
+
+    assert [each.state for each in standings(project, task(step("one")))] == ["pending"]

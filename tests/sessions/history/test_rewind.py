@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from holdfast.errors import HoldfastError
 from holdfast.sessions.history import rewind
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
 
 FIRST = ["--- a\n", "+++ b\n", "@@ -1 +1 @@\n"]
 MISSING = "\\ No newline at end of file\n"
@@ -26,3 +32,10 @@ def test_a_diff_says_of_a_last_line_without_its_break_only_where_there_is_one(
 ) -> None:
     """As `diff -u` does; nothing but a line feed ends a line."""
     assert list(rewind.diff(rewind.Content("a", before), rewind.Content("b", after))) == lines
+
+
+@pytest.mark.parametrize("name", ["no\0name", "x" * 5_000])
+def test_what_can_be_no_path_is_no_workflow_either(project: Project, name: str) -> None:
+    """It is told as any other name that nothing has."""
+    with pytest.raises(HoldfastError, match="workflow"):
+        rewind.find(project, name, None)
