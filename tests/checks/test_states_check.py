@@ -538,3 +538,11 @@ def test_what_a_memory_file_says_that_counts_for_nothing_is_told_too(root: Path)
 
     assert found.text.startswith(f'{memory}: also names the workflow "B", which is not used')
     assert found.remedy == f"correct {memory}"
+
+
+def test_a_finished_workflow_grows_old_in_peace(root: Path, monkeypatch: pytest.MonkeyPatch, hybrid: Path) -> None:
+    """Its file stays until the next one takes its place; there is nothing left to restore."""
+    holdfast("done", "--all", root=root)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=60)))
+
+    assert "1 workflow(s)" in healthy("states", root)

@@ -173,7 +173,9 @@ def test_an_edit_in_a_hot_folder_is_seen_at_once_and_in_another_a_while_later(
     assert set(near(crowded)[:2]) == {f"W{MANY - 7}", "W0"}
 
 
-@pytest.mark.parametrize("how", ["made", "removed", "written by us", "put back", "written by the model", "owned"])
+@pytest.mark.parametrize(
+    "how", ["made", "removed", "written by us", "put back", "saved", "written by the model", "owned"]
+)
 def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> None:
     """A workflow that comes or goes, that Holdfast or the model writes, or that belongs to it."""
     if how == "made":
@@ -191,6 +193,9 @@ def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> 
     elif how == "put back":
         earlier = old(crowded, 0)
         compaction.restore(crowded, write(crowded, 0, key_reminders=["x"]), earlier.raw, why="test", replace=False)
+        assert near(crowded)[0] == "W0"
+    elif how == "saved":
+        assert compaction.save(crowded, Extract("W0", current=2, mtime=1_800_000_000.0)).action == "updated"
         assert near(crowded)[0] == "W0"
     elif how == "written by the model":
         path = write(crowded, 0)

@@ -212,3 +212,10 @@ def test_no_phase_is_shown_beyond_the_last(project: Project, put: Put) -> None:
     context = {"phases": ["A", "B", "C", "D"], "phase_notes": {"1": "use A", "9": "never"}}
     path = put(PLACE, {"workflow": "X", "phase": {"current": 2, "total": 3, "name": "B"}, "context": context})
     assert [phase.number for phase in files.load(project, path).workflow.phases] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("said", ["✅ Completed", "**completed**", "Done!", "(finished)"])
+def test_a_phases_status_is_read_as_people_write_it(said: str) -> None:
+    """Signs around it say nothing."""
+    phase = {"current": 1, "total": 1, "name": "N", "status": said}
+    assert compaction_spot.spot({"phase": phase}, []).word == "completed"

@@ -536,3 +536,11 @@ def test_only_a_type_that_the_document_knows_replaces_another(project: Project, 
         found = Extract("QA Loop", kind=said, reminders=(f"News {number}",), mtime=2_000_000_000.0)
         assert compaction.save(project, found).action == "updated"
         assert data_of(path)["workflow_type"] == written
+
+
+def test_a_total_below_the_phase_that_was_reached_brings_it_back(project: Project, put: Put) -> None:
+    """I001-17: nothing out of bounds is written."""
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    compaction.save(project, Extract("QA Loop", total=1, mtime=2_000_000_000.0))
+    phase = data_of(path)["phase"]
+    assert (phase["current"], phase["total"]) == (1, 1)

@@ -488,3 +488,27 @@ def test_a_view_behind_a_link_is_in_the_way(project: Project, workflow: Workflow
 
     assert (found.path, found.in_the_way) == (view, True)
     assert "symbolic link" in found.meaning
+
+
+@pytest.mark.parametrize(
+    ("phases", "status"),
+    [
+        (("completed", "pending", "pending"), "active"),
+        (("completed", "failed", "pending"), "failed"),
+        (("pending", "pending", "pending"), "pending"),
+    ],
+)
+def test_a_status_that_is_missing_follows_from_the_phases(
+    project: Project, workflow: Workflow, phases: tuple[str, ...], status: str
+) -> None:
+    """Between two phases a workflow goes on; it is told that the file does not say so."""
+    state = state_of(project)
+    del state["status"]
+    for phase, said in zip(state["phases"], phases, strict=True):
+        phase["status"] = said
+    (project.root / STATE).write_text(json.dumps(state))
+
+    (found,) = hybrid.find(project).workflows
+
+    assert found.status == status
+    assert any(f"{status} is taken" in warning for warning in found.warnings)

@@ -388,3 +388,18 @@ def test_a_task_that_may_be_changing_still_is_read_again(project: Project, monke
     os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
 
     assert index.board(project, folder).find("IMPL-1").title == "Implement six"
+
+
+def test_of_markers_of_one_moment_the_last_name_is_the_newest(project: Project) -> None:
+    """I002-11: a checkout gives all of them one time."""
+    names = [NAME, "WFS-a", "WFS-z"]
+    for name in names:
+        places.marker(project, name).touch()
+        os.utime(places.marker(project, name), (1_700_000_000, 1_700_000_000))
+
+    assert markers.newest_first(project, names) == ["WFS-z", NAME, "WFS-a"]
+
+
+def test_what_every_session_is_called_need_not_be_typed(project: Project) -> None:
+    """The name without `WFS-` is the same session's."""
+    assert store.get(project, "user-auth").name == store.get(project, NAME).name == NAME
