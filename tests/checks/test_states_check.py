@@ -414,6 +414,7 @@ def test_two_active_phases_are_a_problem(root: Path, hybrid: Path) -> None:
     ("values", "words", "field"),
     [
         ({"phases": {}}, '"phases" is an object where a list must be', "phases"),
+        ({"id": 7, "phases": {}}, '"phases" is an object where a list must be', "phases"),
         ({"phases": None}, '"phases" is null where a list must be', "phases"),
         ({"task": ["x"]}, '"task" is a list where a text must be', "task"),
         ({"phases": [{"order": 1}]}, '"phases[0]" has no "title"', "phases[0]"),
@@ -511,3 +512,37 @@ def test_what_explain_warns_of_is_told(root: Path, phase: str, words: str) -> No
     assert f"warning: {words}" in holdfast("explain", root=root).out
     memory.write_text(memory.read_text().replace(phase, "4/10 - SEO"))
     healthy("states", root)
+
+
+def test_leftovers_among_the_overflow_of_guidance_are_told(root: Path) -> None:
+    """No format writes there: it is Holdfast's own folder in the project."""
+    folder = root / ".claude" / "holdfast"
+    folder.mkdir()
+    left = folder / ".guidance.md.4194305.0123456789ab.tmp"
+    left.write_text("half of it")
+    age(left, days=1)
+
+    found = only("states", root, "notice")
+
+    assert found.text.startswith(f"{left} is of a writer that was killed")
+    obey(found, root)
+    healthy("states", root)
+
+
+def test_what_a_memory_file_says_that_counts_for_nothing_is_told_too(root: Path) -> None:
+    """Its person may expect that it does: nothing in it is used at all."""
+    memory, block = root / "CLAUDE.local.md", "# Workflow State\n\nWorkflow: {}\nPhase: 1/2\nStatus: {}\n\n"
+    memory.write_text(block.format("A", "cancelled") + block.format("B", "cancelled"))
+
+    found = only("states", root, "notice")
+
+    assert found.text.startswith(f'{memory}: also names the workflow "B", which is not used')
+    assert found.remedy == f"correct {memory}"
+
+
+def test_a_finished_workflow_grows_old_in_peace(root: Path, monkeypatch: pytest.MonkeyPatch, hybrid: Path) -> None:
+    """Its file stays until the next one takes its place; there is nothing left to restore."""
+    holdfast("done", "--all", root=root)
+    monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=60)))
+
+    assert "1 workflow(s)" in healthy("states", root)

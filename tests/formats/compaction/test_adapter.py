@@ -20,6 +20,7 @@ from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from holdfast.project import Project
@@ -477,3 +478,76 @@ def test_a_workflow_has_at_least_the_phases_that_are_named(project: Project, sai
 
     assert (workflow.current, workflow.total) == (1, total)
     assert [phase.title for phase in workflow.phases][:3] == [title for title, _ in NAMED]
+
+
+def test_only_another_unfinished_workflow_keeps_an_earlier_content_out_of_its_file(project: Project) -> None:
+    """Somebody wrote it there by hand; one that is finished gives way unasked, and so does a later content."""
+    workflow = started(project)
+
+    def restored(title: str, status: str, *, replace: bool = False) -> bool:
+        phase = {"current": 1, "total": 1, "name": "A", "status": status}
+        workflow.path.write_text(json.dumps({"workflow": title, "phase": phase}))
+        done = compaction.restore(project, workflow.path, workflow.raw, why="test", replace=replace)
+        assert workflow.path.read_bytes() == workflow.raw
+        return done.changed
+
+    assert restored("Another", "completed")
+    assert restored("qa loop", "in_progress")
+    with pytest.raises(TransitionError, match='holds "Another", which is unfinished'):
+        restored("Another", "in_progress")
+    assert restored("Another", "in_progress", replace=True)
+
+
+def test_a_finished_workflow_of_its_name_is_in_no_starts_way(project: Project) -> None:
+    """Completed by hand, its file is there still, and stays."""
+    before = started(project)
+    over = data_of(before)["phase"] | {"current": 3, "status": "completed"}
+    before.path.write_text(json.dumps(data_of(before) | {"phase": over}))
+    held = before.path.read_bytes()
+
+    for replace in (False, True):
+        after = started(project, replace=replace)
+        assert (after.position, after.path == before.path) == ("1/3", False)
+        assert before.path.read_bytes() == held
+
+
+def test_all_is_completed_wherever_it_has_come_to_meanwhile(project: Project) -> None:
+    """Unlike one phase, which whoever saw it does not complete twice."""
+    first = started(project)
+    compaction.done(project, first)
+
+    assert compaction.done(project, first, everything=True).finished
+    assert not first.path.exists()
+
+
+def test_where_nobody_says_how_many_phases_there_are_any_next_one_can_be(project: Project, put: Put) -> None:
+    """It is the last that is known; how many there are is still not written."""
+    put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": {"current": 2, "name": "A"}})
+    (workflow,) = compaction.find(project).workflows
+
+    after = compaction.update(project, workflow, Changes(current=3))
+
+    assert after.position == "3/3"
+    assert "total" not in data_of(after)["phase"]
+
+
+@pytest.mark.parametrize("move", [compaction.begin, compaction.done])
+def test_what_an_agent_moves_is_no_longer_derived_from_a_plan(
+    project: Project, put: Put, move: Callable[[Project, Workflow], Workflow]
+) -> None:
+    """I001-9: else the plan would move it back."""
+    phase = {"current": 1, "total": 3, "name": "A", "status": "not_started"}
+    state = {"workflow": "X", "phase": phase, "context": {"derived_from": "CLAUDE/Plan/X/PLAN.md"}}
+    put(f"{FOLDER}/x/state-x-20250101_000000.json", state)
+    (workflow,) = compaction.find(project).workflows
+    assert workflow.origin == "plan"
+
+    assert move(project, workflow).origin == "agent"
+
+
+def test_a_phase_that_nobody_named_is_not_listed_once_it_is_behind(project: Project) -> None:
+    """Its number says as much."""
+    workflow = started(project, phases=(), total=3)
+    assert workflow.phase == "Phase 1"
+
+    assert data_of(compaction.done(project, workflow))["context"] == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import marshal
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -172,7 +173,9 @@ def test_an_edit_in_a_hot_folder_is_seen_at_once_and_in_another_a_while_later(
     assert set(near(crowded)[:2]) == {f"W{MANY - 7}", "W0"}
 
 
-@pytest.mark.parametrize("how", ["made", "removed", "written by us", "written by the model", "owned"])
+@pytest.mark.parametrize(
+    "how", ["made", "removed", "written by us", "put back", "saved", "written by the model", "owned"]
+)
 def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> None:
     """A workflow that comes or goes, that Holdfast or the model writes, or that belongs to it."""
     if how == "made":
@@ -186,6 +189,13 @@ def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> 
         assert registry.candidates(crowded, ME).left == MANY - 6
     elif how == "written by us":
         compaction.update(crowded, old(crowded, 0), Changes(current=2))
+        assert near(crowded)[0] == "W0"
+    elif how == "put back":
+        earlier = old(crowded, 0)
+        compaction.restore(crowded, write(crowded, 0, key_reminders=["x"]), earlier.raw, why="test", replace=False)
+        assert near(crowded)[0] == "W0"
+    elif how == "saved":
+        assert compaction.save(crowded, Extract("W0", current=2, mtime=1_800_000_000.0)).action == "updated"
         assert near(crowded)[0] == "W0"
     elif how == "written by the model":
         path = write(crowded, 0)
@@ -245,3 +255,52 @@ def test_what_is_too_large_takes_nobodys_room(tmp_path: Path) -> None:
     assert sorted(each.title for each in found.workflows) == ["W0", "W1", "W2"]
     assert [(each.path, each.reason) for each in found.problems] == [(path, statefile.TOO_LARGE) for path in large]
     assert found.left == 0
+
+
+def test_a_file_that_is_gone_takes_nobodys_place(project: Project) -> None:
+    """The ledger may still know a workflow by it; neither does one of another folder count."""
+    top = project.root / "untracked/workflow-state"
+    gone = top / "w99" / "state-w99-20250101_000000.json"
+    beside = project.root / "docs" / "state-w0-20250101_000000.json"
+    beside.parent.mkdir()
+    beside.write_text("{}")
+
+    assert compaction_near.places(top, [gone, beside]) == compaction_near.places(top)
+
+
+def test_a_clock_that_was_set_back_keeps_nothing_from_being_seen(
+    crowded: Project, looked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was kept in a time to come would count until then."""
+    monkeypatch.setattr(compaction_near, "time", SimpleNamespace(time=lambda: 1_000_000_000.0))
+
+    near(crowded)
+
+    assert "w0" in looked
+
+
+def test_a_folder_that_may_be_changing_still_is_not_kept(
+    project: Project, looked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one made in the same moment would leave no trace in its time."""
+    paths.ensure_private(paths.state_dir())
+    monkeypatch.setattr(compaction_near, "HOT", 8)
+    for settled, seen in ((False, True), (True, True), (True, False)):
+        monkeypatch.setattr(compaction_near, "settled", lambda stamp, settled=settled: settled)
+        looked.clear()
+        near(project)
+        assert ("w0" in looked) is seen
+
+
+def test_the_workflow_of_a_name_is_found_though_another_lies_in_its_folder(project: Project) -> None:
+    """The field goes before the folder, however many files have to be searched for it."""
+    path = project.root / "untracked/workflow-state/w0"
+    path.rename(path.with_name("elsewhere"))
+    other = write(project, 0, workflow="Other")
+    held = other.read_bytes()
+
+    saved = compaction.save(project, Extract("W0", current=2, total=3, mtime=1_800_000_000.0))
+
+    assert saved.path is not None
+    assert (saved.action, saved.path.parent.name) == ("updated", "elsewhere")
+    assert other.read_bytes() == held

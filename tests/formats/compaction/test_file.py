@@ -72,6 +72,7 @@ def test_an_unknown_type_is_written_as_custom_and_read_with_a_warning(project: P
         ({"current": -4, "total": -1}, (1, 1, "", "in_progress")),
         ({"current": "2", "total": "5", "name": "N"}, (2, 5, "N", "in_progress")),
         ({"current": "2/5", "name": "N"}, (2, 5, "N", "in_progress")),
+        ({"current": "2/5", "total": 6, "name": "N"}, (2, 6, "N", "in_progress")),
         ({"current": 2.0, "total": None, "status": "done"}, (2, 2, "", "completed")),
         ({"current": True, "total": [5], "name": 7, "status": {}}, (1, 1, "7", "in_progress")),
         ("2/5 - Build", (2, 5, "Build", "in_progress")),
@@ -194,3 +195,27 @@ def test_no_content_of_known_keys_ever_crashes_the_view(data: dict[str, Any]) ->
     assert 1 <= workflow.current <= workflow.total
     assert all(entry.startswith("@") for entry in workflow.reading)
     assert workflow.phases
+
+
+@pytest.mark.parametrize("phase", [{"current": 3}, {"current": 7, "total": 5}])
+def test_a_phase_that_may_not_be_the_last_completes_no_workflow(
+    project: Project, put: Put, phase: dict[str, int]
+) -> None:
+    """Where the file says no total, or is beyond it: a workflow that counts as finished is not restored."""
+    path = put(PLACE, {"workflow": "X", "phase": phase | {"name": "N", "status": "completed"}})
+    workflow = files.load(project, path).workflow
+    assert (workflow.status, workflow.finished) == ("active", False)
+
+
+def test_no_phase_is_shown_beyond_the_last(project: Project, put: Put) -> None:
+    """Though titles or notes of more of them are kept: the total counts."""
+    context = {"phases": ["A", "B", "C", "D"], "phase_notes": {"1": "use A", "9": "never"}}
+    path = put(PLACE, {"workflow": "X", "phase": {"current": 2, "total": 3, "name": "B"}, "context": context})
+    assert [phase.number for phase in files.load(project, path).workflow.phases] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("said", ["✅ Completed", "**completed**", "Done!", "(finished)"])
+def test_a_phases_status_is_read_as_people_write_it(said: str) -> None:
+    """Signs around it say nothing."""
+    phase = {"current": 1, "total": 1, "name": "N", "status": said}
+    assert compaction_spot.spot({"phase": phase}, []).word == "completed"

@@ -512,3 +512,35 @@ def test_what_a_person_took_off_a_list_does_not_come_back(project: Project, put:
     memory.write_text(MEMORY + reading + "- @docs/c.md\n")
     assert save(project).action == "updated"
     assert data_of(path)["required_reading"] == ["@docs/b.md", "@docs/c.md"]
+
+
+@pytest.mark.usefixtures("soon_after")
+def test_a_plan_that_waited_behind_a_newer_one_does_not_revive_what_was_completed(project: Project, put: Put) -> None:
+    """It names the workflow, though nothing was ever saved from it; one day it may be the newest."""
+    plan = "# Plan 1: {}\nStatus: In Progress\n## Phase 1: A\n- [x] a\n## Phase 2: B\n- [ ] b\n"
+    put("CLAUDE/Plan/001-auth/PLAN.md", plan.format("Auth"), age=50)
+    newer = put("CLAUDE/Plan/002-billing/PLAN.md", plan.format("Billing"), age=10)
+    own = compaction.start(project, Start(title="Auth", phases=(("A", ""), ("B", ""))))
+    compaction.done(project, own, everything=True)
+
+    newer.unlink()
+
+    assert save(project).action == "buried"
+    assert not list((project.root / FOLDER).glob("*/*"))
+
+
+def test_only_a_type_that_the_document_knows_replaces_another(project: Project, put: Put) -> None:
+    """I001-8: nothing else is written."""
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    for number, (said, written) in enumerate((("release", "qa-loop"), ("planning", "planning"))):
+        found = Extract("QA Loop", kind=said, reminders=(f"News {number}",), mtime=2_000_000_000.0)
+        assert compaction.save(project, found).action == "updated"
+        assert data_of(path)["workflow_type"] == written
+
+
+def test_a_total_below_the_phase_that_was_reached_brings_it_back(project: Project, put: Put) -> None:
+    """I001-17: nothing out of bounds is written."""
+    path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
+    compaction.save(project, Extract("QA Loop", total=1, mtime=2_000_000_000.0))
+    phase = data_of(path)["phase"]
+    assert (phase["current"], phase["total"]) == (1, 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log
-from holdfast.errors import HoldfastError, TransitionError
+from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.sessions.history import archive, generations
 from holdfast.workflow.model import Changes, Start, Status, Workflow
@@ -435,3 +435,80 @@ def test_an_earlier_workflow_takes_an_unfinished_ones_place_only_on_purpose(
 
     assert hybrid.restore(project, path, first, why="rewind", replace=True).workflow.title == "Ship"
     assert "Another" in {each.workflow.title for each in archive.kept(project)}
+
+
+def test_an_error_of_no_phase_is_refused(project: Project, workflow: Workflow) -> None:
+    """Once all is completed nothing is left that could have failed; what is given is never dropped."""
+    ended = hybrid.done(project, workflow, everything=True)
+
+    with pytest.raises(TransitionError, match="give --status failed with it"):
+        hybrid.update(project, ended, Changes(error="no disk"))
+
+
+def test_where_the_file_names_no_current_phase_the_active_one_is_it(project: Project, workflow: Workflow) -> None:
+    """Another tool that moves the phases may forget the field."""
+    hybrid.move(project, "phase_0", "completed")
+    (project.root / STATE).write_text(json.dumps(state_of(project) | {"current_phase": None}))
+
+    (found,) = hybrid.find(project).workflows
+
+    assert (found.position, found.phase, found.phase_status) == ("2/3", "Build it", "active")
+
+
+def test_a_view_that_cannot_be_written_has_its_phase_judged_again(project: Project, workflow: Workflow) -> None:
+    """The next time writes what is missing; what the phase came to is kept from the first."""
+    view = project.root / VIEW
+    view.unlink()
+    view.mkdir()
+    with pytest.raises(StateError):
+        hybrid.judge(project, workflow, "phase_0", "completed", "Done.")
+    assert statuses(hybrid.find(project).workflows[0])[0] == "completed"
+    view.rmdir()
+
+    assert not hybrid.judge(project, workflow, "phase_0", "completed", "Done.").changed
+    assert "- [x] Phase 0: Plan it" in view.read_text()
+
+
+def test_done_goes_on_behind_a_phase_that_was_completed_without_advancing(project: Project, workflow: Workflow) -> None:
+    """It is still the current one; nobody means it a second time (I000-7)."""
+    seen = moved(project, "phase_0", "completed", advance=False)
+    assert (seen.position, seen.phase_status) == ("1/3", "completed")
+
+    assert statuses(hybrid.done(project, seen)) == ["completed", "completed", "active"]
+
+
+def test_a_view_behind_a_link_is_in_the_way(project: Project, workflow: Workflow, tmp_path: Path) -> None:
+    """It reads as ours, but is not written: whoever looks for the reason hears it."""
+    view = project.root / VIEW
+    assert list(hybrid.foreign(project)) == []
+    view.rename(tmp_path / "view.md")
+    view.symlink_to(tmp_path / "view.md")
+
+    (found,) = hybrid.foreign(project)
+
+    assert (found.path, found.in_the_way) == (view, True)
+    assert "symbolic link" in found.meaning
+
+
+@pytest.mark.parametrize(
+    ("phases", "status"),
+    [
+        (("completed", "pending", "pending"), "active"),
+        (("completed", "failed", "pending"), "failed"),
+        (("pending", "pending", "pending"), "pending"),
+    ],
+)
+def test_a_status_that_is_missing_follows_from_the_phases(
+    project: Project, workflow: Workflow, phases: tuple[str, ...], status: str
+) -> None:
+    """Between two phases a workflow goes on; it is told that the file does not say so."""
+    state = state_of(project)
+    del state["status"]
+    for phase, said in zip(state["phases"], phases, strict=True):
+        phase["status"] = said
+    (project.root / STATE).write_text(json.dumps(state))
+
+    (found,) = hybrid.find(project).workflows
+
+    assert found.status == status
+    assert any(f"{status} is taken" in warning for warning in found.warnings)

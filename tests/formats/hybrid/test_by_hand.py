@@ -69,3 +69,19 @@ def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Project)
     hybrid.candidates(project, ())
     assert not view.exists()
     assert not log.tail(1), "nobody has to hear of it at every event"
+
+
+def test_a_move_that_changes_nothing_draws_a_view_that_was_left_behind(project: Project) -> None:
+    """As by a writer that was killed after the state; a view that says it all is not rewritten."""
+    hybrid.start(project, Start(title="Tool", phases=(("Build", "a"), ("Test", "b"))))
+    hybrid.move(project, "phase_0", "active")
+    view = project.root / VIEW
+    good = view.read_bytes()
+    view.write_text("# Workflow Status: Tool\n\nStatus: pending | Current Phase: none\n")
+
+    assert not hybrid.move(project, "phase_0", "active")[1]
+    assert view.read_bytes() == good
+
+    before = (view.stat().st_ino, view.stat().st_mtime_ns)
+    assert not hybrid.move(project, "phase_0", "active")[1]
+    assert (view.stat().st_ino, view.stat().st_mtime_ns) == before

@@ -216,3 +216,12 @@ def test_a_session_that_moves_a_phase_owns_the_workflow(root: Path) -> None:
 
     holdfast("hybrid", "phase", "0", "--status", "completed", root=root, session=ME)
     assert owners.owner(project, hybrid.find(project).workflows[0]) == ME
+
+
+def test_a_session_that_reopens_a_phase_owns_the_workflow(root: Path) -> None:
+    """It means to go on with it."""
+    holdfast("hybrid", "phase", "0", "--status", "completed", root=root, session=OTHER)
+    holdfast("hybrid", "reopen", "0", root=root, session=ME)
+
+    project = Project.open(root)
+    assert owners.owner(project, hybrid.find(project).workflows[0]) == ME

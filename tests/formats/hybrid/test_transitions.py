@@ -184,3 +184,32 @@ def test_of_phases_with_one_id_the_first_that_is_left_is_meant() -> None:
     data["phases"][1]["status"] = data["phases"][2]["status"] = "completed"
     assert file.position(data, "build") == 0
     assert [file.position(data, each) for each in ("2", 2, "3", "-1", -1, "x")] == [2, 2, None, None, None, None]
+
+
+def test_beside_a_failed_phase_the_active_one_is_due() -> None:
+    """Agents of both may have run side by side: what goes on is done first, the retry comes after it."""
+    data = state("failed", "active", "pending")
+    assert transitions.due(data) == 1
+
+    transitions.done(data, None, "over to you")
+
+    assert statuses(data) == ["failed", "completed", "pending"]
+    assert data["phases"][1]["context_for_next"] == "over to you"
+    assert transitions.due(data) == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("✅ Completed", "completed"),
+        ("[done]", "completed"),
+        ("In Progress …", "active"),
+        ("**FAILED**", "failed"),
+        ("not-started", "pending"),
+        ("someday", None),
+        (None, None),
+    ],
+)
+def test_a_status_is_read_as_people_write_it(said: str | None, meant: str | None) -> None:
+    """Signs around it say nothing; a word that nobody knows is told, and not guessed at."""
+    assert file.status(said) == meant

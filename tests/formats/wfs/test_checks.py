@@ -124,3 +124,31 @@ def test_what_another_repair_did_meanwhile_is_not_said_to_be_done(root: Path, se
 
     assert len(mend("sessions", root)) == 1
     assert list(checks.mend([found])) == []
+
+
+def test_what_is_only_remarked_of_a_task_is_not_the_doctors_business(root: Path, session: Path) -> None:
+    """An agent that the document does not know breaks no rule: `holdfast wfs check` tells who asks."""
+    path = session / ".task/IMPL-1.json"
+    data = json.loads(path.read_text())
+    data["meta"]["agent"] = "@somebody"
+    path.write_text(json.dumps(data))
+
+    healthy("sessions", root)
+    assert "meta.agent" in holdfast("wfs", "check", root=root).out
+
+    session.parent.joinpath("active").mkdir()
+    moved = session.rename(session.parent / "active" / session.name)
+    (root / ".workflow/.active-WFS-user-auth").unlink()
+    assert "which is not looked after here" in only("sessions", root, "notice").text, moved
+
+
+def test_an_archived_session_is_counted_and_left_in_peace(root: Path, session: Path) -> None:
+    """Whatever is wrong in it: it is over."""
+    (session / ".task/IMPL-1.json").write_text("{}")
+    session.parent.joinpath("archives").mkdir()
+    session.rename(session.parent / "archives" / session.name)
+    (root / ".workflow/.active-WFS-user-auth").unlink()
+
+    assert healthy("sessions", root) == "0 session(s), and their files agree; 1 archived"
+    said = holdfast("wfs", "check", root=root).out
+    assert "the session is archived" in said and "rule" not in said

@@ -278,3 +278,75 @@ def test_completing_takes_the_marker_of_a_session_that_only_says_that_it_is(proj
     store.complete(project, session.name, anyway=True)
 
     assert markers.active(project) == []
+
+
+@pytest.mark.parametrize(("parts", "kind"), [(4, "simple"), (5, "medium")])
+def test_a_state_that_is_made_anew_counts_the_tasks_that_can_be_worked_on(
+    project: Project, session: Session, parts: int, kind: str
+) -> None:
+    """R002-41: a container is no task of its own; a type that is too high would never go down again."""
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")] * parts)
+    unknown = session.folder.with_name("WFS-by-hand")
+    session.folder.rename(unknown)
+    places.state(unknown).write_text("{")
+
+    repaired(project)
+
+    assert store.get(project, unknown.name).kind == kind
+
+
+@pytest.mark.parametrize("given", [None, "", ...])
+def test_a_parent_that_only_the_id_tells_is_written(project: Project, session: Session, given: object) -> None:
+    """I002-22: other tools read the field."""
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")])
+    path = places.task(session.folder, "IMPL-1.1")
+    data = json.loads(path.read_text())
+    data["context"] |= {"parent": given}
+    data["context"] = {name: value for name, value in data["context"].items() if value is not ...}
+    path.write_text(json.dumps(data))
+
+    (said,) = repaired(project)
+
+    assert said.endswith("its parent becomes IMPL-1")
+    assert json.loads(path.read_text())["context"]["parent"] == "IMPL-1"
+
+
+def test_a_state_follows_what_was_set_right_in_its_tasks_at_once(project: Project, session: Session) -> None:
+    """A wrong parent made the task wait for what its own does not: one repair is enough."""
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")])
+    transitions.add(project, session, New("Ship it", depends_on=("IMPL-1",)))
+    path = places.task(session.folder, "IMPL-1.1")
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps(data | {"context": data["context"] | {"parent": "IMPL-2"}}))
+    change.follow(project, session, index.board(project, session.folder), why="test")
+    assert store.get(project, session.name).file.data["progress"]["current_tasks"] == []
+    wfs_list.renew(project, session)
+
+    repaired(project)
+
+    assert store.get(project, session.name).file.data["progress"]["current_tasks"] == ["IMPL-1.1"]
+    assert repaired(project) == []
+
+
+def test_two_sessions_that_are_marked_are_told_of(project: Project, session: Session) -> None:
+    """R002-05: a check fails over it, for nobody knows which is meant."""
+    store.create(project, "Docs")
+    assert [each for each in check.look(project, []) if each.fails] == []
+
+    places.marker(project, session.name).touch()
+
+    assert [(each.field, each.value) for each in check.look(project, []) if each.fails] == [
+        ("markers", ["WFS-docs", session.name])
+    ]
+
+
+@pytest.mark.parametrize("said", [None, "WFS-other"])
+def test_a_state_that_does_not_name_its_session_is_told(project: Project, session: Session, said: str | None) -> None:
+    """R002-08: also one that names none."""
+    path = places.state(session.folder)
+    data = json.loads(path.read_text()) | {"session_id": said}
+    path.write_text(json.dumps({name: value for name, value in data.items() if value is not None}))
+
+    told = [each for each in check.look(project, [session.folder]) if each.field == "session_id"]
+
+    assert [(each.value, each.problem) for each in told] == [(said, "its folder says another name")]

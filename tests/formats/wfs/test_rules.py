@@ -144,6 +144,9 @@ def test_each_step_has_a_name_of_its_own(names: tuple[object, ...], broken: list
         ("src\\..\\lib", "it leads out of a folder with .."),
         ("src/{a,b}", "it has wildcards"),
         ("src", ""),
+        ("\\\\server\\src", "it is absolute"),
+        ("", "it is no path"),
+        (" ", "it is no path"),
     ],
 )
 def test_a_focus_path_names_a_place_exactly(path: str, problem: str) -> None:
@@ -181,3 +184,44 @@ def test_two_files_of_one_task_are_told_of_both() -> None:
 def test_a_title_of_blanks_says_nothing() -> None:
     """Rule 5."""
     assert found(IMPL_1=task("IMPL-1") | {"title": "  "}) == [(5, "title", "it is empty")]
+
+
+@pytest.mark.parametrize("output", ["", " ", 3, []])
+def test_an_output_goes_into_a_variable_with_a_name(output: object) -> None:
+    """Rule 7: a step that puts nothing out says nothing of it."""
+    data = task("IMPL-1")
+    step = {"step": "look", "action": "Look", "command": "ls"}
+    for given, broken in ((step | {"output_to": output}, [(7, "flow_control.pre_analysis[0].output_to")]), (step, [])):
+        data["flow_control"]["pre_analysis"] = [given]
+        assert [each[:2] for each in found(IMPL_1=data)] == broken
+
+
+def test_what_happens_on_an_error_is_one_of_few_words() -> None:
+    """Rule 7: an empty one says nothing, which leaving it out says better."""
+    data = task("IMPL-1")
+    said = ["fail", "skip_optional", "", "ignore"]
+    data["flow_control"]["pre_analysis"] = [
+        {"step": f"s{number}", "action": "Look", "command": "ls", "on_error": each} for number, each in enumerate(said)
+    ]
+    assert [each[:2] for each in found(IMPL_1=data)] == [
+        (7, f"flow_control.pre_analysis[{number}].on_error") for number in (2, 3)
+    ]
+
+
+@pytest.mark.parametrize("given", [None, ""])
+def test_a_parent_that_only_the_id_tells_is_remarked(given: str | None) -> None:
+    """I002-22: it breaks no rule, and a repair writes it."""
+    files = {"IMPL-1": task("IMPL-1", "container"), "IMPL-1.1": task("IMPL-1.1", parent=given)}
+    board = Board(tuple(brief.of(name, data) for name, data in files.items()))
+    told = rules.check(board, files, lambda path: False)
+    assert [(each.rule, each.problem) for each in told if each.field == "context.parent"] == [(0, "the id says IMPL-1")]
+
+
+def test_a_container_waits_for_its_subtasks_too() -> None:
+    """Rule 8: none of them can wait for what waits for it."""
+    broken = found(
+        IMPL_1=task("IMPL-1", "container"),
+        IMPL_1_1=task("IMPL-1.1", parent="IMPL-1", depends_on=["IMPL-2"]),
+        IMPL_2=task("IMPL-2", depends_on=["IMPL-1"]),
+    )
+    assert [each[:2] for each in broken] == [(8, "context.depends_on[0]")] * 2

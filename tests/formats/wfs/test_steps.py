@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.errors import HoldfastError, TransitionError
+from holdfast.errors import HoldfastError, LedgerError, TransitionError
 from holdfast.formats.wfs import flow
 from holdfast.formats.wfs import steps as wfs_steps
+from holdfast.sessions.history import stepruns
 
 if TYPE_CHECKING:
     from holdfast.project import Project
@@ -85,3 +86,40 @@ def test_several_commands_of_a_step_are_read(given: dict[str, Any], commands: tu
 
     assert found.commands == commands
     assert found.on_error == "fail"
+
+
+@pytest.mark.parametrize(
+    ("on_error", "states"),
+    [
+        ("fail", ["failed", "failed"]),
+        ("retry_once", ["retry", "failed"]),
+        ("skip_optional", ["skipped", "skipped"]),
+        ("manual_intervention", ["manual", "manual"]),
+    ],
+)
+def test_what_a_failure_leads_to_is_said_by_the_step(project: Project, on_error: str, states: list[str]) -> None:
+    """R002-26: the second try of `retry_once` is the last."""
+    data = task(step("one", on_error))
+    for state in states:
+        record(project, data, "one", "failed")
+        assert [each.state for each in standings(project, data)] == [state]
+
+
+def test_without_a_ledger_no_step_was_taken(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To show a task needs none."""
+
+    def refuse(*_: object) -> None:
+        raise LedgerError("database is locked")
+
+    monkeypatch.setattr(stepruns, "of", refuse)
+
+    assert [each.state for each in standings(project, task(step("one")))] == ["pending"]
+
+
+def test_what_goes_into_no_variable_is_none(project: Project) -> None:
+    """A step need not put anything out."""
+    data = task({"step": "one", "action": "Look", "command": "ls"}, step("two"))
+    record(project, data, "one", "completed", "a.py")
+    record(project, data, "two", "completed", "found")
+
+    assert wfs_steps.outputs(standings(project, data)) == {"two_out": "found"}

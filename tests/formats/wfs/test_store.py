@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -317,3 +318,88 @@ def test_who_changes_which_session_is_active_keeps_others_from_it(
     move(project, NAME)
 
     assert held[:2] == [places.top(project), places.top(project) / NAME]
+
+
+def test_a_marker_that_names_nothing_marks_nothing(project: Project) -> None:
+    """Neither does another file."""
+    for name in (places.MARKER, ".active", "active-WFS-x"):
+        (places.top(project) / name).touch()
+
+    assert markers.active(project) == [NAME]
+
+
+def test_a_session_whose_tasks_were_completed_by_hand_ends_with_nothing_to_do(project: Project) -> None:
+    """Its file says so, though it lagged behind till then."""
+    session = store.get(project, NAME)
+    for name in ("IMPL-1", "IMPL-2"):
+        path = places.task(session.folder, name)
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "completed"}))
+
+    progress = store.complete(project, NAME).file.data["progress"]
+
+    assert progress == {"completed_phases": ["PLAN", "IMPLEMENT", "REVIEW"], "current_tasks": []}
+
+
+def test_a_task_that_cannot_be_read_keeps_its_session_from_its_end(project: Project) -> None:
+    """Nobody knows whether it is completed; who says so ends it all the same."""
+    session = store.get(project, NAME)
+    for name in ("IMPL-1", "IMPL-2"):
+        transitions.complete(project, session, name)
+    places.task(session.folder, "IMPL-7").write_text("{")
+
+    with pytest.raises(TransitionError, match=r"1 task that is not completed \(IMPL-7\.json, which cannot be read\)"):
+        store.complete(project, NAME)
+    assert store.complete(project, NAME, anyway=True).said == "completed"
+
+
+@pytest.mark.parametrize("folder", ["archives", "active"])
+def test_the_name_of_a_session_that_lies_elsewhere_is_not_given_again(project: Project, folder: str) -> None:
+    """It may be moved back, or asked for by its name."""
+    beside = places.top(project) / folder
+    beside.mkdir()
+    (places.top(project) / NAME).rename(beside / NAME)
+
+    assert store.create(project, "User Auth").name not in ("", NAME)
+
+
+def test_tasks_behind_a_link_are_not_read(project: Project, tmp_path: Path) -> None:
+    """The link is told; nothing is taken for done or left because of what lies there."""
+    folder = places.top(project) / NAME
+    (folder / places.TASKS).rename(tmp_path / "moved")
+    (folder / places.TASKS).symlink_to(tmp_path / "moved")
+
+    board = index.board(project, folder)
+
+    assert board.tasks == ()
+    assert [(each.path.name, each.reason) for each in board.problems] == [
+        (places.TASKS, "is a symbolic link, which is not followed")
+    ]
+
+
+def test_a_task_that_may_be_changing_still_is_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another change in the same moment would leave no trace in its file's time."""
+    folder = places.top(project) / NAME
+    monkeypatch.setattr(index, "settled", lambda seen: False)
+    index._last.clear()
+    index.board(project, folder)
+    path = places.task(folder, "IMPL-1")
+    seen, text = path.stat(), path.read_text()
+    path.write_text(text.replace("Implement one", "Implement six"))
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+
+    assert index.board(project, folder).find("IMPL-1").title == "Implement six"
+
+
+def test_of_markers_of_one_moment_the_last_name_is_the_newest(project: Project) -> None:
+    """I002-11: a checkout gives all of them one time."""
+    names = [NAME, "WFS-a", "WFS-z"]
+    for name in names:
+        places.marker(project, name).touch()
+        os.utime(places.marker(project, name), (1_700_000_000, 1_700_000_000))
+
+    assert markers.newest_first(project, names) == ["WFS-z", NAME, "WFS-a"]
+
+
+def test_what_every_session_is_called_need_not_be_typed(project: Project) -> None:
+    """The name without `WFS-` is the same session's."""
+    assert store.get(project, "user-auth").name == store.get(project, NAME).name == NAME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -366,3 +367,38 @@ def test_no_edit_makes_a_task_wait_for_itself(project: Project, session: Session
         with pytest.raises(HoldfastError, match=rf"it depends on this task in turn \(IMPL-1 → {way}IMPL-1\)"):
             transitions.change(project, session, "IMPL-1", Edit({"after": [other]}))
     assert transitions.change(project, session, "IMPL-3", Edit({"after": ["IMPL-1"]})).changed
+
+
+def test_a_list_that_was_edited_by_hand_is_told_once(project: Project, session: Session) -> None:
+    """By the change that generates it anew: what was ticked there moved nothing."""
+    listed = session.folder / places.LIST
+    listed.write_text(listed.read_text().replace("- [ ]", "- [x]"))
+
+    told = [transitions.note(project, session, "IMPL-1", title=title).notes for title in ("One", "Two")]
+
+    assert ["was edited by hand" in each for each in told[0]] == [True]
+    assert told[1] == ()
+
+
+@pytest.mark.parametrize("phase", ["PLAN", "", None, "SHIP"])
+def test_a_phase_that_is_missing_follows_from_the_tasks(project: Project, session: Session, phase: str | None) -> None:
+    """One that somebody called otherwise stays."""
+    path = places.state(session.folder)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"current_phase": phase}))
+
+    transitions.begin(project, session, "IMPL-1")
+
+    assert store.get(project, session.name).phase == ("SHIP" if phase == "SHIP" else "IMPLEMENT")
+
+
+def test_a_change_of_a_task_puts_a_broken_state_back(project: Project, session: Session) -> None:
+    """Though nothing else would change in it; what it held stays beside it."""
+    state = places.state(session.folder)
+    before = json.loads(state.read_text())
+    state.write_text('{"cut')
+    os.utime(state, (1_700_000_000, 1_700_000_000))  # or it may be one that is being saved
+
+    transitions.note(project, session, "IMPL-1", title="Implement it")
+
+    assert json.loads(state.read_text()) == before
+    assert [each.read_text() for each in state.parent.glob(f"{state.name}.corrupt-*")] == ['{"cut']
