@@ -309,3 +309,40 @@ def test_decoration_of_a_title_is_no_part_of_it(title: str) -> None:
     flow = replace(THREE, phases=(replace(THREE.phases[0], title=title), *THREE.phases[1:]))
     assert matched(flow, f"go\n**{title}**\nnow") == "phase_0"
     assert matched(flow, f"go\nPlease {title} it\n\nnow") is None
+
+
+def test_a_current_phase_that_is_over_is_due_no_more() -> None:
+    """The next one is, though the file still points at the one before."""
+    flow = workflow(
+        ("Build", "builder", "completed"),
+        ("Test", "tester", "pending"),
+        ("Document", "writer", "pending"),
+        current=1,
+    )
+    assert matched(flow, "go", "tester") == "phase_1"
+    assert matched(flow, "Phase 2") == "phase_1"
+    assert matched(flow, "go", "writer") is None
+
+
+def test_of_completed_phases_with_one_title_the_first_counts() -> None:
+    """Whoever its agent is: nothing is begun by it, and no other phase is meant."""
+    flow = workflow(("Review it", "a", "completed"), ("Review it", "b", "completed"), ("Build", "b", "active"))
+    assert matched(flow, "Review it", "b") == "phase_0"
+
+
+@pytest.mark.parametrize(
+    ("text", "phase"),
+    [
+        ("IMPL-01", "IMPL-1"),
+        ("IMPL-2", "IMPL-002"),
+        ("IMPL-0002: Write and run tests", "IMPL-002"),
+        ("Write and run tests (IMPL-2)", "IMPL-002"),
+        ("IMPL-10", "IMPL-10"),
+        ("IMPL-100", None),
+    ],
+)
+def test_zeros_in_front_of_a_number_do_not_count(text: str, phase: str | None) -> None:
+    """Models write `IMPL-001` and `IMPL-1` for the same task; a zero behind a digit belongs to the number."""
+    ids = ("IMPL-1", "IMPL-002", "IMPL-10")
+    phases = tuple(replace(each, id=id_) for each, id_ in zip(THREE.phases, ids, strict=True))
+    assert matched(replace(THREE, phases=phases), text) == phase

@@ -163,3 +163,21 @@ def test_no_name_leads_out_of_the_folder(project: Project, tmp_path: Path, run: 
     own.write_text('{"type":"user","message":{"content":"Do c2."}}\n')
 
     assert found(project, run, str(tmp_path / "session.jsonl")) == ("c2" if read else None)
+
+
+def test_equal_prompts_and_phases_of_two_workflows_decide_nothing(project: Project, tmp_path: Path) -> None:
+    """Every workflow calls its first phase the same."""
+    for name in ("x", "y"):
+        launches.launched(project, ME, name, "builder", f"hybrid:{name}#1", "phase_0", prompt="Go.")
+    for run in ("run1", "run2"):
+        begin(project, run)
+    assert found(project, "run1", said(tmp_path, "run1", "Go.")) is None
+
+
+def test_a_run_that_has_ended_is_no_rival(project: Project) -> None:
+    """Of those that run, one can only have been started by the launch that is open."""
+    launch(project, "c1")
+    begin(project, "over")
+    runs.reported(project, ME, "over", "builder", "stopped", "Done.")
+    begin(project, RUN)
+    assert found(project, RUN) == "c1"

@@ -41,3 +41,29 @@ def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(pr
     report(project, "running", run="it")
 
     assert [each.agent_id for each in running_agents.in_flight(project, "hybrid:x#1", bool)] == ["it"]
+
+
+def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: Project) -> None:
+    """One of two has begun: it may belong to either launch. Another session's launch is no reason to doubt."""
+    launch(project, "c1")
+    launch(project, "c2")
+    report(project, "running", run="run1")
+    launch(project, "c3", session=OTHER)
+    report(project, "running", run="run3", session=OTHER)
+
+    found = running_agents.in_flight(project, "hybrid:x#1", bool)
+    assert sorted((each.session, each.agent_id or "") for each in found) == [(ME, ""), (ME, ""), (OTHER, "run3")]
+
+
+def test_a_run_that_began_before_a_launch_is_not_taken_for_its_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that was interrupted tells no end; the one that is waited for has yet to begin."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+    report(project, "running", run="interrupted")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:01:00Z")
+    launch(project)
+    assert [each.agent_id for each in running_agents.in_flight(project, "hybrid:x#1", bool)] == [None]
+
+    report(project, "running", run="it")
+    assert [each.agent_id for each in running_agents.in_flight(project, "hybrid:x#1", bool)] == ["it"]
