@@ -247,7 +247,7 @@ def test_an_install_into_a_clone_writes_nothing_outside_it(
 
 
 def test_sessions_of_worktrees_are_told_of_the_ledger_they_shared(tmp_path: Path) -> None:
-    """A worktree that never used the ledger belongs to a repository that did."""
+    """A worktree that never used the ledger belongs to a repository that did, with others that share its id."""
     git, tree = tmp_path / "repo/.git", tmp_path / "tree"
     (git / "worktrees/tree").mkdir(parents=True)
     tree.mkdir()
@@ -262,5 +262,11 @@ def test_sessions_of_worktrees_are_told_of_the_ledger_they_shared(tmp_path: Path
     shared = Project.open(tmp_path / "repo", trusted=True)
     sessions.seen(shared, ME)
     shared.close()
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / ".claude").mkdir(parents=True)
+    paths.project_config(elsewhere).write_text(CONFIG)
+    another = Project.open(elsewhere, trusted=True)
+    sessions.seen(another, OTHER)
+    another.close()
 
     assert former_ledger.find(Project.open(tree)) == shared.ledger_file

@@ -328,3 +328,21 @@ def test_the_whole_id_of_a_session_goes_before_a_beginning(project: Project) -> 
     assert sessions.completed(project, "new") == "new"
     with pytest.raises(HoldfastError, match="no session of this project begins with 'new'"):
         sessions.meant(project, "new")
+
+
+def test_a_session_leaves_its_process_only_to_one_that_began_there_later(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ran there before, as before a `/clear`, is no reason; one that came after its last event has it now."""
+    here, elsewhere = str(os.getpid()), str(os.getppid())
+    sessions.seen(project, OTHER, here)
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:05:00Z")
+    sessions.seen(project, ME, here)
+    sessions.seen(project, ME, elsewhere)
+    sessions.seen(project, THIRD, elsewhere)
+    assert ME in sessions.live_others(project, THIRD)
+
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:10:00Z")
+    sessions.seen(project, "later", here)
+    sessions.seen(project, ME, elsewhere)
+    assert ME not in sessions.live_others(project, THIRD)
