@@ -192,3 +192,17 @@ def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
     report(there, "stopped", "Done.")
     ended = [len(agent_status.unused(each, "hybrid:x#1", bool)) for each in (here, there)]
     assert (found, ended) == ([0, 1], [0, 1])
+
+
+def test_an_agent_that_is_sent_on_after_its_verdict_is_waited_for_again(project: Project) -> None:
+    """Its phase is judged, and what it brings now is a result all the same."""
+    begin(project)
+    report(project, "stopped", "First.", used=True)
+    assert launches.judged(project, ME, CALL, "completed")
+    assert fate(project) == "consumed"
+    report(project, "running")
+
+    assert fate(project) == "running"
+    assert [each.tool_use_id for each in running_agents.running(project, ME)] == [CALL]
+    report(project, "stopped", "Second.")
+    assert fate(project) == "finished"

@@ -148,11 +148,14 @@ def test_a_verdict_goes_along(project: Project) -> None:
 
 
 @pytest.mark.parametrize(("client", "fate"), [("gone", "failed"), ("runs", "running"), ("unknown", "running")])
-def test_agents_ended_with_the_process_they_ran_in(project: Project, client: str, fate: str) -> None:
-    """A client that died took them along: who goes on is not told that they run already."""
+@pytest.mark.parametrize("said", [True, False])
+def test_agents_ended_with_the_process_they_ran_in(project: Project, client: str, fate: str, *, said: bool) -> None:
+    """A client that died took them along, whether it said goodbye or not: nobody is told that they run already."""
     above_every_pid_max = 2**22 + 1
     process = {"gone": str(above_every_pid_max), "runs": str(os.getpid())}.get(client)
     sessions.seen(project, ME, process)
+    if said:
+        sessions.ended(project, ME)
     inherit(project, ME, OTHER)
     assert fated(project, OTHER) == [(RUN, fate)]
 

@@ -112,3 +112,15 @@ def test_only_what_was_judged_completed_is_doubted_and_once(project: Project) ->
             assert launches.judged(project, ME, call, verdict)
 
     assert [launches.dispute(project, ME, call) for call in ("c1", "c1", "c2", "c3")] == [True, False, False, False]
+
+
+def test_a_call_has_returned_once_its_run_is_named_or_it_is_judged(project: Project) -> None:
+    """Of the others the transcript is asked at each event; the first launched comes first."""
+    for call in ("judged", "named", "second", "first"):
+        launch(project, call)
+    project.ledger.run("UPDATE launches SET launched_at = '2026' WHERE tool_use_id = 'first'")
+    launches.named(project, ME, "named", RUN)
+    launches.judged(project, ME, "judged", "failed")
+
+    assert [each.tool_use_id for each in launches.unanswered(project, ME)] == ["first", "second"]
+    assert launches.unanswered(project, OTHER) == []

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.events.agents import AgentResult, Returned
 from holdfast.events.prompts import TaskNotification
 from holdfast.project import Project
-from holdfast.sessions.agents import agent_status, launches, notices
+from holdfast.sessions.agents import agent_status, launches, notices, results
 from holdfast.sessions.reading import transcripts
-from tests.agentry import CALL, RUN, begin, report
+from tests.agentry import CALL, RUN, begin, launch, report
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def noted(**said: str) -> Callable[[Mapping[str, Any]], TaskNotification | None]
     return lambda entry: TaskNotification(**{"status": "completed"} | said)
 
 
-@pytest.mark.parametrize("moment", ["", "2026-11-21T17:31:00.000Z", "soon"])
+@pytest.mark.parametrize("moment", ["", "2026-11-21T17:30:00.000Z", "2026-11-21T17:31:00.000Z", "soon"])
 @pytest.mark.parametrize("named", [{"task_id": RUN}, {"tool_use_id": CALL}])
 def test_a_notice_may_say_little(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, named: dict[str, str]
@@ -165,3 +166,52 @@ def test_a_notice_may_say_little(
     one, other = agent_status.of_session(project, ME)
     assert (one.fate, one.words, other.fate) == ("consumed", "Agent ended", "running")
     assert one.output == "/tasks/b.output"
+
+
+def returned(*answers: Returned | None) -> Callable[[Mapping[str, Any]], Returned | None]:
+    """Return a reader that finds one of these results in each entry, in their order."""
+    left = iter(answers)
+    return lambda entry: next(left)
+
+
+def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_lost(
+    project: Project, tmp_path: Path
+) -> None:
+    """A result, a launch into the background and an error; nothing of a call that nobody waits for."""
+    path = tmp_path / "transcript.jsonl"
+    calls = ("done", "beside", "broke", "open", "judged")
+    path.write_text("".join(f'{{"tool_use_id":"{call}"}}\n' for call in calls) + '{"tool_use_id":"done","n":2}\n')
+    for call in calls:
+        launch(project, call, f"phase of {call}")
+    launches.judged(project, ME, "judged", "completed")
+    results_ = (
+        None,
+        Returned("judged", AgentResult("completed", "run of judged", text="Late.")),
+        Returned("broke", AgentResult("other"), "Agent type 'builder' not found"),
+        Returned("beside", AgentResult("async_launched", "run of beside", output_file="/tasks/beside.output")),
+        Returned("done", AgentResult("completed", "run of done", "builder", "All done.")),
+    )
+
+    notices.catch_up_calls(project, ME, str(path), returned(*results_))
+
+    assert [(each.launch.tool_use_id, each.state, each.words) for each in results.due(project, ME)] == [
+        ("broke", "failed", "Agent type 'builder' not found"),
+        ("done", "completed", "All done."),
+    ]
+    agents = {each.tool_use_id: each for each in agent_status.of_session(project, ME)}
+    assert {call: each.fate for call, each in agents.items()} == {
+        "done": "consumed",
+        "broke": "consumed",
+        "beside": "running",
+    }
+    assert agents["beside"].output == "/tasks/beside.output"
+    assert [each.tool_use_id for each in launches.unanswered(project, ME)] == ["open"]
+
+
+def test_no_transcript_is_read_for_calls_that_have_returned(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor without one to read."""
+    monkeypatch.setattr(transcripts, "tail", lambda *_, **__: pytest.fail("it was read"))
+    begin(project)
+    notices.catch_up_calls(project, ME, "/nowhere/x.jsonl", returned())
+    launch(project, "toolu_2")
+    notices.catch_up_calls(project, ME, "", returned())

@@ -485,3 +485,14 @@ def test_a_call_that_is_heard_of_twice_begins_its_phase_once(project: Project) -
 
     assert launch(project) is None
     assert statuses(project) == ["failed", "pending", "pending"]
+
+
+def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(project: Project) -> None:
+    """It was launched before; nothing that it did is lost over the pause."""
+    session = store.create(project, "Docs")
+    wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
+    launch(project, "Describe the parser", "writer")
+    store.pause(project, session.name)
+    end(project, words="Described.")
+
+    assert moves(project) == [("IMPL-1", "completed")]
