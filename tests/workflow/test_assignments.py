@@ -279,6 +279,9 @@ def test_nothing_matches_in_a_finished_workflow_by_name() -> None:
         ("All good.\nReally.\n\nMore.", (), "All good. Really."),
         ("# Summary\n\nIt works.", (), "It works."),
         ("The deliverables are fine", (), "The deliverables are fine"),
+        ("Deliverables\nare fine", (), "Deliverables are fine"),
+        ("DELIVERABLES: a{1,2}.py;b.py", ("a{1,2}.py", "b.py"), ""),
+        ("```\n\nIt works.\n\n```", (), "It works."),
         ("", (), ""),
     ],
 )
@@ -337,12 +340,19 @@ def test_of_completed_phases_with_one_title_the_first_counts() -> None:
         ("IMPL-2", "IMPL-002"),
         ("IMPL-0002: Write and run tests", "IMPL-002"),
         ("Write and run tests (IMPL-2)", "IMPL-002"),
+        ("Phase IMPL-2: Write and run tests", "IMPL-002"),
         ("IMPL-10", "IMPL-10"),
         ("IMPL-100", None),
     ],
 )
-def test_zeros_in_front_of_a_number_do_not_count(text: str, phase: str | None) -> None:
+def test_zeros_in_an_id_and_the_word_before_it_do_not_count(text: str, phase: str | None) -> None:
     """Models write `IMPL-001` and `IMPL-1` for the same task; a zero behind a digit belongs to the number."""
     ids = ("IMPL-1", "IMPL-002", "IMPL-10")
     phases = tuple(replace(each, id=id_) for each, id_ in zip(THREE.phases, ids, strict=True))
     assert matched(replace(THREE, phases=phases), text) == phase
+
+
+def test_brackets_without_end_are_no_list() -> None:
+    """Whatever stands behind a marker, the rest of the result counts."""
+    deliverables, handover = extract_result(f"DELIVERABLES: {'[' * 50_000}\nCONTEXT_FOR_NEXT: go on")
+    assert (len(deliverables), handover) == (1, "go on")

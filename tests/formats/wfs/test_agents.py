@@ -37,6 +37,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         ("go on", "Section IMPL-2.1.3 of IMPL-2-notes.md says how.", "IMPL-1"),
         ("look at IMPL-2", "IMPL-1 depends on it.", None),
         ("look at IMPL-2", "Build the login", None),
+        ("IMPL-2", "Do it.", "IMPL-2"),
+        ("Task IMPL-2: Describe it", "Do it.", "IMPL-2"),
     ],
 )
 def test_a_kind_counts_unless_only_other_tasks_are_named(

@@ -206,3 +206,13 @@ def test_an_agent_that_is_sent_on_after_its_verdict_is_waited_for_again(project:
     assert [each.tool_use_id for each in running_agents.running(project, ME)] == [CALL]
     report(project, "stopped", "Second.")
     assert fate(project) == "finished"
+
+
+def test_what_ended_unused_is_listed_as_it_ended(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as it was launched: the guidance names the last ones."""
+    for call in ("first", "second"):
+        begin(project, call, call)
+    for minute, run in ((10, "second"), (20, "first")):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2099-03-01T10:{minute}:00Z")
+        report(project, "stopped", "Done.", run=run)
+    assert [each.agent_id for each in agent_status.unused(project, "hybrid:x#1", bool)] == ["second", "first"]

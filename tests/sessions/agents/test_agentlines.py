@@ -48,6 +48,13 @@ def test_what_the_guidance_says_of_agents(project: Project) -> None:
 
 def test_many_that_ended_are_counted(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last ones are told of; all those before in a line."""
+    for number in range(10):
+        begin(project, f"c{number}", f"run-{number:02}")
+        report(project, "stopped", " \n", run=f"run-{number:02}")
+    text = "\n".join(agentlines.lines(agent_status.of_session(project, ME)))
+    assert "more have ended" not in text
+    assert "last words" not in text, "it said nothing"
+
     for number in range(13):
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{number:02}:00Z")
         begin(project, f"c{number}", f"run-{number:02}")

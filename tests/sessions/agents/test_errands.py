@@ -179,5 +179,19 @@ def test_a_run_that_has_ended_is_no_rival(project: Project) -> None:
     launch(project, "c1")
     begin(project, "over")
     runs.reported(project, ME, "over", "builder", "stopped", "Done.")
+    assert found(project, "over") is None, "which launch is open now is none of its business"
     begin(project, RUN)
+    assert found(project, RUN) == "c1"
+
+
+def test_a_run_left_by_a_launch_that_was_given_up_is_no_rival(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was interrupted with its call, and no event tells its end."""
+    for minute, call, run in ((10, "given up", "interrupted"), (20, "c1", RUN)):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{minute}:00Z")
+        launch(project, call)
+        begin(project, run)
+        if call == "given up":
+            launches.abandon_open(project, ME)
     assert found(project, RUN) == "c1"

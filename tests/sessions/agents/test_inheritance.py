@@ -192,3 +192,16 @@ def test_a_call_that_both_ids_know_keeps_the_name_of_its_run(project: Project) -
 
     found = [launches.find(project, OTHER, call) for call in (CALL, "toolu_2")]
     assert [each and (each.agent_id, each.phase) for each in found] == [(RUN, "phase_0"), ("b1", "phase_1")]
+
+
+def test_where_a_result_lies_goes_along_though_both_ids_know_of_it(project: Project) -> None:
+    """The later note of the call and of the run says less."""
+    runs.reported(project, ME, RUN, "builder", "stopped", "Done.", transcript="/agents/a.jsonl")
+    launches.launched(project, OTHER, CALL, "builder", None, None)
+    launches.named(project, OTHER, CALL, RUN)
+    runs.reported(project, OTHER, RUN, "builder", "stopped", "Done.")
+
+    inherit(project, ME, OTHER)
+
+    (only,) = agent_status.of_session(project, OTHER)
+    assert (only.output, only.transcript) == ("/tasks/a.output", "/agents/a.jsonl")

@@ -124,3 +124,11 @@ def test_a_call_has_returned_once_its_run_is_named_or_it_is_judged(project: Proj
 
     assert [each.tool_use_id for each in launches.unanswered(project, ME)] == ["first", "second"]
     assert launches.unanswered(project, OTHER) == []
+
+
+def test_a_verdict_that_waits_to_be_written_is_told_once_and_still_judged(project: Project) -> None:
+    """Of many events on a full disk the first tells of it; the one that finds room again ends it."""
+    launch(project)
+    assert [launches.unwritten(project, ME, CALL) for _ in range(2)] == [True, False]
+    assert [launches.judged(project, ME, CALL, "completed") for _ in range(2)] == [True, False]
+    assert not launches.unwritten(project, ME, CALL)
