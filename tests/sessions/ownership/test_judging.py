@@ -392,13 +392,14 @@ def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Project,
     assert sessions.live_others(project, ME) == {"stranger"}  # the old id is this session's own
 
 
-def test_one_transcript_under_two_ids_is_one_session(project: Project) -> None:
+@pytest.mark.parametrize("path", [STRANGER, "/not/written/yet.jsonl"])
+def test_one_transcript_under_two_ids_is_one_session(project: Project, path: str) -> None:
     """A client that keeps its transcript's path while the id changes ([ISS 29094])."""
     mine = workflow(project.root)
-    sessions.seen(project, OTHER, transcript=STRANGER)
+    sessions.seen(project, OTHER, transcript=path)
     owners.own(project, mine, OTHER)
     sessions.seen(project, "stranger")
-    sessions.seen(project, ME, transcript=STRANGER)
+    sessions.seen(project, ME, transcript=path)
 
     assert compacted(project, mine).step == 3
 
@@ -465,3 +466,17 @@ def test_a_restore_that_nobody_got_is_given_again(project: Project) -> None:
     for known in (False, True):
         verdict = compacted(project, mine, session=THIRD, known=known)
         assert (verdict.full, verdict.step, verdict.seal is not None) == (mine, 2, True)
+
+
+def test_what_another_session_claimed_since_it_was_sealed_is_not_given_back(project: Project) -> None:
+    """A seal says what a session had; whose it is now counts."""
+    mine = workflow(project.root, "Mine")
+    for session in (ME, OTHER):
+        sessions.seen(project, session)
+    owners.own(project, mine, ME)
+    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
+    owners.own(project, mine, OTHER)
+
+    verdict = compacted(project, mine)
+
+    assert (verdict.full, verdict.others, verdict.taken, verdict.step) == (None, (), (mine,), 0)

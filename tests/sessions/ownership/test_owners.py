@@ -9,6 +9,7 @@ import pytest
 from holdfast.errors import LedgerError
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
+from holdfast.sessions.history.timeline_event import Asked
 from holdfast.sessions.ownership import owners, sessions
 from tests.handmade import ME, OTHER, workflow
 
@@ -202,3 +203,42 @@ def test_a_session_misses_only_what_it_owns_and_what_is_gone(project: Project) -
         owners.own(project, each, session)
 
     assert owners.missing(project, ME) == [gone.key]
+
+
+def test_only_a_change_of_owner_is_noted(project: Project) -> None:
+    """A session that works on its own workflow all day changes nothing."""
+    release = workflow(project.root)
+    for session in (ME, ME, OTHER, OTHER):
+        owners.own(project, release, session)
+    owners.release(project, release)
+    owners.release(project, release)
+
+    told = owners.happened(project, Asked(limit=10, workflow=release.key, worktree=project.worktree))
+    assert [(each.what, each.session, each.data["before"]) for each in told] == [
+        ("ownership changed", ME, None),
+        ("ownership changed", OTHER, ME),
+        ("set free", "", OTHER),
+    ]
+
+
+def test_whoever_takes_an_old_workflow_does_not_make_it_fresh(project: Project) -> None:
+    """Only a release does that; of what a plan says its own change counts, not that of its copy."""
+    old = workflow(project.root, updated_at="2025-12-01T11:00:00.000000Z")
+    for session in (OTHER, ME):
+        owners.own(project, old, session)
+    assert not owners.fresh(project, old)
+    owners.release(project, old)
+    assert owners.fresh(project, old)
+
+    planned = workflow(project.root, "Planned", plan_at="2025-12-01T11:00:00.000000Z")
+    assert owners.changed_at(project, planned) == planned.plan_at
+    assert not owners.fresh(project, planned)
+
+
+def test_of_what_a_session_misses_the_latest_is_named_first(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And of very many the sixteen latest."""
+    many = [workflow(project.root, f"Release {number}") for number in range(20)]
+    for number, each in enumerate(many):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{number:02}:00Z")
+        owners.own(project, each, ME)
+    assert owners.missing(project, ME) == [each.key for each in reversed(many[-16:])]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, LedgerError
 from holdfast.project import Project
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
-from holdfast.sessions.ownership.selection import anywhere, select
+from holdfast.sessions.ownership.selection import anywhere, archived, select
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found
 from tests.handmade import ME, OTHER, workflow
@@ -184,4 +184,21 @@ def test_of_the_archive_too_a_beginning_names_only_what_is_looked_at(project: Pr
     with pytest.raises(HoldfastError, match="'Release' was completed"):
         anywhere(project, "Rel", whole=True)
     with pytest.raises(HoldfastError, match="'Tow'"):
+        anywhere(project, "Tow")
+
+
+def test_a_ledger_that_refuses_has_no_archive(
+    project: Project, there: list[Workflow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Locked for too long, say: what the files say is found without it."""
+
+    def refuse(*_: object) -> None:
+        raise LedgerError("database is locked")
+
+    monkeypatch.setattr(archive, "kept", refuse)
+    there += [workflow(project.root, "Release notes")]
+
+    assert archived(project, "Release") is None
+    assert select(project, "Release", None) is there[0]
+    with pytest.raises(HoldfastError, match="no workflow is named 'Tow'"):
         anywhere(project, "Tow")

@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast import clock
 from holdfast.errors import HoldfastError
 from holdfast.project import Project
+from holdfast.sessions.history.timeline_event import Asked
 from holdfast.sessions.ownership import sessions
 from tests.handmade import ME, OTHER, THIRD
 
@@ -202,16 +205,17 @@ def test_the_end_of_a_turn_is_a_sign_of_life(project: Project, monkeypatch: pyte
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-def test_the_clients_process_is_named_or_found(tmp_path: Path) -> None:
-    """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`."""
-    client = tmp_path / "claude"
+@pytest.mark.parametrize(("name", "meant"), [("claude", True), ("claude-proxy", False), ("my-claude", False)])
+def test_the_clients_process_is_named_or_found(tmp_path: Path, name: str, *, meant: bool) -> None:
+    """`CLAUDE_PID`, or on clients that set none the ancestor that is called `claude`, and no other program."""
+    client = tmp_path / name
     client.write_text('#!/bin/sh\n"$@"\nexit 0\n')
     client.chmod(0o755)
     script = "from holdfast.sessions.ownership import sessions; print(sessions.client_process({}))"
     shell = ["/bin/sh", "-c", '"$@"; exit 0', "sh"]
 
     with subprocess.Popen([client, *shell, sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
-        assert process.communicate()[0].strip() == str(process.pid)
+        assert (process.communicate()[0].strip() == str(process.pid)) is meant
 
     assert sessions.client_process({"CLAUDE_PID": "42"}) == "42"
 
@@ -346,3 +350,57 @@ def test_a_session_leaves_its_process_only_to_one_that_began_there_later(
     sessions.seen(project, "later", here)
     sessions.seen(project, ME, elsewhere)
     assert ME not in sessions.live_others(project, THIRD)
+
+
+def test_an_event_that_names_no_transcript_keeps_the_one_that_is_known(project: Project) -> None:
+    """A later event may say less; another path counts."""
+    for path in ("/t/a.jsonl", ""):
+        sessions.seen(project, ME, transcript=path)
+        assert sessions.transcript(project, ME) == "/t/a.jsonl"
+    sessions.seen(project, ME, transcript="/t/b.jsonl")
+    assert sessions.transcript(project, ME) == "/t/b.jsonl"
+    assert sessions.transcript(project, OTHER) == ""
+
+
+def test_a_path_that_no_file_can_have_shows_no_life(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever an event named as its transcript, the others go on."""
+    sessions.seen(project, OTHER, transcript="/t/\0.jsonl")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:30:00Z")
+    assert sessions.live_others(project, ME) == set()
+
+
+def test_gone_is_what_ended_or_lost_its_process_on_this_machine(project: Project) -> None:
+    """What another machine runs, and what noted no process, may go on."""
+    no_process = str(2**22 + 1)  # above every pid_max
+    for name, process in (("ended", None), ("crashed", no_process), ("runs", str(os.getpid())), ("unknown", None)):
+        sessions.seen(project, name, process)
+    sessions.seen(_Elsewhere(project.root, project.config), "elsewhere", no_process)
+    sessions.ended(project, "ended")
+
+    assert sessions.gone(project) == {"ended", "crashed"}
+
+
+@pytest.mark.parametrize(("process", "silent"), [(2**22 + 1, True), (os.getpid(), False)])
+def test_a_session_without_a_process_is_silent_whatever_its_transcript_shows(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: int, *, silent: bool
+) -> None:
+    """A file that was touched after the crash brings nobody back."""
+    file = tmp_path / "t.jsonl"
+    file.touch()
+    sessions.seen(project, OTHER, str(process), str(file))
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    ten_minutes_ago = (clock.now() - timedelta(minutes=10)).timestamp()
+    os.utime(file, (ten_minutes_ago, ten_minutes_ago))
+
+    told = sessions.happened(project, Asked(limit=10, worktree=project.worktree))
+
+    assert [each.what for each in told] == ["session began", *(["session went silent"] if silent else [])]
+
+
+def test_all_that_run_beside_a_session_are_counted(project: Project) -> None:
+    """A folder in which somebody runs dozens."""
+    others = {f"other-{number:02}" for number in range(60)}
+    with project.ledger.transaction():
+        for name in others:
+            sessions.seen(project, name)
+    assert sessions.live_others(project, ME) == others

@@ -1,0 +1,111 @@
+"""What the next compaction would restore is foretold for each unfinished workflow, and as it comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.project import Project
+from holdfast.sessions.ownership import owners, preview, sessions
+from tests.handmade import ME, OTHER, THIRD, workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """An empty project, an hour after the workflows made by hand last changed."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
+    return Project.open(tmp_path)
+
+
+def foretold(
+    project: Project, *workflows: Workflow, session: str | None = ME, saved: Workflow | None = None
+) -> list[tuple[str, str, str]]:
+    found = preview.foresee(project, workflows, session, saved)
+    return [(each.ref.split("/")[2], each.how, each.why) for each in found]
+
+
+def test_what_is_restored_in_full_is_told_first(project: Project) -> None:
+    """A session's own, though others are newer: those of sessions that are over. Nothing of what is finished."""
+    own = workflow(project.root, "Own", updated_at="2026-03-01T08:00:00.000000Z")
+    owners.own(project, own, ME)
+    older = workflow(project.root, "Older", updated_at="2026-03-01T09:00:00.000000Z")
+    newer, over = workflow(project.root, "Newer"), workflow(project.root, "Over", status="completed")
+    for each in (older, newer, over):
+        owners.own(project, each, THIRD)
+
+    assert foretold(project, older, over, newer, own) == [
+        ("own", "full", "in full"),
+        ("newer", "line", 'in a line, beside "Own"'),
+        ("older", "line", 'in a line, beside "Own"'),
+    ]
+
+
+def test_a_paused_workflow_gets_a_line_only_beside_another(project: Project) -> None:
+    """A compaction that restores nothing says nothing of it."""
+    paused = workflow(project.root, "Paused", paused=True)
+    why = "it is paused, and waits until somebody resumes it"
+    assert foretold(project, paused) == [("paused", "no", why)]
+    assert foretold(project, paused, workflow(project.root, "Open"))[1] == ("paused", "line", why)
+
+
+def test_what_is_too_old_is_told_with_the_setting_that_says_so(project: Project) -> None:
+    """It is not restored by itself, and beside another in a line."""
+    old = workflow(project.root, "Old", updated_at="2026-02-01T08:00:00.000000Z")
+    why = "too old: it last changed at 2026-02-01T08:00:00.000000Z, more than 7 days ago (`freshness_days`)"
+    assert foretold(project, old) == [("old", "no", f"not restored, {why}")]
+    assert foretold(project, old, workflow(project.root, "New"))[1] == ("old", "line", f"in a line; {why}")
+
+
+def test_beside_another_session_each_workflow_says_whose_it_is(project: Project) -> None:
+    """Its own, the other one's, and what nobody who lives has: which of the two goes on with that nobody knows."""
+    for session in (ME, OTHER, THIRD):
+        sessions.seen(project, session)
+    sessions.ended(project, THIRD)
+    mine, theirs, orphan, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Orphan", "Nobodys"))
+    for each, session in ((mine, ME), (theirs, OTHER), (orphan, THIRD)):
+        owners.own(project, each, session)
+    free = "not restored: it could belong to each of 2 live sessions. `holdfast list` shows it"
+
+    assert foretold(project, mine, theirs, orphan, nobodys) == [
+        ("mine", "full", "in full"),
+        ("nobodys", "no", free),
+        ("orphan", "no", free),
+        ("theirs", "no", f"not restored: it belongs to session {OTHER[:8]}, which is live"),
+    ]
+    assert foretold(project, mine, theirs, orphan, session=None) == [
+        ("mine", "full", f"in full in session {ME[:8]}, which owns it"),
+        ("theirs", "full", f"in full in session {OTHER[:8]}, which owns it"),
+        ("orphan", "no", free),
+    ]
+
+
+@pytest.mark.parametrize("live", [(), (OTHER,)])
+def test_a_person_is_told_of_the_one_session_there_is_or_of_the_one_to_come(
+    project: Project, live: tuple[str, ...]
+) -> None:
+    """Which of several workflows it gets does not depend on who asks."""
+    for session in live:
+        sessions.seen(project, session)
+    own = workflow(project.root, "Own", updated_at="2026-03-01T08:00:00.000000Z")
+    new = workflow(project.root, "New")
+    owners.own(project, own, OTHER)
+    owners.own(project, new, THIRD)
+    first = foretold(project, own, new, session=None)[0]
+    assert first[:2] == (("own" if live else "new"), "full")
+
+
+def test_what_precompact_writes_first_counts_as_it_will_be(project: Project) -> None:
+    """It takes the place of what lies there now."""
+    now = workflow(project.root, "Saved", updated_at="2026-02-01T08:00:00.000000Z")
+    then = replace(now, updated_at="2026-03-01T12:00:00.000000Z")
+    assert foretold(project, now, workflow(project.root, "Other"), saved=then) == [
+        ("saved", "full", "in full, as PreCompact saves it before"),
+        ("other", "line", 'in a line, beside "Saved"'),
+    ]
