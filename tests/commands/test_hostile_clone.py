@@ -270,3 +270,5 @@ def test_sessions_of_worktrees_are_told_of_the_ledger_they_shared(tmp_path: Path
     another.close()
 
     assert former_ledger.find(Project.open(tree)) == shared.ledger_file
+    shared.ledger_file.write_bytes(b"no database at all, but long enough for one" * 100)
+    assert former_ledger.notice(Project.open(tree)) == "", "a ledger that cannot be read keeps no event from going on"

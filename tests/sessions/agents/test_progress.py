@@ -496,3 +496,48 @@ def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(pr
     end(project, words="Described.")
 
     assert moves(project) == [("IMPL-1", "completed")]
+
+
+@pytest.mark.parametrize("state", ["completed", "failed"])
+def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(project: Project, state: State) -> None:
+    """A retry begins with a launch of its own; the agent's launch is over all the same."""
+    launch(project)
+    hybrid.move(project, "phase_0", "failed", by="person")
+    end(project, state, "DELIVERABLES: late.md")
+
+    assert moves(project) == []
+    assert statuses(project) == ["failed", "pending", "pending"]
+    found = launches.find(project, ME, "c1")
+    assert found is not None and found.verdict == state
+
+
+def test_a_launch_whose_phase_cannot_be_begun_now_is_not_tried_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is told that it will be: what an agent begins, its end begins too."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise StateError(project.root / "workflow.json", "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(hybrid, "move", refuse)
+        moved = launch(project)
+    assert moved is not None
+    assert (moved.unwritten, moved.words) == (False, "workflow.json No space left on device")
+
+    end(project)
+    assert moves(project) == [("phase_0", "completed")]
+
+
+def test_no_launch_moves_what_another_live_session_owns(project: Project) -> None:
+    """Not even one that names its phase; once that session has ended, whoever works on it claims it."""
+    (workflow,) = hybrid.find(project).workflows
+    for session in (ME, OTHER):
+        sessions.seen(project, session)
+    owners.own(project, workflow, OTHER)
+    assert launch(project, "phase_0") is None
+    assert statuses(project) == ["pending", "pending", "pending"]
+
+    sessions.ended(project, OTHER)
+    assert launch(project, "phase_0", call="c2") is not None
+    assert owners.owner(project, workflow) == ME
