@@ -280,6 +280,7 @@ def test_nothing_matches_in_a_finished_workflow_by_name() -> None:
         ("# Summary\n\nIt works.", (), "It works."),
         ("The deliverables are fine", (), "The deliverables are fine"),
         ("Deliverables\nare fine", (), "Deliverables are fine"),
+        ("**Deliverables**\n- a.py\n## Notes\n\nIt works.", ("a.py",), "It works."),
         ("DELIVERABLES: a{1,2}.py;b.py", ("a{1,2}.py", "b.py"), ""),
         ("```\n\nIt works.\n\n```", (), "It works."),
         ("", (), ""),
@@ -295,6 +296,8 @@ def test_a_long_first_paragraph_is_shortened_at_a_word() -> None:
     _, handover = extract_result("word " * 100)
     assert len(handover) <= 300
     assert handover.endswith("word…")
+    assert extract_result("x" * 300)[1] == "x" * 300
+    assert extract_result("x" * 301)[1] == f"{'x' * 299}…", "there is none to cut at"
 
 
 @given(st.text(max_size=500), st.text(max_size=20))

@@ -195,3 +195,20 @@ def test_a_run_left_by_a_launch_that_was_given_up_is_no_rival(
         if call == "given up":
             launches.abandon_open(project, ME)
     assert found(project, RUN) == "c1"
+
+
+def test_only_what_a_run_was_told_first_is_its_prompt(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not what the client put in front of it; and without the main session's transcript none is looked for."""
+    for call in ("c1", "c2"):
+        launch(project, call, prompt=f"Do {call}.", phase=call)
+    for run in ("run1", "run2"):
+        begin(project, run)
+    main = said(tmp_path, "run1", "Do c2.")
+    own = tmp_path / "session" / "subagents" / "agent-run1.jsonl"
+    own.write_text('{"type":"system","message":{"content":"Do c1."}}\n' + own.read_text())
+    assert found(project, "run1", main) == "c2"
+
+    monkeypatch.chdir(own.parents[1])
+    assert found(project, "run1", "") is None

@@ -132,3 +132,15 @@ def test_a_verdict_that_waits_to_be_written_is_told_once_and_still_judged(projec
     assert [launches.unwritten(project, ME, CALL) for _ in range(2)] == [True, False]
     assert [launches.judged(project, ME, CALL, "completed") for _ in range(2)] == [True, False]
     assert not launches.unwritten(project, ME, CALL)
+
+
+def test_what_the_user_keeps_out_of_capture_is_kept_of_no_launch(tmp_path: Path) -> None:
+    """Neither of its description nor of its prompt, which guidance and reports quote."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "holdfast.toml").write_text('exclude_patterns = ["Project [A-Z]+"]\n')
+    project = Project.open(tmp_path, trusted=True)
+    launch(project, description="Build Project ORION", prompt="Project ORION is ours.")
+
+    found = launches.find(project, ME, CALL)
+    assert found is not None
+    assert (found.description, found.prompt) == ("Build [excluded]", "[excluded] is ours.")

@@ -401,8 +401,9 @@ def test_an_agent_first_seen_after_all_is_done_is_for_no_phase(project: Project)
     assert [each and each.phase for each in found] == ["phase_0", None]
 
 
+@pytest.mark.parametrize("removed", [True, False])
 def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch, *, removed: bool
 ) -> None:
     """Nothing of ours is there any more that the result could be written into."""
     launch(project)
@@ -410,7 +411,10 @@ def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
     judge = hybrid.judge
 
     def late(project: Project, *arguments: Any) -> object:
-        (project.root / ".claude" / "state" / "workflow.json").write_text('{"steps": []}')
+        file = project.root / ".claude" / "state" / "workflow.json"
+        file.write_text('{"steps": []}')
+        if removed:
+            file.unlink()
         return judge(project, *arguments)
 
     monkeypatch.setattr(hybrid, "judge", late)

@@ -11,6 +11,7 @@ import pytest
 
 from holdfast import clock
 from holdfast.project import Project
+from holdfast.sessions.agents import launches
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import judging, owners, sessions
@@ -480,3 +481,30 @@ def test_what_another_session_claimed_since_it_was_sealed_is_not_given_back(proj
     verdict = compacted(project, mine)
 
     assert (verdict.full, verdict.others, verdict.taken, verdict.step) == (None, (), (mine,), 0)
+
+
+def test_what_a_session_is_about_to_lose_becomes_its_own(project: Project) -> None:
+    """The newest that nobody has, if it has none; the others it seals too, and they stay nobody's."""
+    older = workflow(project.root, "Older", updated_at="2026-03-01T08:00:00.000000Z")
+    newer = workflow(project.root, "Newer")
+    sessions.seen(project, ME)
+
+    assert judging.settle(project, ME, [older, newer]) == [newer, older]
+    assert [owners.owner(project, each) for each in (newer, older)] == [ME, None]
+
+    paused = workflow(project.root, "Paused", paused=True)
+    assert judging.settle(project, ME, [paused]) == []
+    assert owners.owner(project, paused) is None
+
+
+def test_the_agents_of_a_session_go_along_when_its_id_changes(project: Project) -> None:
+    """What they bring counts for the session as it is called now."""
+    mine = workflow(project.root, "Mine")
+    sessions.seen(project, ME)
+    owners.own(project, mine, ME)
+    launches.launched(project, ME, "c1", "builder", mine.key, "phase_0")
+    snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
+
+    assert compacted(project, mine, session=THIRD, known=False).full == mine
+    assert [each.tool_use_id for each in launches.unanswered(project, THIRD)] == ["c1"]
+    assert launches.unanswered(project, ME) == []
