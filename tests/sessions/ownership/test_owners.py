@@ -197,9 +197,11 @@ def test_worktrees_have_owners_of_their_own(tmp_path: Path) -> None:
 def test_a_session_misses_only_what_it_owns_and_what_is_gone(project: Project) -> None:
     """A file that is there is not missed, nor what is another session's."""
     there, gone, theirs = (workflow(project.root, name) for name in ("There", "Gone", "Theirs"))
-    there.path.parent.mkdir(parents=True)
-    there.path.write_text("{}")
-    for each, session in ((there, ME), (gone, ME), (theirs, OTHER)):
+    numbered = workflow(project.root, "Numbered", path=project.root / "issue #7" / "state.json")
+    for each in (there, numbered):
+        each.path.parent.mkdir(parents=True)
+        each.path.write_text("{}")
+    for each, session in ((there, ME), (numbered, ME), (gone, ME), (theirs, OTHER)):
         owners.own(project, each, session)
 
     assert owners.missing(project, ME) == [gone.key]
@@ -242,3 +244,15 @@ def test_of_what_a_session_misses_the_latest_is_named_first(project: Project, mo
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{number:02}:00Z")
         owners.own(project, each, ME)
     assert owners.missing(project, ME) == [each.key for each in reversed(many[-16:])]
+
+
+def test_of_very_many_changes_of_owners_the_latest_are_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger does not grow for ever."""
+    monkeypatch.setattr(owners, "KEPT", 3)
+    release = workflow(project.root)
+    for minute in range(6):
+        monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{minute:02}:00Z")
+        owners.own(project, release, f"session-{minute}")
+
+    told = owners.happened(project, Asked(limit=10, workflow=release.key, worktree=project.worktree))
+    assert [each.session for each in told] == ["session-3", "session-4", "session-5"]

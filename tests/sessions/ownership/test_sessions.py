@@ -180,6 +180,10 @@ def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
     assert sessions.live_others(here, ME) == set()
     assert sessions.known(here, OTHER)
 
+    sessions.seen(here, OTHER)
+    found = [sessions.live_others(each, ME) for each in (here, there)]
+    assert found == [{OTHER}, set()], "it is where its last event was"
+
 
 def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Project) -> None:
     """Stop begins the rest; a prompt ends it. A session nobody saw does not rest."""
