@@ -225,6 +225,7 @@ def test_only_a_change_of_owner_is_noted(project: Project) -> None:
 
 def test_whoever_takes_an_old_workflow_does_not_make_it_fresh(project: Project) -> None:
     """Only a release does that; of what a plan says its own change counts, not that of its copy."""
+    assert owners.fresh(project, workflow(project.root, updated_at="2026-02-22T12:00:00.000000Z")), "seven days"
     old = workflow(project.root, updated_at="2025-12-01T11:00:00.000000Z")
     for session in (OTHER, ME):
         owners.own(project, old, session)
