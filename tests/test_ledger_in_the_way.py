@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.commands import options
+from holdfast.ledger import schema
 from tests import processes, warmth
 from tests.commandline import holdfast
 from tests.processes import SESSION
@@ -82,8 +84,8 @@ def shipped(place: Place) -> Place:
     return place
 
 
-def command(place: Place, *arguments: str) -> Ended:
-    environ = place.environ(PYTHONPATH=str(processes.SOURCE), CLAUDE_CODE_SESSION_ID=SESSION, CLAUDECODE=None)
+def command(place: Place, *arguments: str, source: Path = processes.SOURCE) -> Ended:
+    environ = place.environ(PYTHONPATH=str(source), CLAUDE_CODE_SESSION_ID=SESSION, CLAUDECODE=None)
     ended = processes.run([sys.executable, "-m", "holdfast", *arguments], b"", environ, place.root)
     assert "Traceback" not in ended.stderr
     return ended
@@ -183,6 +185,60 @@ def test_what_was_answered_without_the_ledger_is_remembered_again_later(place: P
     fire(place, "SessionEnd-other")
     with closing(sqlite3.connect(ledger(place))) as raw:
         assert raw.execute("SELECT COUNT(*) FROM sessions WHERE ended_at IS NOT NULL").fetchone() == (1,)
+
+
+ADDS = "ALTER TABLE seals ADD COLUMN place TEXT NOT NULL DEFAULT ''"
+BREAKS = "ALTER TABLE generations ADD COLUMN place TEXT"  # rows are inserted there by position
+
+
+def upgraded(folder: Path, *migrations: str, version: int) -> Path:
+    """Return the source folder of a copy of Holdfast whose ledgers have more migrations, of one statement each."""
+    source = folder / f"src{len(migrations)}"
+    shutil.copytree(processes.SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
+    place, numbered = source / "holdfast" / "ledger", enumerate(migrations, schema.NEWEST + 1)
+    sections = "".join(f"\n-- migration {number}: another.\n\n{each};\n" for number, each in numbered)
+    log = f"\n-- {schema.LOG}: "
+    sql = (place / "schema.sql").read_text()
+    (place / "schema.sql").write_text(sql.replace(log, sections + log))
+    warmth.change(place / "schema.py", "NEWEST", str(schema.NEWEST + len(migrations)))
+    warmth.change(place / "schema.py", "VERSION", str(version))
+    return source
+
+
+@pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
+def test_an_old_server_goes_on_beside_a_newer_command(fresh: Warm, short_folder: Path) -> None:
+    """After a migration that adds something it remembers what it did before; after another one it writes no more."""
+    warm = fresh
+    shipped(warm)
+    warm.warm_up()
+    pid, file = warm.pid, ledger(warm)
+
+    def compact() -> str:
+        warm.fire(warm.payload("PreCompact-manual"), "PreCompact")
+        ended = warm.fire(warm.payload("SessionStart-compact"), "SessionStart")
+        assert "Bench" in ended.advice
+        assert warm.pid == pid
+        return str(ended.reply.get("systemMessage", ""))
+
+    def seals() -> tuple[int, int]:
+        with closing(sqlite3.connect(file)) as raw:
+            return (
+                raw.execute("SELECT max(number) FROM migrations").fetchone()[0],
+                raw.execute("SELECT count(*) FROM seals").fetchone()[0],
+            )
+
+    newest, later = schema.NEWEST + 1, schema.NEWEST + 2
+    assert (
+        "compaction announced"
+        in command(warm, "log", source=upgraded(short_folder, ADDS, version=schema.VERSION)).stdout
+    )
+    assert seals() == (newest, 1)
+    assert "remembered" not in compact()
+    assert seals() == (newest, 2)
+
+    command(warm, "log", source=upgraded(short_folder, ADDS, BREAKS, version=later))
+    assert f"has schema version {later} and this Holdfast knows versions up to {schema.VERSION}" in compact()
+    assert seals() == (later, 2)
 
 
 def later(file: Path) -> str:

@@ -318,7 +318,7 @@ def test_worktrees_share_one_ledger(repository: Path, tmp_path: Path) -> None:
     _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
     main, tree = Project.open(repository), Project.open(tmp_path / "tree")
 
-    main.ledger.ensure("CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY)")
+    main.ledger.run("CREATE TABLE notes (id TEXT PRIMARY KEY)")
     main.ledger.run("INSERT INTO notes VALUES (?)", "a")
 
     assert tree.ledger.rows("SELECT id FROM notes") == [{"id": "a"}]

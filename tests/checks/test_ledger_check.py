@@ -13,7 +13,6 @@ import pytest
 
 from holdfast.checks import ledger as check
 from holdfast.project import Project
-from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import sessions
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 
@@ -157,25 +156,18 @@ def test_one_that_is_closed(
 def test_tables_of_an_earlier_version_get_their_columns(root: Path, file: Path) -> None:
     """What they hold stays."""
     with closing(sqlite3.connect(file)) as ledger:
+        ledger.execute("DROP TABLE migrations")
         ledger.execute("ALTER TABLE sessions DROP COLUMN resting")
-        ledger.execute(snapshots.TABLE.split(";")[0].replace("claimed_by TEXT, ", ""))
-        ledger.commit()
+        ledger.execute("ALTER TABLE seals DROP COLUMN claimed_at")
 
     found = only("ledger", root, "notice")
 
     assert "sessions.resting" in found.text
-    assert "seals.claimed_by" in found.text
+    assert "seals.claimed_at" in found.text
     obey(found, root)
     healthy("ledger", root)
     assert remembered(root) == ["s1"]
     assert mend("ledger", root) == []
-
-
-def test_every_table_is_known() -> None:
-    """The tables are found where their owners define them, so a new one is compared too."""
-    found = check._definitions()
-    assert {"sessions", "seals", "owners", "generations", "archive", "extracts", "tombstones", "runs"} <= set(found)
-    assert check._wanted()["seals"][0] == "id"
 
 
 def test_a_ledger_that_is_busy_is_not_damaged(root: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ from unittest import mock
 import pytest
 
 from holdfast import formats, log, paths
-from holdfast.checks import ledger as ledger_check
 from holdfast.dispatch import faults
 from holdfast.project import Project
 from holdfast.sessions.agents import runs
@@ -365,7 +364,11 @@ def test_exactly_one_thing_is_forgotten_at_a_time(project: HoldfastProject, argu
 
 def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
     """A table that somebody adds has a project, and a session, a workflow, a file or a moment by which it goes."""
-    for name, columns in ledger_check._wanted().items():
+    tables = Project.open(project.root).ledger.tables()
+    assert len(tables) > 20
+    for name, columns in tables.items():
+        if name == "migrations":
+            continue
         assert "project" in columns, name
         moments = [each for each in columns if each in erasing.MOMENTS or each.endswith("_at")]
         assert moments or "session" in columns, name

@@ -13,17 +13,13 @@ from holdfast.project import Project
 if TYPE_CHECKING:
     from pathlib import Path
 
-TABLE = """
-CREATE TABLE IF NOT EXISTS things (project TEXT, name TEXT, at TEXT, PRIMARY KEY (project, name));
-CREATE INDEX IF NOT EXISTS things_at ON things (project, at)
-"""
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project with a table of ten things, and one thing of another project's."""
     made = Project(tmp_path, Config())
-    made.ledger.ensure(TABLE)
+    made.ledger.run("CREATE TABLE things (project TEXT, name TEXT, at TEXT, PRIMARY KEY (project, name))")
+    made.ledger.run("CREATE INDEX things_at ON things (project, at)")
     for number in range(10):
         made.ledger.run("INSERT INTO things VALUES (?, ?, ?)", made.key, f"t{number}", f"2026-01-{number + 10}")
     made.ledger.run("INSERT INTO things VALUES ('other', 't', '2025')")

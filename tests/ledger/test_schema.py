@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.checks import ledger as check
-from holdfast.ledger import schema, spent
+from holdfast.ledger import schema
 from holdfast.ledger.database import Ledger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import RunPython
 
+NEWEST = schema.NEWEST
 SESSIONS = "CREATE TABLE IF NOT EXISTS sessions (id TEXT, project TEXT)"
 
 
@@ -41,6 +42,11 @@ def marks(file: Path) -> tuple[int, int]:
         return tuple(raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
 
 
+def migrations(file: Path) -> list[int]:
+    with closing(sqlite3.connect(file)) as raw:
+        return [row[0] for row in raw.execute("SELECT number FROM migrations ORDER BY number")]
+
+
 def contents(file: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in file.parent.glob(f"{file.name}*")}
 
@@ -54,7 +60,7 @@ def test_a_new_ledger_has_our_id_and_version(file: Path) -> None:
     """Also one that is empty."""
     file.touch()
     Ledger.open(file).close()
-    assert marks(file) == (schema.APPLICATION_ID, schema.version())
+    assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
 
 
 def test_a_ledger_without_a_version_is_adopted(file: Path) -> None:
@@ -63,18 +69,15 @@ def test_a_ledger_without_a_version_is_adopted(file: Path) -> None:
     with Ledger.open(file) as opened:
         assert opened.problem is None
         assert opened.rows("SELECT id FROM sessions") == [{"id": "old"}]
-    assert marks(file) == (schema.APPLICATION_ID, schema.version())
+    assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
 
 
 def test_every_table_of_an_unnumbered_ledger_is_known() -> None:
     """The first numbered version has the same, so a file that has any of these is ours."""
-
-    assert spent.TABLE
-    assert set(check._definitions()) >= schema._UNNUMBERED
     with Ledger.open(None) as opened:
-        for ddl in check._definitions().values():
-            opened.ensure(ddl)
-        assert all("project" in columns for columns in opened.tables().values())
+        tables = opened.tables()
+    assert set(tables) >= schema._UNNUMBERED
+    assert [name for name, columns in tables.items() if "project" not in columns] == ["migrations"]
 
 
 ADOPT = """
@@ -83,9 +86,10 @@ from pathlib import Path
 from holdfast.ledger import schema
 from holdfast.ledger.database import Ledger
 from holdfast.ledger.patience import Patience
-def migrate(connection):
-    connection.execute("INSERT INTO sessions VALUES ('migrated', 'p')")
-schema.MIGRATIONS = (migrate,)
+schema.NEWEST = 3
+sound = schema.statements
+schema.statements = lambda section: MIGRATION if section == "migration 3" else sound(section)
+MIGRATION = ["INSERT INTO sessions (id, project) VALUES ('migrated', 'p')"]
 ready, go = os.pipe()
 children = []
 for number in range(12):
@@ -107,48 +111,55 @@ def test_many_processes_adopt_a_ledger_once(file: Path, run_python: RunPython) -
     run_python(ADOPT, file)
     with closing(sqlite3.connect(file)) as raw:
         assert raw.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("migrated",), ("old",)]
-    assert marks(file) == (schema.APPLICATION_ID, 2)
+    assert marks(file) == (schema.APPLICATION_ID, schema.VERSION)
+    assert migrations(file) == [2, 3]
 
 
 def test_a_ledger_that_is_begun_between_two_looks_is_ours(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process makes it one, with a table nobody knew, after its id was read and before its tables are."""
+    """An earlier version makes it one, with a table nobody knew, after its id was read and before its tables are."""
     sound = schema._is_foreign
     change(file, "VACUUM")
 
     def late(connection: sqlite3.Connection, *, later: bool) -> bool:
         monkeypatch.undo()
-        with Ledger.open(file) as other:
-            other.ensure("CREATE TABLE IF NOT EXISTS notes (id TEXT)")
+        numbers = {"application_id": schema.APPLICATION_ID, "user_version": schema.VERSION}
+        change(file, *(f"PRAGMA {name} = {number}" for name, number in numbers.items()), "CREATE TABLE notes (id TEXT)")
         return sound(connection, later=later)
 
     monkeypatch.setattr(schema, "_is_foreign", late)
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        assert schema.is_current(connection, file)
+        assert schema.recognize(connection, file)
 
 
-def test_migrations_run_in_order_from_where_a_ledger_is(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def appended(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Append migrations, each a list of statements, to those there are."""
+    sound = schema.statements
+
+    def append(*more: list[str]) -> None:
+        sections = {f"migration {number}": each for number, each in enumerate(more, NEWEST + 1)}
+        monkeypatch.setattr(schema, "statements", lambda name: sections[name] if name in sections else sound(name))
+        monkeypatch.setattr(schema, "NEWEST", NEWEST + len(more))
+
+    return append
+
+
+def test_migrations_run_in_order_from_where_a_ledger_is(file: Path, appended: Callable[..., None]) -> None:
     """One that fails leaves the ledger as it was."""
-    ran: list[int] = []
-
-    def step(number: int, statement: str = "SELECT 1") -> object:
-        def migrate(connection: sqlite3.Connection) -> None:
-            ran.append(number)
-            connection.execute(statement)
-
-        return migrate
-
-    monkeypatch.setattr(schema, "MIGRATIONS", (step(2),))
+    note, noted = "INSERT INTO summaries VALUES ('p', '{}', '', '')", "SELECT session FROM summaries ORDER BY rowid"
+    appended([note.format("a")])
     Ledger.open(file).close()
-    assert (ran, marks(file)[1]) == ([2], 2)
+    assert migrations(file) == [2, 3]
 
-    monkeypatch.setattr(schema, "MIGRATIONS", (step(2), step(3, "CREATE TABLE made (x)"), step(4, "nonsense")))
+    appended(["nonsense"], [note.format("b")], ["nonsense"])
     with Ledger.open(file) as opened:
         assert "nonsense" in str(opened.problem)
-    assert (ran, marks(file)[1]) == ([2, 3, 4], 2)
+    assert migrations(file) == [2, 3]
 
-    monkeypatch.setattr(schema, "MIGRATIONS", (step(2), step(3, "CREATE TABLE made (x)"), step(4)))
-    Ledger.open(file).close()
-    assert (ran, marks(file)[1]) == ([2, 3, 4, 3, 4], 4)
+    appended(["nonsense"], [note.format("b"), note.format("c")], [note.format("d")])
+    with Ledger.open(file) as opened:
+        assert [row["session"] for row in opened.rows(noted)] == ["a", "b", "c", "d"]
+    assert migrations(file) == [2, 3, 4, 5]
 
 
 def later(file: Path) -> None:
@@ -185,8 +196,10 @@ def test_a_later_ledger_is_left_as_it_is(file: Path, made: object) -> None:
     before = contents(file)
     told: list[str] = []
     with Ledger.open(file, tell=told.append) as opened:
-        opened.ensure(SESSIONS)
-        opened.run("INSERT INTO sessions VALUES ('new', 'p')")
+        opened.run(
+            "INSERT INTO sessions (id, project, worktree, host, client, first_seen, last_seen)"
+            " VALUES ('new', 'p', '', '', '', '', '')"
+        )
         assert opened.rows("SELECT id FROM sessions") == [{"id": "new"}]
         assert not opened.whole
     version = marks(file)[1]

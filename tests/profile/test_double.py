@@ -46,10 +46,10 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> Iterator[Projec
     made = holdfast_project(FILES)
     made.trust()
     opened = Project.open(made.root, trusted=True)
-    opened.ledger.ensure("CREATE TABLE IF NOT EXISTS owners (id TEXT PRIMARY KEY, place TEXT, n INTEGER)")
+    opened.ledger.run("CREATE TABLE places (id TEXT PRIMARY KEY, place TEXT, n INTEGER)")
     rows = [("a", f"{made.root}/CLAUDE.local.md", 1), ("b", f"{made.root}-other/x", 2), ("c", str(made.root), 3)]
     for row in rows:
-        opened.ledger.run("INSERT INTO owners VALUES (?, ?, ?)", *row)
+        opened.ledger.run("INSERT INTO places VALUES (?, ?, ?)", *row)
     yield opened
     opened.close()
 
@@ -78,7 +78,7 @@ def test_it_has_the_projects_state_and_not_its_sources(project: Project, double:
 def test_the_ledger_names_the_doubles_folder(project: Project, double: Double) -> None:
     """Wherever it named the project's; a folder whose name only begins like it stays what it is."""
     with Ledger.open(double.ledger) as ledger:
-        found = {row["id"]: row["place"] for row in ledger.rows("SELECT * FROM owners")}
+        found = {row["id"]: row["place"] for row in ledger.rows("SELECT * FROM places")}
     assert found == {
         "a": f"{double.root}/CLAUDE.local.md",
         "b": f"{project.root}-other/x",
@@ -126,7 +126,7 @@ def test_each_round_begins_as_the_first_did(double: Double) -> None:
     double.reset()
     assert everything(double.root) == before
     with Ledger.open(double.ledger) as ledger:
-        assert len(ledger.rows("SELECT * FROM owners")) == 3
+        assert len(ledger.rows("SELECT * FROM places")) == 3
 
 
 def test_the_originals_are_only_read(project: Project, home: Path) -> None:

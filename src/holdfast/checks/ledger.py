@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import shlex
 import sqlite3
 from contextlib import closing
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast import sessions
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access, document
 from holdfast.files.lock import locked
-from holdfast.ledger import spent
-from holdfast.ledger.connection import inspect, is_busy, is_damaged, is_lost
+from holdfast.ledger.connection import inspect, is_busy, is_damaged, is_lost, memory
 from holdfast.ledger.database import Ledger
-from holdfast.ledger.schema import RefusedError, is_current
+from holdfast.ledger.schema import RefusedError, columns, complete, is_current, recognize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,10 +74,10 @@ def _closed(shut: list[Path]) -> Finding:
 def _content(file: Path) -> Iterator[Finding]:
     try:
         inspect(file)
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as ledger:
-            is_current(ledger, file)
+        with _reader(file) as ledger:
+            recognize(ledger, file)
             said = [str(row[0]) for row in ledger.execute("PRAGMA quick_check")]
-            present = _tables(ledger)
+            lacking = _lacking(ledger, file) if said == ["ok"] else []
     except RefusedError as error:  # nothing here writes to it, whatever is in it
         name = shlex.quote(str(file))
         yield problem(str(error), "upgrade Holdfast" if error.later else f"mv {name} {name}.aside")
@@ -101,14 +97,8 @@ def _content(file: Path) -> Iterator[Finding]:
     if said != ["ok"]:
         yield _damaged(file, said[0])
         return
-    missing = [
-        f"{table}.{column}"
-        for table, columns in _wanted().items()
-        for column in columns
-        if table in present and column not in present[table]
-    ]
-    if missing:
-        text = f"{file} is of an earlier version: it lacks {', '.join(missing)}"
+    if lacking:
+        text = f"{file} is of an earlier version: it lacks {', '.join(lacking)}"
         yield notice(text, "holdfast doctor --fix", partial(_upgrade, file))
     else:
         yield ok(f"{file} is sound")
@@ -142,33 +132,31 @@ def _open(shut: list[Path]) -> str:
 
 
 def _upgrade(file: Path) -> str:
-    with Ledger.open(file) as ledger:
-        present = {row["name"] for row in ledger.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        added = sum(ledger.upgrade(ddl) for table, ddl in _definitions().items() if table in present)
-    return f"added {added} column(s) to {file}" if added else ""
+    with _reader(file) as ledger:
+        lacking = _lacking(ledger, file)
+    with Ledger.open(file) as opened:  # which brings it to this version
+        done = lacking and opened.problem is None
+    return f"added {len(lacking)} column(s) to {file}" if done else ""
 
 
-def _wanted() -> dict[str, list[str]]:
-    """Return the columns of every table as this version makes it."""
-    with closing(sqlite3.connect(":memory:")) as scratch:
-        for ddl in _definitions().values():
-            scratch.execute(ddl)
-        return _tables(scratch)
+def _reader(file: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE))
 
 
-def _definitions() -> dict[str, str]:
-    """Return table -> the statement that makes it, as the modules that own the tables have it."""
-    found = pkgutil.walk_packages(sessions.__path__, f"{sessions.__name__}.")
-    modules = [import_module(each.name) for each in found if not each.ispkg]
-    texts = [value for module in [*modules, spent] for value in vars(module).values() if isinstance(value, str)]
-    statements = [part.strip() for text in texts for part in text.split(";")]
-    head = "CREATE TABLE IF NOT EXISTS "
-    return {each.removeprefix(head).split()[0]: each for each in statements if each.startswith(head)}
-
-
-def _tables(ledger: sqlite3.Connection) -> dict[str, list[str]]:
-    names: list[Any] = ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    return {name: [row[1] for row in ledger.execute(f"PRAGMA table_info({name})")] for (name,) in names}
+def _lacking(ledger: sqlite3.Connection, file: Path) -> list[str]:
+    """Return the columns that the tables of a ledger of an earlier version lack."""
+    if is_current(ledger, file):
+        return []
+    with closing(memory()) as scratch:
+        complete(scratch)
+        wanted, present = columns(scratch), columns(ledger)
+    return [
+        f"{table}.{column}"
+        for table in wanted
+        if table in present
+        for column in wanted[table]
+        if column not in present[table]
+    ]
 
 
 def _left_over(file: Path) -> Iterator[Finding]:

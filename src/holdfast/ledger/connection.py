@@ -70,7 +70,7 @@ def inspect(file: Path) -> None:
     if _is_file(file):
         name = f"{_uri(file)}?mode=ro&immutable=1"
         with suppress(sqlite3.Error), closing(_dial(name, uri=True)) as connection:
-            schema.is_current(connection, file)
+            schema.recognize(connection, file)
 
 
 def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
@@ -110,7 +110,6 @@ def _configure(connection: sqlite3.Connection, file: Path) -> None:
     if connection.execute("PRAGMA journal_mode").fetchone()["journal_mode"] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if not current:
         schema.adopt(connection, file)
 

@@ -42,8 +42,6 @@ class Ledger:
         self._connection = connection
         self._patience = patience
         self._tell = tell
-        self._ensured: set[str] = set()
-        self._tables: dict[str, None] = {}  # all DDL that was asked for, in its order
         self._depth = 0
         self._guard = threading.RLock()
 
@@ -67,7 +65,7 @@ class Ledger:
 
         patience = patience or Patience()
         if file is None:
-            opened = cls(connecting.memory(), None, patience, tell)
+            opened = cls(_stand_in(None), None, patience, tell)
             opened.problem = "the ledger has no file, so nothing is remembered after this run"
             return opened
         try:
@@ -76,27 +74,6 @@ class Ledger:
             opened = cls(connecting.memory(), file, patience, tell)
             opened._give_up(file, error)
             return opened
-
-    def ensure(self, ddl: str) -> None:
-        """Run `CREATE … IF NOT EXISTS` statements, separated by semicolons, once per connection. Raises LedgerError."""
-        if ddl in self._ensured:
-            return
-        self._tables[ddl] = None
-        for statement in ddl.split(";"):
-            if statement.strip():
-                self.run(statement)
-        if not self._depth:  # a rollback would undo it
-            self._ensured.add(ddl)
-
-    def upgrade(self, ddl: str) -> int:
-        """Add the columns that an earlier version's tables lack; return how many. Raises LedgerError."""
-        import sqlite3
-
-        with self._guard:
-            try:
-                return self._add_columns(ddl)
-            except sqlite3.Error as error:
-                raise LedgerError(f"{self.file or 'the ledger in memory'}: {error}") from error
 
     def run(self, sql: str, *values: object) -> int:
         """Execute one statement with its `?` values and return how many rows it changed. Raises LedgerError."""
@@ -117,6 +94,13 @@ class Ledger:
             str(row["name"]): tuple(column["name"] for column in self.rows(f"PRAGMA table_info({row['name']})"))
             for row in names
         }
+
+    def index_log(self) -> None:
+        """Make the indexes that only the log needs, unless they are there. Raises LedgerError."""
+        from holdfast.ledger import schema
+
+        for statement in schema.statements(schema.LOG):
+            self.run(statement)
 
     def overwrite(self) -> None:
         """Have everything that is deleted from now on overwritten with zeros. Raises LedgerError."""
@@ -190,18 +174,12 @@ class Ledger:
             return cursor.fetchall(), cursor.rowcount
 
     def _mended(self, error: sqlite3.Error) -> bool:
-        """Bring an older table up to date, or give up a file that can no longer be used; tell whether to try again."""
-
-        if "no such column" in str(error) or "has no column" in str(error):
-            return sum(self._add_columns(ddl) for ddl in self._tables) > 0
+        """Give up a file that can no longer be used; tell whether to try again."""
         if self.file is None or not connecting.is_lost(error):
             return False
         self._give_up(self.file, error)
         for depth in range(self._depth):
             self._attempt(_verbs(depth)[0], ())
-        for ddl in self._tables:
-            for statement in filter(str.strip, ddl.split(";")):
-                self._attempt(statement, ())
         return True
 
     def _give_up(self, file: Path, error: Exception) -> None:
@@ -219,24 +197,8 @@ class Ledger:
         self.file = None
         self.problem = _unusable(file, error)
         self.whole = copied is not None or not os.path.lexists(file)
-        self._connection = copied or connecting.memory()
+        self._connection = _stand_in(copied)
         self._tell(self.problem)
-
-    def _add_columns(self, ddl: str) -> int:
-        """Add what an earlier version's tables lack, each with its default or empty; return how many there were."""
-        with closing(connecting.memory()) as wanted:
-            for statement in filter(str.strip, ddl.split(";")):
-                wanted.execute(statement)
-            names = [row["name"] for row in wanted.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            columns = {name: wanted.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
-        added = 0
-        for name in names:
-            known = {row["name"] for row in self._attempt(f"PRAGMA table_info({name})", ())[0]}
-            for column in (row for row in columns[name] if row["name"] not in known):
-                kind = f"{column['name']} {column['type']} DEFAULT {column['dflt_value'] or 'NULL'}"
-                self._attempt(f"ALTER TABLE {name} ADD COLUMN {kind}", ())
-                added += 1
-        return added
 
 
 def _storable(value: object) -> object:
@@ -244,6 +206,18 @@ def _storable(value: object) -> object:
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     return value
+
+
+def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
+    """Return a ledger in memory with all tables, and with what was copied of a file's."""
+    import sqlite3
+
+    from holdfast.ledger import schema
+
+    held = copied or connecting.memory()
+    with suppress(sqlite3.Error):  # what was copied need not be ours
+        schema.complete(held)
+    return held
 
 
 def _unusable(file: Path, error: Exception) -> str:

@@ -18,13 +18,6 @@ RULE = f"characters are UTF-16 units, as the client counts; tokens are estimated
 KEPT = 100_000  # rows of a project; the oldest go
 _OFTEN = "00"  # with which digits an id begins that has the oldest rows looked for: one in 256
 _MOST = 2_000  # rows that go at once, more than come meanwhile
-TABLE = """
-CREATE TABLE IF NOT EXISTS costs (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, reply TEXT NOT NULL, event TEXT NOT NULL, handler TEXT NOT NULL, agent INTEGER NOT NULL,
-    units INTEGER NOT NULL, at TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS costs_at ON costs (project, at)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,6 @@ def note(project: Project, session: str, event: str, units: Mapping[str, int], *
     Raises:
         LedgerError: the ledger refuses.
     """
-    project.ledger.ensure(TABLE)
     reply, now = new_id(), clock.stamp()
     with project.ledger.transaction():
         for handler, count in units.items():
@@ -107,7 +99,6 @@ def totals(project: Project, *, session: str = "", since: str = "") -> list[Cost
     Raises:
         LedgerError: the ledger refuses.
     """
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT session, event, handler, agent, SUM(units) AS units, COUNT(*) AS replies, MAX(at) AS last_at"
         " FROM costs WHERE project = ? AND at >= ? AND session >= ? AND session < ?"

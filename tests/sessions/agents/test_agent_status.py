@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, launches, notices, running_agents, runs
+from tests import earlier
 from tests.agentry import CALL, RUN, begin, report
 from tests.handmade import ME
 
@@ -104,13 +105,15 @@ def test_an_agent_sent_on_that_the_client_does_not_list_is_as_it_was(project: Pr
 def test_what_an_earlier_version_noted_is_not_told_as_unused(project: Project) -> None:
     """Its ledger says nothing of uses; hundreds of old agents must not come up as waiting."""
     begin(project)
-    project.ledger.run("DROP TABLE IF EXISTS runs")
-    old = runs.TABLE[: runs.TABLE.index("    digest")] + "    PRIMARY KEY (project, session, agent_id))"
-    project.ledger.run(old)
-    project.ledger.run(
-        "INSERT INTO runs VALUES (?, ?, ?, 'w', 'h', 'c', 'builder', 'stopped', 'Done.', '2026', '2026')",
-        *(project.key, ME, RUN),
-    )
+    with earlier.ledger(project) as ledger:
+        for index in ("runs_consumed", "runs_resumed"):
+            ledger.execute(f"DROP INDEX {index}")
+        for column in ("digest", "transcript", "consumed_at", "resumed", "resumed_at", "reminded_at"):
+            ledger.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+        ledger.execute(
+            "INSERT INTO runs VALUES (?, ?, ?, 'w', 'h', 'c', 'builder', 'stopped', 'Done.', '2026', '2026')",
+            (project.key, ME, RUN),
+        )
 
     assert fate(project) == "consumed"
     begin(project, "toolu_2", "new")

@@ -11,6 +11,7 @@ import pytest
 from holdfast.config import Config
 from holdfast.project import Project
 from holdfast.sessions.compaction import losses
+from tests import earlier
 from tests.commandline import holdfast
 from tests.handmade import ME, workflow
 
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET = "sk-ant-api03-abcdefghijklmnop"
-EARLIER = """
-CREATE TABLE losses (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, counts TEXT NOT NULL, noted_at TEXT NOT NULL)
-"""
 
 
 @pytest.fixture
@@ -99,9 +95,10 @@ def test_what_is_excluded_is_not_kept(project: Project) -> None:
 
 def test_rows_of_an_earlier_version_still_read(project: Project) -> None:
     """They have counts alone, and new ones stand beside them."""
-    project.ledger.run(EARLIER)
     row = ("1", project.key, project.worktree, "h", "c", ME, "k", "Old", '{"workflow": [1, 2]}', "2026-01-01T00:00:00Z")
-    project.ledger.run(f"INSERT INTO losses VALUES ({', '.join('?' * len(row))})", *row)
+    with earlier.ledger(project) as ledger:
+        ledger.execute("ALTER TABLE losses DROP COLUMN lost")
+        ledger.execute(f"INSERT INTO losses VALUES ({', '.join('?' * len(row))})", row)
     assert '"lost": {}' in holdfast("log", "--json", root=project.root).out
     assert [each.lost for each in losses.recent(project, 5)] == [{}]
     losses.note(project, ME, workflow(project.root), "Release")

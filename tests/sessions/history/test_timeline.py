@@ -12,12 +12,13 @@ import pytest
 
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
-from holdfast.sessions.agents import joined, launches
+from holdfast.sessions.agents import launches
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import generations, history, timeline
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
+from tests import earlier
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD, workflow
 from tests.signals import Agent
@@ -151,11 +152,11 @@ def test_phases_that_were_passed_over_never_began(project: HoldfastProject, at: 
 def test_attempts_of_an_earlier_version_are_told_as_they_were(project: HoldfastProject) -> None:
     """Its rows do not say whether a phase was seen to begin."""
     there = Project.open(project.root)
-    there.ledger.run(history.ATTEMPTS.replace("begun INTEGER NOT NULL DEFAULT 1,", ""))
     stamps = ("2026-03-01T09:00:00Z", "2026-03-01T09:00:00Z")
     row = (there.key, there.worktree, "compaction:x#y", "phase_1", 1, "h", "c", *stamps, "completed", "")
-    there.ledger.run(f"INSERT INTO attempts VALUES ({', '.join('?' * len(row))})", *row)
-    there.close()
+    with earlier.ledger(there) as ledger:
+        ledger.execute("ALTER TABLE attempts DROP COLUMN begun")
+        ledger.execute(f"INSERT INTO attempts VALUES ({', '.join('?' * len(row))})", row)
     before = [line.split(":")[1] for line in told(project) if " - phase " in line]
     assert before == ["00 - phase began", "00 - phase completed"]
 
@@ -297,8 +298,6 @@ def test_what_programs_get(project: HoldfastProject) -> None:
 def grown(there: Project, count: int) -> None:
     """Let a ledger have many rows in every table that nothing bounds."""
     sessions.seen(there, ME)
-    joined.ensure(there)
-    there.ledger.ensure(history.ATTEMPTS)
     generations.keep(there, there.root / "x.json", b"{}", why="x")
     snapshots.recent(there, 1)
     ids = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"

@@ -73,8 +73,7 @@ class Agent:
 
 def of_session(project: Project, session: str) -> list[Agent]:
     """Return the agents a session launched, the first launched first."""
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND launches.agent_id IS NOT NULL"
         " ORDER BY launches.launched_at, launches.tool_use_id",
         *(project.key, session),
@@ -84,8 +83,7 @@ def of_session(project: Project, session: str) -> list[Agent]:
 
 def waiting(project: Project, session: str) -> list[Agent]:
     """Return those agents a session launched whose results have not been used: few, however many it launched."""
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND COALESCE(launches.agent_id, '') <> ''"
         " AND (launches.verdict IS NULL OR launches.agent_id IN"
         " (SELECT agent_id FROM runs WHERE project = ? AND session = ? AND consumed_at IS NULL"
@@ -104,8 +102,7 @@ def unused(project: Project, workflow: str, free: Callable[[str], bool]) -> list
         workflow: the workflow's key.
         free: whether a session's agents for no workflow in particular count too.
     """
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"{_SELECT} WHERE launches.project = ? AND launches.worktree = ? AND launches.agent_id IS NOT NULL"
         " AND (launches.workflow = ? OR launches.workflow IS NULL) AND runs.consumed_at IS NULL"
         " AND runs.state <> 'running' ORDER BY runs.changed_at, launches.tool_use_id",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.sessions.agents import joined, launches, runs
+from holdfast.sessions.agents import joined
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.wording import one_line
@@ -25,8 +25,7 @@ _ENDED = {
 
 def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which agents were launched, and which reported an end: those asked for."""
-    joined.ensure(project)
-    begun = timeline_event.newest(project, asked, ddl=launches.TABLE, table="launches", at="launched_at")
+    begun = timeline_event.newest(project, asked, table="launches", at="launched_at")
     return [
         *(_happening(row, row["launched_at"], "agent launched", "") for row in begun),
         *(_happening(row, row["changed_at"], _ENDED[row["state"]], row["words"]) for row in _ended(project, asked)),
@@ -40,15 +39,11 @@ def _ended(project: Project, asked: Asked) -> list[dict[str, Any]]:
         )
         return timeline_event.newest(
             *(project, asked),
-            ddl=runs.TABLE,
             table="runs",
             at="changed_at",
             where="state <> 'running'",
             columns=f"session, agent_id, agent_type, state, words, changed_at, worktree, {named}",
         )
-    project.ledger.ensure(
-        f"{launches.TABLE};CREATE INDEX IF NOT EXISTS launches_workflow ON launches (project, workflow)"
-    )
     rows = project.ledger.rows(
         "SELECT runs.session AS session, runs.agent_id AS agent_id, runs.agent_type AS agent_type, state, words,"
         f" changed_at, runs.worktree AS worktree, workflow, phase FROM {joined.BOTH}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.patterns import regex
-from holdfast.sessions.agents import joined, launches
+from holdfast.sessions.agents import launches
 from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def candidates(project: Project, session: str, agent_id: str) -> list[Launch]:
 
 def _unnamed(project: Project, session: str, agent_id: str) -> list[Launch]:
     """Return the open launches of a run's type, made before it began, whose runs nobody has named yet."""
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"SELECT {launches.COLUMNS} FROM launches JOIN runs ON runs.project = launches.project"
         " AND runs.session = launches.session AND runs.agent_type = launches.agent_type"
         " AND launches.launched_at <= runs.started_at"
@@ -62,8 +61,7 @@ def _rivals(project: Project, session: str, agent_id: str) -> list[str]:
 
     A run that is older than any of those was interrupted, which no event tells.
     """
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         "SELECT others.agent_id AS agent_id FROM runs JOIN runs AS others ON others.project = runs.project"
         " AND others.session = runs.session AND others.agent_type = runs.agent_type AND others.state = 'running'"
         " WHERE runs.project = ? AND runs.session = ? AND runs.agent_id = ? AND NOT EXISTS"

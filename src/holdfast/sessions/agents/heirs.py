@@ -9,17 +9,9 @@ from holdfast import clock
 if TYPE_CHECKING:
     from holdfast.project import Project
 
-TABLE = """
-CREATE TABLE IF NOT EXISTS agent_heirs (
-    project TEXT NOT NULL, session TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    heir TEXT NOT NULL, since TEXT NOT NULL,
-    PRIMARY KEY (project, session))
-"""
-
 
 def of(project: Project, session: str) -> str | None:
     """Return the session that has another one's agents by now, or None where they were never handed on."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one("SELECT heir FROM agent_heirs WHERE project = ? AND session = ?", project.key, session)
     return str(row["heir"]) if row else None
 
@@ -27,7 +19,6 @@ def of(project: Project, session: str) -> str | None:
 def succeed(project: Project, before: str, session: str) -> None:
     """Note that a session has the agents of another one, and of those that one had them of."""
     ledger = project.ledger
-    ledger.ensure(TABLE)
     ledger.run("UPDATE agent_heirs SET heir = ? WHERE project = ? AND heir = ?", *(session, project.key, before))
     ledger.run(
         "INSERT INTO agent_heirs (project, session, worktree, host, client, heir, since) VALUES (?, ?, ?, ?, ?, ?, ?)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import heirs, joined, runs
+from holdfast.sessions.agents import heirs, runs
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ def inherit(project: Project, before: str, session: str) -> None:
     """
     if before == session:
         return
-    joined.ensure(project)
     if sessions.process_gone(project, before):  # they ended with it
         runs.still_there(project, before, ())
     with project.ledger.transaction():

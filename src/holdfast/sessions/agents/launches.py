@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
 PROMPT = 4_000  # characters of a launch's prompt that are kept
 _WINDOW = 5_000  # characters more that are looked at for what the user excludes
-TABLE = """
-CREATE TABLE IF NOT EXISTS launches (
-    project TEXT NOT NULL, session TEXT NOT NULL, tool_use_id TEXT NOT NULL, agent_id TEXT,
-    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    agent_type TEXT NOT NULL, workflow TEXT, phase TEXT, launched_at TEXT NOT NULL, verdict TEXT,
-    description TEXT NOT NULL DEFAULT '', prompt TEXT NOT NULL DEFAULT '', output TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (project, session, tool_use_id));
-CREATE INDEX IF NOT EXISTS launches_verdict ON launches (project, session, verdict);
-CREATE INDEX IF NOT EXISTS launches_agent ON launches (project, session, agent_id)
-"""
 UNWRITTEN = "unwritten"
 OPEN = f"(launches.verdict IS NULL OR launches.verdict = '{UNWRITTEN}')"
 """The launches that have no verdict, or whose verdict is still to be written into their workflow."""
@@ -76,7 +66,6 @@ def launched(
     prompt: str = "",
 ) -> None:
     """Note a launch; one that is known already keeps what it has. Of the prompt the beginning is kept."""
-    project.ledger.ensure(TABLE)
     project.ledger.run(
         "INSERT INTO launches (project, session, tool_use_id, worktree, host, client, agent_type, workflow, phase,"
         " launched_at, description, prompt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -104,7 +93,6 @@ def named(project: Project, session: str, tool_use_id: str, agent_id: str, outpu
 
     `output` is where the agent's output lies, if the client says.
     """
-    project.ledger.ensure(TABLE)
     project.ledger.run(
         "UPDATE launches SET agent_id = ?, verdict = CASE WHEN verdict = 'abandoned' THEN NULL ELSE verdict END,"
         " output = CASE WHEN ? = '' THEN output ELSE ? END"
@@ -121,7 +109,6 @@ def home(project: Project, session: str, agent_id: str) -> str:
 
 def find(project: Project, session: str, tool_use_id: str) -> Launch | None:
     """Return a launch by its call."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one(
         f"SELECT {COLUMNS} FROM launches WHERE project = ? AND session = ? AND tool_use_id = ?",
         *(project.key, session, tool_use_id),
@@ -131,7 +118,6 @@ def find(project: Project, session: str, tool_use_id: str) -> Launch | None:
 
 def of_run(project: Project, session: str, agent_id: str) -> Launch | None:
     """Return the launch that names a run."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one(
         f"SELECT {COLUMNS} FROM launches WHERE project = ? AND session = ? AND agent_id = ?"
         " ORDER BY launched_at DESC, tool_use_id LIMIT 1",
@@ -142,7 +128,6 @@ def of_run(project: Project, session: str, agent_id: str) -> Launch | None:
 
 def unanswered(project: Project, session: str) -> list[Launch]:
     """Return the calls that have not returned, as far as the ledger knows, the first launched first."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         f"SELECT {COLUMNS} FROM launches WHERE project = ? AND session = ? AND verdict IS NULL AND agent_id IS NULL"
         " ORDER BY launched_at, tool_use_id",
@@ -167,7 +152,6 @@ def dispute(project: Project, session: str, tool_use_id: str) -> bool:
 
 
 def _judge(project: Project, session: str, tool_use_id: str, verdict: str, before: str) -> bool:
-    project.ledger.ensure(TABLE)
     changed = project.ledger.run(
         f"UPDATE launches SET verdict = ? WHERE project = ? AND session = ? AND tool_use_id = ? AND {before}",
         *(verdict, project.key, session, tool_use_id),
@@ -177,7 +161,6 @@ def _judge(project: Project, session: str, tool_use_id: str, verdict: str, befor
 
 def abandon_open(project: Project, session: str) -> None:
     """Close foreground launches that never returned: the main thread is at its prompt, so none can still run."""
-    project.ledger.ensure(TABLE)
     project.ledger.run(
         "UPDATE launches SET verdict = 'abandoned' WHERE project = ? AND session = ? AND verdict IS NULL"
         " AND agent_id IS NULL",

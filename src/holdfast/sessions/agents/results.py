@@ -28,8 +28,7 @@ def due(project: Project, session: str) -> list[Due]:
     Only to be asked at a main-thread event, after that event's own signal was kept: there a bare SubagentStop
     with no contrary signal counts as completed.
     """
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND {launches.OPEN}"
         " AND runs.state <> 'running' ORDER BY runs.changed_at, launches.tool_use_id",
         *(project.key, session),
@@ -44,8 +43,7 @@ def due(project: Project, session: str) -> list[Due]:
 
 def disputed(project: Project, session: str) -> list[Due]:
     """Return, once each, the launches that were judged completed and whose run reported a failure only afterwards."""
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"{_COLUMNS} FROM runs CROSS JOIN launches WHERE runs.project = ? AND runs.session = ?"  # failures are few
         f" AND runs.state = 'failed' AND {joined.ON} AND launches.verdict = 'completed' AND launches.phase IS NOT NULL",
         *(project.key, session),

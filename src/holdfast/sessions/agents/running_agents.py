@@ -38,8 +38,7 @@ class Flight(NamedTuple):
 
 def running(project: Project, session: str) -> list[Launch]:
     """Return the launches whose agents have been started and have not reported an end."""
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"SELECT {launches.COLUMNS} FROM {joined.ALL}"
         f" WHERE launches.project = ? AND launches.session = ? AND COALESCE(launches.agent_id, '') <> ''"
         f" AND {_AT_WORK} AND (launches.verdict IS NULL OR launches.agent_id IN"  # no other, but an index finds them
@@ -52,8 +51,7 @@ def running(project: Project, session: str) -> list[Launch]:
 
 def at_work(project: Project, session: str) -> list[Launch]:
     """Return a session's launches for a phase that nobody has judged yet, of the foreground too."""
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"SELECT {launches.COLUMNS} FROM {joined.ALL}"
         " WHERE launches.project = ? AND launches.session = ? AND launches.verdict IS NULL"
         " AND launches.phase IS NOT NULL AND (runs.state IS NULL OR runs.state = 'running')"
@@ -74,8 +72,7 @@ def in_flight(project: Project, workflow: str, free: Callable[[str], bool]) -> l
         workflow: the workflow's key.
         free: whether a session's agents for no workflow in particular count too.
     """
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         f"SELECT launches.* FROM {joined.ALL}"
         f" WHERE launches.project = ? AND launches.worktree = ? AND {_AT_WORK}"
         " AND (launches.workflow = ? OR launches.workflow IS NULL)"

@@ -20,20 +20,6 @@ State = Literal["running", "missing", "stopped", "completed", "failed"]
 # A failure signal beats "completed" from the same run; a verdict beats a bare stop.
 _RANK = {"running": 0, "missing": 1, "stopped": 2, "completed": 3, "failed": 4}
 MISSING = "it was stopped before it had ended"
-# What an earlier version noted of a run says nothing of its use: none of those is told as unused (`consumed_at`).
-TABLE = """
-CREATE TABLE IF NOT EXISTS runs (
-    project TEXT NOT NULL, session TEXT NOT NULL, agent_id TEXT NOT NULL,
-    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    agent_type TEXT NOT NULL, state TEXT NOT NULL, words TEXT NOT NULL,
-    started_at TEXT NOT NULL, changed_at TEXT NOT NULL,
-    digest TEXT NOT NULL DEFAULT '', transcript TEXT NOT NULL DEFAULT '', consumed_at TEXT DEFAULT 'unknown',
-    resumed INTEGER NOT NULL DEFAULT 0, resumed_at TEXT, reminded_at TEXT,
-    PRIMARY KEY (project, session, agent_id));
-CREATE INDEX IF NOT EXISTS runs_state ON runs (project, session, state);
-CREATE INDEX IF NOT EXISTS runs_consumed ON runs (project, session, consumed_at);
-CREATE INDEX IF NOT EXISTS runs_resumed ON runs (project, session, resumed)
-"""
 
 
 class Result(Protocol):
@@ -96,7 +82,6 @@ def reported(
         transcript: where the run's own transcript lies.
         used: whether the main conversation has this result: a call returned it, or a notification told it.
     """
-    project.ledger.ensure(TABLE)
     session = launches.home(project, session, agent_id)
     words, now = launches.kept(project, words), clock.stamp()
     digest = hashlib.sha256(words.encode()).hexdigest()[:12] if words else ""
@@ -154,7 +139,6 @@ def failed(project: Project, session: str, call: str, error: str) -> None:
 
 def reminded(project: Project, session: str, agent_id: str) -> bool:
     """Tell whether an agent was given its workflow's reminders."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one(
         "SELECT reminded_at FROM runs WHERE project = ? AND session = ? AND agent_id = ?",
         *(project.key, session, agent_id),
@@ -164,7 +148,6 @@ def reminded(project: Project, session: str, agent_id: str) -> bool:
 
 def remind(project: Project, session: str, agent_id: str) -> None:
     """Note that an agent was given its workflow's reminders."""
-    project.ledger.ensure(TABLE)
     project.ledger.run(
         "UPDATE runs SET reminded_at = ? WHERE project = ? AND session = ? AND agent_id = ?",
         *(clock.stamp(), project.key, session, agent_id),
@@ -177,7 +160,6 @@ def still_there(project: Project, session: str, listed: Collection[str]) -> None
     One that was killed sends no SubagentStop (client fact §3.4). It is missing first, and counts as failed at the
     next main-thread event only: its own last event may be on its way. Agents that run elsewhere never start here.
     """
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT agent_id, agent_type, resumed FROM runs WHERE project = ? AND session = ?"
         " AND (state = 'running' OR resumed = 1)",

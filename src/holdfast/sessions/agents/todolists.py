@@ -9,24 +9,9 @@ from holdfast import clock
 if TYPE_CHECKING:
     from holdfast.project import Project
 
-TOLD = """
-CREATE TABLE IF NOT EXISTS todo_lists (
-    project TEXT NOT NULL, session TEXT NOT NULL, workflow TEXT NOT NULL,
-    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, digest TEXT NOT NULL, told_at TEXT NOT NULL,
-    PRIMARY KEY (project, session, workflow))
-"""
-TASKS = """
-CREATE TABLE IF NOT EXISTS todo_tasks (
-    project TEXT NOT NULL, session TEXT NOT NULL, task_id TEXT NOT NULL,
-    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    subject TEXT NOT NULL, status TEXT NOT NULL, changed_at TEXT NOT NULL,
-    PRIMARY KEY (project, session, task_id))
-"""
-
 
 def told(project: Project, session: str, workflow: str) -> str | None:
     """Return the digest of the list a session was last told for a workflow, or has itself written; None if none."""
-    project.ledger.ensure(TOLD)
     row = project.ledger.one(
         "SELECT digest FROM todo_lists WHERE project = ? AND session = ? AND workflow = ?",
         *(project.key, session, workflow),
@@ -36,7 +21,6 @@ def told(project: Project, session: str, workflow: str) -> str | None:
 
 def all_told(project: Project, workflow: str) -> list[dict[str, str]]:
     """Return every session that knows a list of a workflow, the last told first: session, digest, told_at."""
-    project.ledger.ensure(TOLD)
     return project.ledger.rows(
         "SELECT session, digest, told_at FROM todo_lists WHERE project = ? AND worktree = ? AND workflow = ?"
         " ORDER BY told_at DESC, session",
@@ -46,7 +30,6 @@ def all_told(project: Project, workflow: str) -> list[dict[str, str]]:
 
 def tell(project: Project, session: str, workflow: str, digest: str) -> None:
     """Note that a session knows the list with this digest."""
-    project.ledger.ensure(TOLD)
     project.ledger.run(
         "INSERT INTO todo_lists (project, session, workflow, worktree, host, client, digest, told_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, workflow)"
@@ -59,7 +42,6 @@ def remember_task(project: Project, session: str, task_id: str, subject: str, st
     """Note a task of the client's Task tools: its id is opaque, its subject, kept without secrets, names the phase."""
     from holdfast.files.redact import redact
 
-    project.ledger.ensure(TASKS)
     project.ledger.run(
         "INSERT INTO todo_tasks (project, session, task_id, worktree, host, client, subject, status, changed_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, task_id)"
@@ -71,7 +53,6 @@ def remember_task(project: Project, session: str, task_id: str, subject: str, st
 
 def change_task(project: Project, session: str, task_id: str, *, subject: str | None, status: str | None) -> None:
     """Note what TaskUpdate changed of a task that is known; `deleted` forgets it."""
-    project.ledger.ensure(TASKS)
     row = project.ledger.one(
         "SELECT subject, status FROM todo_tasks WHERE project = ? AND session = ? AND task_id = ?",
         *(project.key, session, task_id),
@@ -89,7 +70,6 @@ def change_task(project: Project, session: str, task_id: str, *, subject: str | 
 
 def task_ids(project: Project, session: str) -> dict[str, str]:
     """Return the known task ids by subject; of several tasks with one subject the latest."""
-    project.ledger.ensure(TASKS)
     rows = project.ledger.rows(
         "SELECT subject, task_id FROM todo_tasks WHERE project = ? AND session = ? ORDER BY changed_at, task_id",
         *(project.key, session),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import joined, running_agents
+from holdfast.sessions.agents import running_agents
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ def in_foreground(project: Project, session: str) -> bool:
 
 def _waited_for(project: Project, session: str) -> list[str]:
     """Return the agents that may be running in the foreground."""
-    rows = joined.rows(
-        project,
+    rows = project.ledger.rows(
         "SELECT DISTINCT runs.agent_id AS agent_id FROM runs JOIN launches ON launches.project = runs.project"
         " AND launches.session = runs.session AND launches.verdict IS NULL AND launches.agent_id IS NULL"
         " AND launches.launched_at <= runs.started_at"  # an older run was interrupted, which no event tells

@@ -27,16 +27,6 @@ KEPT = 500  # deliveries per project; the oldest go
 NAMED = 20  # workflows of one refusal that are remembered
 ABANDONED = timedelta(minutes=1)  # since something was proven absent and nobody has given it again
 PATIENCE = timedelta(days=1)  # after which nobody looks for a confirmation any more
-TABLE = """
-CREATE TABLE IF NOT EXISTS deliveries (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, event TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, mark TEXT NOT NULL,
-    units INTEGER NOT NULL, omitted INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
-    transcript TEXT NOT NULL, size INTEGER NOT NULL,
-    state TEXT NOT NULL, made_at TEXT NOT NULL, changed_at TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS deliveries_session ON deliveries (project, session, made_at);
-CREATE INDEX IF NOT EXISTS deliveries_made_at ON deliveries (project, made_at)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +100,6 @@ def begin(
     Returns:
         The delivery's id.
     """
-    project.ledger.ensure(TABLE)
     from holdfast.files.redact import redact  # here, for most events deliver nothing
 
     delivery, now = new_id(), clock.stamp()
@@ -149,7 +138,6 @@ def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Wo
     """
     from holdfast.files.redact import redact  # here, for most events deliver nothing
 
-    project.ledger.ensure(TABLE)
     now = clock.stamp()
     with project.ledger.transaction():
         for workflow in workflows[:NAMED]:
@@ -175,7 +163,6 @@ def settle(project: Project, session: str) -> Delivery | None:
         The delivery, once, if its absence is proven; else None. Of several processes that ask, one gets it; should
         that one be killed before it begins another, the next to ask gets it a while later.
     """
-    project.ledger.ensure(TABLE)
     row = project.ledger.one(
         "SELECT * FROM deliveries WHERE project = ? AND session = ? ORDER BY made_at DESC, id LIMIT 1",
         *(project.key, session),
@@ -202,7 +189,6 @@ def let_go(project: Project, delivery: str) -> None:
 
 def answered(project: Project, session: str, since: str) -> bool:
     """Tell whether a session was given anything, or refused, from a moment (UTC stamp) on."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one(
         "SELECT id FROM deliveries WHERE project = ? AND session = ? AND made_at >= ?", project.key, session, since
     )
@@ -211,7 +197,6 @@ def answered(project: Project, session: str, since: str) -> bool:
 
 def recent(project: Project, count: int, session: str | None = None) -> list[Delivery]:
     """Return the last deliveries, of one session or of all, newest first."""
-    project.ledger.ensure(TABLE)
     of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
     rows = project.ledger.rows(
         f"SELECT * FROM deliveries WHERE project = ?{of} ORDER BY made_at DESC, id LIMIT ?",
@@ -222,10 +207,9 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Del
 
 def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which guidance was given, given again or refused, and whether it arrived: what is asked for."""
-    given = timeline_event.newest(project, asked, ddl=TABLE, table="deliveries", at="made_at")
+    given = timeline_event.newest(project, asked, table="deliveries", at="made_at")
     ended = timeline_event.newest(
         *(project, asked),
-        ddl=TABLE,
         table="deliveries",
         at="changed_at",
         where="state IN ('confirmed', 'absent', 'unconfirmed')",
@@ -263,7 +247,6 @@ def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> Tim
 
 
 def _move(project: Project, delivery: str, state: State, before: str) -> bool:
-    project.ledger.ensure(TABLE)
     changed = project.ledger.run(
         "UPDATE deliveries SET state = ?, changed_at = ? WHERE id = ? AND state = ?",
         *(state, clock.stamp(), delivery, before),

@@ -19,13 +19,6 @@ STALE = "stale plan"
 KEPT = 1_000  # hints per project; the oldest go
 UNREAD = "unread"
 """That the file that names a workflow was not read to its end."""
-TABLE = """
-CREATE TABLE IF NOT EXISTS hints (
-    project TEXT NOT NULL, session TEXT NOT NULL, topic TEXT NOT NULL, workflow TEXT NOT NULL,
-    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, noted_at TEXT NOT NULL, told_at TEXT,
-    PRIMARY KEY (project, session, topic, workflow));
-CREATE INDEX IF NOT EXISTS hints_noted_at ON hints (project, noted_at)
-"""
 
 
 def told(project: Project, session: str, topic: str, workflow: str = "") -> bool:
@@ -37,7 +30,6 @@ def told(project: Project, session: str, topic: str, workflow: str = "") -> bool
         topic: a short name of the hint.
         workflow: the key of the workflow it is about, if it is about one.
     """
-    project.ledger.ensure(TABLE)
     found = project.ledger.one(
         "SELECT 1 FROM hints WHERE project = ? AND session = ? AND topic = ? AND workflow = ? AND told_at IS NOT NULL",
         *(project.key, session, topic, workflow),
@@ -57,7 +49,6 @@ def owe(project: Project, session: str, topic: str, workflow: str = "") -> None:
 
 def owed(project: Project, session: str, topic: str) -> list[str]:
     """Return the keys of the workflows about which a session is still to be told something, in their order."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT workflow FROM hints WHERE project = ? AND session = ? AND topic = ? AND told_at IS NULL"
         " ORDER BY noted_at, workflow",
@@ -75,7 +66,6 @@ def take(project: Project, session: str, topic: str) -> list[str]:
 
 
 def _note(project: Project, session: str, topic: str, workflow: str, told_at: str | None) -> None:
-    project.ledger.ensure(TABLE)
     project.ledger.run(
         "INSERT INTO hints (project, session, topic, workflow, worktree, host, client, noted_at, told_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, topic, workflow)"

@@ -29,14 +29,6 @@ KEPT = 500  # reports per project; the oldest go
 LISTED = 10  # lost facts of a kind that are kept
 LONGEST = 80  # characters of one
 _READ = 4_096  # characters of one that are looked at
-TABLE = """
-CREATE TABLE IF NOT EXISTS losses (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, counts TEXT NOT NULL, noted_at TEXT NOT NULL,
-    lost TEXT NOT NULL DEFAULT '{}');
-CREATE INDEX IF NOT EXISTS losses_session ON losses (project, session, noted_at);
-CREATE INDEX IF NOT EXISTS losses_noted_at ON losses (project, noted_at)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +119,6 @@ def more(counts: tuple[int, int], listed: Sequence[str]) -> str:
 
 def note(project: Project, session: str, workflow: Workflow, summary: str) -> None:
     """Keep the report of a compaction whose summary is known."""
-    project.ledger.ensure(TABLE)
     with project.ledger.transaction():
         project.ledger.run(
             "INSERT INTO losses (id, project, worktree, host, client, session, workflow, title, counts, noted_at, lost)"
@@ -141,7 +132,6 @@ def note(project: Project, session: str, workflow: Workflow, summary: str) -> No
 
 def recent(project: Project, count: int, session: str | None = None) -> list[Loss]:
     """Return the last reports, of one session or of all, newest first."""
-    project.ledger.ensure(TABLE)
     of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
     rows = project.ledger.rows(
         f"SELECT session, workflow, title, counts, noted_at, lost FROM losses WHERE project = ?{of}"
@@ -154,7 +144,7 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Los
 def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return the reports that are asked for."""
     found = []
-    for row in timeline_event.newest(project, asked, ddl=TABLE, table="losses", at="noted_at"):
+    for row in timeline_event.newest(project, asked, table="losses", at="noted_at"):
         loss = _read(row)
         found.append(
             TimelineEvent(

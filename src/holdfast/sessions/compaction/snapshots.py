@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
 LASTING = timedelta(days=1)  # an older seal of another session was no compaction's that is still to come
 KEPT = 200  # seals per project; the oldest go
-TABLE = """
-CREATE TABLE IF NOT EXISTS seals (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    session TEXT NOT NULL, why TEXT NOT NULL, workflows TEXT NOT NULL, sealed_at TEXT NOT NULL,
-    transcript TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT 0, claimed_by TEXT, claimed_at TEXT);
-CREATE INDEX IF NOT EXISTS seals_session ON seals (project, session, sealed_at);
-CREATE INDEX IF NOT EXISTS seals_claimed ON seals (project, claimed_by, sealed_at);
-CREATE INDEX IF NOT EXISTS seals_sealed_at ON seals (project, sealed_at)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +85,6 @@ def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed],
     Returns:
         The seal's id.
     """
-    project.ledger.ensure(TABLE)
     seal = new_id()
     listed = json.dumps([[each.key, each.title, each.phase, each.digest] for each in workflows])
     with project.ledger.transaction():
@@ -131,7 +121,6 @@ def claim(project: Project, session: str, *, known: bool) -> Seal | None:
     Returns:
         The newest seal claimed, or None.
     """
-    project.ledger.ensure(TABLE)
     open_seals = _unclaimed(project, session if known else None)
     if not known and len({seal.session for seal in open_seals}) != 1:
         return None
@@ -155,7 +144,6 @@ def missed(project: Project, session: str) -> bool:
 
 def recent(project: Project, count: int) -> list[Seal]:
     """Return the last seals, newest first."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? ORDER BY sealed_at DESC, id LIMIT ?", project.key, count
     )
@@ -178,7 +166,6 @@ def in_vain(found: Iterable[Seal]) -> set[str]:
 
 def naming(project: Project, workflow: str) -> list[Seal]:
     """Return the seals of this worktree that name the workflow with this key, newest first."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? AND worktree = ? ORDER BY sealed_at DESC, id",
         *(project.key, project.worktree),
@@ -188,7 +175,6 @@ def naming(project: Project, workflow: str) -> list[Seal]:
 
 def forget(project: Project, workflow: str, worktree: str, *, dry: bool = False) -> int:
     """Take a workflow out of the seals that name it; return of how many. Seals stay, for others they name and order."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT id, workflows FROM seals WHERE project = ? AND worktree = ?", project.key, worktree
     )
@@ -201,7 +187,6 @@ def forget(project: Project, workflow: str, worktree: str, *, dry: bool = False)
 
 def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which compactions were announced, whether they came, and what took up their seals: those asked for."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? AND (sealed_at >= ? OR claimed_at >= ?) AND (? = '' OR session = ?"
         " OR claimed_by = ?) AND (? = '' OR worktree = ?) ORDER BY sealed_at DESC, id LIMIT ?",
@@ -250,7 +235,6 @@ def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[TimelineEvent]:
 
 
 def _last(project: Project, session: str) -> dict[str, Any] | None:
-    project.ledger.ensure(TABLE)
     return project.ledger.one(
         "SELECT * FROM seals WHERE project = ? AND (session = ? OR claimed_by = ?) ORDER BY sealed_at DESC, id LIMIT 1",
         *(project.key, session, session),

@@ -11,16 +11,10 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 LONGEST = 200_000  # characters of a summary that are kept; real ones have some ten thousand
-TABLE = """
-CREATE TABLE IF NOT EXISTS summaries (
-    project TEXT NOT NULL, session TEXT NOT NULL, said TEXT NOT NULL, said_at TEXT NOT NULL,
-    PRIMARY KEY (project, session))
-"""
 
 
 def note(project: Project, session: str, text: str) -> None:
     """Keep what a session's summary says, without secrets, in place of an earlier one that nobody took."""
-    project.ledger.ensure(TABLE)
     project.ledger.run(
         "INSERT INTO summaries (project, session, said, said_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (project, session) DO UPDATE SET said = excluded.said, said_at = excluded.said_at",
@@ -30,7 +24,6 @@ def note(project: Project, session: str, text: str) -> None:
 
 def take(project: Project, session: str) -> str:
     """Return what a session's summary says and forget it; empty if nobody noted one."""
-    project.ledger.ensure(TABLE)
     with project.ledger.transaction():
         row = project.ledger.one("SELECT said FROM summaries WHERE project = ? AND session = ?", project.key, session)
         project.ledger.run("DELETE FROM summaries WHERE project = ? AND session = ?", project.key, session)

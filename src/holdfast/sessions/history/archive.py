@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 
 KEPT = 1_000  # workflows of one project; the oldest go
 
-TABLE = """
-CREATE TABLE IF NOT EXISTS archive (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    path TEXT NOT NULL, said TEXT NOT NULL, content BLOB NOT NULL, completed_at TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow));
-CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_at)
-"""
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _APART = ("path", "raw", "root")  # not JSON; kept in columns of their own, or known
 _PAUSED = "resting"  # as rows have called it from the first
@@ -45,7 +38,6 @@ def keep(project: Project, workflow: Workflow, at: str) -> None:
     """Put a completed workflow into the archive, unless the user keeps its file out of it. Raises LedgerError."""
     if not capture.allowed(project.config, workflow.path):
         return
-    project.ledger.ensure(TABLE)
     said = {each.name: getattr(workflow, each.name) for each in fields(workflow) if each.name not in _APART}
     said |= {_PAUSED: said.pop("paused"), "unit": workflow.unit}  # earlier versions read the unit
     said["phases"] = [asdict(phase) for phase in workflow.phases]
@@ -74,13 +66,11 @@ def shelve(project: Project, workflow: Workflow) -> None:
 
 def drop(project: Project, workflow: Workflow) -> None:
     """Take a workflow that goes on out of the archive. Raises LedgerError."""
-    project.ledger.ensure(TABLE)
     project.ledger.run(f"DELETE FROM archive {_OF_WORKFLOW}", project.key, project.worktree, workflow.key)
 
 
 def kept(project: Project) -> list[Archived]:
     """Return the project's completed workflows, of all its worktrees, the latest first. Raises LedgerError."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT * FROM archive WHERE project = ? ORDER BY completed_at DESC, workflow", project.key
     )
@@ -90,9 +80,7 @@ def kept(project: Project) -> list[Archived]:
 def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which workflows ended or gave way, those asked for."""
     columns = "worktree, workflow, said, completed_at"
-    rows = timeline_event.newest(
-        *(project, asked), ddl=TABLE, table="archive", at="completed_at", session="", columns=columns
-    )
+    rows = timeline_event.newest(*(project, asked), table="archive", at="completed_at", session="", columns=columns)
     return [
         TimelineEvent(
             *(row["completed_at"], "archive", "workflow archived", "", row["workflow"], said["title"]),

@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from holdfast.project import Project
 
 _HIDDEN = "sha256:"  # before the hash of a name; no workflow's key is like it, for a key has no punctuation
-_TABLES = """
-CREATE TABLE IF NOT EXISTS extracts (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    path TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL, at TEXT NOT NULL,
-    UNIQUE (project, worktree, path)
-);
-CREATE INDEX IF NOT EXISTS extracts_name ON extracts (project, worktree, name, digest);
-CREATE TABLE IF NOT EXISTS tombstones (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    name TEXT NOT NULL, digest TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (project, worktree, name, digest)
-)
-"""
 
 
 def remember(project: Project, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
@@ -34,7 +22,6 @@ def remember(project: Project, path: Path, name: str, digest: str, content: Mapp
 
     `name` is the workflow's key, `digest` and `content` (JSON values) are the extract's. Raises LedgerError.
     """
-    project.ledger.ensure(_TABLES)
     project.ledger.run(
         "INSERT INTO extracts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, worktree, path) DO UPDATE SET "
@@ -47,7 +34,6 @@ def remember(project: Project, path: Path, name: str, digest: str, content: Mapp
 
 def last(project: Project, path: Path) -> dict[str, Any] | None:
     """Return name, digest and content of the extract last seen for a state file, or None. Raises LedgerError."""
-    project.ledger.ensure(_TABLES)
     sql = "SELECT name, digest, content FROM extracts WHERE project = ? AND worktree = ? AND path = ?"
     row = project.ledger.one(sql, project.key, project.worktree, _place(project, path))
     return row and {**row, "content": json.loads(row["content"])}
@@ -58,7 +44,6 @@ def saved_to(project: Project, name: str, digest: str) -> Path | None:
 
     None if there was none. Raises LedgerError.
     """
-    project.ledger.ensure(_TABLES)
     sql = "SELECT path FROM extracts WHERE project = ? AND worktree = ? AND name = ? AND digest = ? ORDER BY at DESC"
     row = project.ledger.one(sql, project.key, project.worktree, name, digest)
     return project.root / row["path"] if row else None
@@ -69,7 +54,6 @@ def bury(project: Project, name: str, digest: str) -> None:
 
     Raises LedgerError.
     """
-    project.ledger.ensure(_TABLES)
     project.ledger.run(
         "INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, worktree, name, digest) DO NOTHING",
@@ -82,7 +66,6 @@ def is_buried(project: Project, name: str, digest: str) -> bool:
 
     Raises LedgerError.
     """
-    project.ledger.ensure(_TABLES)
     sql = "SELECT id FROM tombstones WHERE project = ? AND worktree = ? AND name IN (?, ?) AND digest = ?"
     names = name, _hidden(project, name)
     return project.ledger.one(sql, project.key, project.worktree, *names, digest) is not None
@@ -103,7 +86,6 @@ def hide_tombstones(project: Project, where: str, values: Sequence[object], *, d
     Raises:
         LedgerError: the ledger refuses.
     """
-    project.ledger.ensure(_TABLES)
     rows = project.ledger.rows(
         f"SELECT * FROM tombstones WHERE ({where}) AND NOT name LIKE ?",
         *(*values, f"{_HIDDEN}%"),
@@ -125,7 +107,6 @@ def bury_gone(project: Project, where: str, values: Sequence[object]) -> None:
     Raises:
         LedgerError: the ledger refuses.
     """
-    project.ledger.ensure(_TABLES)
     for row in project.ledger.rows(f"SELECT * FROM extracts WHERE {where}", *values):
         if not (Path(row["worktree"]) / row["path"]).exists():
             _bury_hidden(project, row)

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 
 KEPT = 200  # generations of one file
 
-_TABLE = """
-CREATE TABLE IF NOT EXISTS generations (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    path TEXT NOT NULL, number INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL, why TEXT NOT NULL,
-    at TEXT NOT NULL, UNIQUE (project, worktree, path, number)
-)
-"""
 _OF_PATH = "FROM generations WHERE project = ? AND worktree = ? AND path = ?"
 
 
@@ -43,7 +36,6 @@ def keep(project: Project, path: Path, raw: bytes, *, why: str) -> str | None:
         return None
     digest = hashlib.sha256(raw).hexdigest()
     try:
-        project.ledger.ensure(_TABLE)
         with project.ledger.transaction():
             last = _last(project, path)
             if last and last["digest"] == digest:
@@ -59,7 +51,6 @@ def latest(project: Project, path: Path, most: int = sys.maxsize) -> bytes | Non
 
     Raises LedgerError.
     """
-    project.ledger.ensure(_TABLE)
     row = _last(project, path, f"CASE WHEN LENGTH(content) <= {most:d} THEN content END AS content")
     return bytes(row["content"]) if row and row["content"] is not None else None
 
@@ -77,7 +68,6 @@ def all(project: Project, path: Path) -> list[dict[str, Any]]:
 
     Each has id, number, digest (SHA-256), why, at (UTC stamp) and size (bytes). Raises LedgerError.
     """
-    project.ledger.ensure(_TABLE)
     columns = "id, number, digest, why, at, LENGTH(content) AS size"
     return project.ledger.rows(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC", *_key(project, path))
 
@@ -87,14 +77,12 @@ def changed_at(project: Project, path: Path, raw: bytes) -> str | None:
 
     Copies and checkouts touch a file's modification time without changing it (I001-10). Raises LedgerError.
     """
-    project.ledger.ensure(_TABLE)
     row = _last(project, path, "number, digest, at")
     return row["at"] if row and row["digest"] == hashlib.sha256(raw).hexdigest() else None
 
 
 def content(project: Project, generation: str) -> bytes | None:
     """Return what the generation with this id holds, or None if there is none. Raises LedgerError."""
-    project.ledger.ensure(_TABLE)
     sql = "SELECT content FROM generations WHERE project = ? AND id = ?"
     row = project.ledger.one(sql, project.key, generation)
     return bytes(row["content"]) if row else None
@@ -105,7 +93,6 @@ def numbered(project: Project, path: Path, number: int) -> dict[str, Any] | None
 
     It has number, digest, why, at and content (bytes). Raises LedgerError.
     """
-    project.ledger.ensure(_TABLE)
     sql = f"SELECT number, digest, why, at, content {_OF_PATH} AND number = ?"
     row = project.ledger.one(sql, *_key(project, path), number)
     return row and {**row, "content": bytes(row["content"])}
@@ -116,7 +103,6 @@ def of(project: Project, worktree: str, wanted: Callable[[str, bytes], bool]) ->
 
     Raises LedgerError.
     """
-    project.ledger.ensure(_TABLE)
     where = "WHERE project = ? AND worktree = ?"
     rows = project.ledger.rows(f"SELECT id, path FROM generations {where} ORDER BY path, number", project.key, worktree)
     return [row["id"] for row in rows if wanted(row["path"], content(project, row["id"]) or b"")]
@@ -125,7 +111,7 @@ def of(project: Project, worktree: str, wanted: Callable[[str, bytes], bool]) ->
 def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which generations were kept, those asked for."""
     columns = "worktree, path, number, digest, why, at"
-    wanted = {"ddl": _TABLE, "table": "generations", "at": "at", "session": "", "path": "path", "columns": columns}
+    wanted = {"table": "generations", "at": "at", "session": "", "path": "path", "columns": columns}
     return [
         TimelineEvent(
             *(row["at"], "generation", f"generation {row['number']} kept"),

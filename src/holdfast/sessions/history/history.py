@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
-SEEN = """
-CREATE TABLE IF NOT EXISTS phases_seen (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    finished INTEGER NOT NULL, phases TEXT NOT NULL, at TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow))
-"""
-ATTEMPTS = """
-CREATE TABLE IF NOT EXISTS attempts (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, phase TEXT NOT NULL, number INTEGER NOT NULL,
-    host TEXT NOT NULL, client TEXT NOT NULL,
-    started_at TEXT NOT NULL, ended_at TEXT, outcome TEXT NOT NULL, error TEXT NOT NULL,
-    begun INTEGER NOT NULL DEFAULT 1,
-    PRIMARY KEY (project, worktree, workflow, phase, number))
-"""
 _OF_WORKFLOW = "WHERE project = ? AND worktree = ? AND workflow = ?"
 _LAST = f"{_OF_WORKFLOW} AND phase = ? AND number = (SELECT MAX(number) FROM attempts {_OF_WORKFLOW} AND phase = ?)"
 _RUNNING = ("active", "blocked")
@@ -99,8 +85,6 @@ def observe(project: Project, workflow: Workflow, *, error: str = "", at: str | 
     if workflow.recovered:
         return
     try:
-        project.ledger.ensure(SEEN)
-        project.ledger.ensure(ATTEMPTS)
         if error or not _is_same(project, workflow):
             with project.ledger.transaction():
                 _note(project, workflow, beginning(error.strip(), _LONGEST), at)
@@ -111,7 +95,6 @@ def observe(project: Project, workflow: Workflow, *, error: str = "", at: str | 
 def of(project: Project, workflow: Workflow) -> History:
     """Return what the ledger saw of a workflow; nothing where it cannot be read, which is logged."""
     try:
-        project.ledger.ensure(ATTEMPTS)
         rows = project.ledger.rows(
             f"SELECT * FROM attempts {_OF_WORKFLOW} ORDER BY number",
             *_key(project, workflow),
@@ -132,8 +115,8 @@ def of(project: Project, workflow: Workflow) -> History:
 
 def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     """Return which phases began and ended, those asked for."""
-    began = timeline_event.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="started_at", session="")
-    ended = timeline_event.newest(project, asked, ddl=ATTEMPTS, table="attempts", at="ended_at", session="")
+    began = timeline_event.newest(project, asked, table="attempts", at="started_at", session="")
+    ended = timeline_event.newest(project, asked, table="attempts", at="ended_at", session="")
     told = [(row, row["started_at"], "phase began", "") for row in began if _begun(row)]
     ends = [(row, row["ended_at"], f"phase {_ENDS.get(row['outcome'], 'ended')}", _error(row)) for row in ended]
     # Of one moment a phase ends before the next begins, but not before it began itself, if it was seen to begin.

@@ -18,14 +18,6 @@ Outcome = Literal["completed", "failed", "skipped"]
 LONGEST = 20_000
 """Characters of a step's output that are kept."""
 KEPT = 2_000  # steps per project; the oldest go
-TABLE = """
-CREATE TABLE IF NOT EXISTS step_runs (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, task TEXT NOT NULL, step TEXT NOT NULL,
-    host TEXT NOT NULL, client TEXT NOT NULL,
-    outcome TEXT NOT NULL, output TEXT NOT NULL, failures INTEGER NOT NULL, at TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow, task, step));
-CREATE INDEX IF NOT EXISTS step_runs_at ON step_runs (project, at)
-"""
 
 
 class StepRun(NamedTuple):
@@ -60,7 +52,6 @@ def record(project: Project, workflow: str, task: str, step: str, outcome: Outco
     Raises:
         LedgerError: it cannot be kept.
     """
-    project.ledger.ensure(TABLE)
     kept = beginning(output, LONGEST).encode("utf-8", "replace").decode()
     project.ledger.run(
         "INSERT INTO step_runs (project, worktree, workflow, task, step, host, client, outcome, output, failures, at)"
@@ -75,7 +66,6 @@ def record(project: Project, workflow: str, task: str, step: str, outcome: Outco
 
 def of(project: Project, workflow: str, task: str) -> dict[str, StepRun]:
     """Return what came of a task's steps, by their names. Raises LedgerError."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT step, outcome, output, failures, at FROM step_runs"
         " WHERE project = ? AND worktree = ? AND workflow = ? AND task = ?",

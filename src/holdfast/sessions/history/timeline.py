@@ -57,6 +57,7 @@ def happened(
         project.worktree if workflow else "",
         f"{workflow.place.rpartition('/')[0]}/" if workflow and workflow.spread else "",
     )
+    project.ledger.index_log()
     found = [each for table in _TABLES for each in table.happened(project, asked)]
     # Of one moment, what stands later there happened later.
     order = sorted(range(len(found)), key=lambda place: (found[place].at, place), reverse=True)

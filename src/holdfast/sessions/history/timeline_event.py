@@ -66,7 +66,6 @@ def newest(
     project: Project,
     asked: Asked,
     *,
-    ddl: str,
     table: str,
     at: str,
     where: str = "",
@@ -82,7 +81,6 @@ def newest(
     Args:
         project: whose.
         asked: which.
-        ddl: what makes the table; the index is made here, so that no event pays for it before anybody asks.
         table: its name.
         at: the column of the moment; rows without one are left out.
         where: a further condition.
@@ -94,9 +92,6 @@ def newest(
     Raises:
         LedgerError: the ledger refuses.
     """
-    project.ledger.ensure(
-        f"{ddl.rstrip().rstrip(';')};\nCREATE INDEX IF NOT EXISTS {table}_{at} ON {table} (project, {at})"
-    )
     conditions = [f"project = ? AND {at} >= ?"]
     values: list[str | int] = [project.key, asked.since]
     for column, wanted in ((session, asked.session), (path or workflow, asked.path if path else asked.workflow)):

@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
-TABLE = """
-CREATE TABLE IF NOT EXISTS owners (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, session TEXT NOT NULL,
-    branch TEXT NOT NULL DEFAULT '', host TEXT NOT NULL, client TEXT NOT NULL, since TEXT NOT NULL,
-    PRIMARY KEY (project, worktree, workflow));
-CREATE INDEX IF NOT EXISTS owners_session ON owners (project, worktree, session, since);
-CREATE INDEX IF NOT EXISTS owners_since ON owners (project, worktree, since)
-"""
-CHANGES = """
-CREATE TABLE IF NOT EXISTS ownings (
-    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    workflow TEXT NOT NULL, title TEXT NOT NULL, session TEXT NOT NULL, before TEXT NOT NULL, at TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS ownings_freed ON ownings (project, worktree, session, at);
-CREATE INDEX IF NOT EXISTS ownings_workflow ON ownings (project, worktree, workflow, session, at);
-CREATE INDEX IF NOT EXISTS ownings_at ON ownings (project, at)
-"""
 KEPT = 1_000  # changes per project; the oldest go
 NAMED = 16  # workflows of one sort that `lately` names
 
@@ -59,7 +43,6 @@ def own(project: Project, workflow: Workflow, session: str) -> None:
 
 def owner(project: Project, workflow: Workflow) -> str | None:
     """Return the session that owns a workflow, or None."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one(
         "SELECT session FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
         *(project.key, project.worktree, workflow.key),
@@ -69,7 +52,6 @@ def owner(project: Project, workflow: Workflow) -> str | None:
 
 def missing(project: Project, session: str) -> list[str]:
     """Return the keys of workflows that a session owns and whose file is not there, completed ones too."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT workflow FROM owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC LIMIT ?",
         *(project.key, project.worktree, session, NAMED),
@@ -85,14 +67,13 @@ def lately(project: Project, session: str) -> list[str]:
     """
     since = clock.stamp(clock.now() - timedelta(days=project.config.freshness_days))
     asked = (
-        (TABLE, "owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC", session),
-        (TABLE, "owners WHERE project = ? AND worktree = ? AND since >= ? ORDER BY since DESC", since),
-        (CHANGES, "ownings WHERE project = ? AND worktree = ? AND session = '' AND at >= ? ORDER BY at DESC", since),
+        ("owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC", session),
+        ("owners WHERE project = ? AND worktree = ? AND since >= ? ORDER BY since DESC", since),
+        ("ownings WHERE project = ? AND worktree = ? AND session = '' AND at >= ? ORDER BY at DESC", since),
     )
     keys = dict[str, None]()
     with suppress(LedgerError):
-        for ddl, which, value in asked:
-            project.ledger.ensure(ddl)
+        for which, value in asked:
             values = (project.key, project.worktree, value, NAMED)
             rows = project.ledger.rows(f"SELECT workflow FROM {which} LIMIT ?", *values)
             keys.update(dict.fromkeys(row["workflow"] for row in rows))
@@ -101,7 +82,6 @@ def lately(project: Project, session: str) -> list[str]:
 
 def branch(project: Project, workflow: Workflow) -> str:
     """Return the branch that was checked out when a session last worked on a workflow; empty if none is known."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one(
         "SELECT branch FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
         *(project.key, project.worktree, workflow.key),
@@ -134,7 +114,7 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     found = [
         row
         for column in (("session", "before") if asked.session else ("session",))
-        for row in timeline_event.newest(project, asked, ddl=CHANGES, table="ownings", at="at", session=column)
+        for row in timeline_event.newest(project, asked, table="ownings", at="at", session=column)
     ]
     return [
         TimelineEvent(
@@ -151,7 +131,6 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
 def _note(project: Project, workflow: Workflow, session: str, before: str) -> None:
     from holdfast.files.redact import redact  # here, for owners hardly ever change
 
-    project.ledger.ensure(CHANGES)
     project.ledger.run(
         "INSERT INTO ownings (id, project, worktree, host, client, workflow, title, session, before, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -198,7 +177,6 @@ def changed_at(project: Project, workflow: Workflow) -> str:
 
 def _freed_at(project: Project, workflow: Workflow) -> str:
     """Return when a workflow was last set free (UTC stamp); empty if it never was."""
-    project.ledger.ensure(CHANGES)
     row = project.ledger.one(
         "SELECT MAX(at) AS at FROM ownings WHERE project = ? AND worktree = ? AND workflow = ? AND session = ''",
         *(project.key, project.worktree, workflow.key),

@@ -26,20 +26,10 @@ _OFTEN = timedelta(minutes=5)  # after which another event of a session is writt
 _LONGEST_TURN = timedelta(days=7)  # without an event of which a session is not looked for any more
 _LOOKED_AT = 200  # sessions that may be live, the newest
 SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
-TABLE = """
-CREATE TABLE IF NOT EXISTS sessions (
-    project TEXT NOT NULL, id TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
-    process INTEGER, transcript TEXT NOT NULL DEFAULT '', resting INTEGER NOT NULL DEFAULT 0,
-    first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
-    PRIMARY KEY (project, id));
-CREATE INDEX IF NOT EXISTS sessions_live ON sessions (project, worktree, ended_at, last_seen);
-CREATE INDEX IF NOT EXISTS sessions_process ON sessions (project, process, first_seen)
-"""
 
 
 def known(project: Project, session: str) -> bool:
     """Tell whether the ledger has seen this session before."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one("SELECT id FROM sessions WHERE project = ? AND id = ?", project.key, session)
     return row is not None
 
@@ -53,7 +43,6 @@ def seen(project: Project, session: str, process: str | None = None, transcript:
         process: the client's process id, if it is known (`client_process`).
         transcript: where its transcript lies; empty if the event does not say.
     """
-    project.ledger.ensure(TABLE)
     now = clock.stamp()
     process = _kept(project, session) or process
     project.ledger.run(
@@ -73,7 +62,6 @@ def heard(project: Project, session: str) -> None:
 
     A subagent's event counts too, for its session runs. What was noted less than five minutes ago is not written again.
     """
-    project.ledger.ensure(TABLE)
     now = clock.now()
     project.ledger.run(
         "UPDATE sessions SET last_seen = ? WHERE project = ? AND id = ? AND ended_at IS NULL AND last_seen < ?",
@@ -83,7 +71,6 @@ def heard(project: Project, session: str) -> None:
 
 def rest(project: Project, session: str) -> None:
     """Note that a session's turn is over; its next event of its own ends the rest (`seen`)."""
-    project.ledger.ensure(TABLE)
     project.ledger.run(
         "UPDATE sessions SET resting = 1, last_seen = ? WHERE project = ? AND id = ?",
         *(clock.stamp(), project.key, session),
@@ -92,7 +79,6 @@ def rest(project: Project, session: str) -> None:
 
 def resting(project: Project, session: str) -> bool:
     """Tell whether a session's last event was the end of a turn."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one("SELECT resting FROM sessions WHERE project = ? AND id = ?", project.key, session)
     return bool(row and row["resting"])
 
@@ -118,7 +104,6 @@ def client_process(environ: Mapping[str, str]) -> str | None:
 
 def ended(project: Project, session: str) -> None:
     """Note that a session has ended."""
-    project.ledger.ensure(TABLE)
     project.ledger.run(
         "UPDATE sessions SET ended_at = ? WHERE project = ? AND id = ?", clock.stamp(), project.key, session
     )
@@ -129,7 +114,6 @@ def crashed(project: Project, session: str) -> bool:
 
     To be asked before `seen` notes the process that resumes it. One whose process was never noted may still run.
     """
-    project.ledger.ensure(TABLE)
     row = project.ledger.one(
         "SELECT host, process, ended_at FROM sessions WHERE project = ? AND id = ?", project.key, session
     )
@@ -138,7 +122,6 @@ def crashed(project: Project, session: str) -> bool:
 
 def process_gone(project: Project, session: str) -> bool:
     """Tell whether the process a session was last seen in, on this host, is gone; see `crashed` for when to ask."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one("SELECT host, process FROM sessions WHERE project = ? AND id = ?", project.key, session)
     return row is not None and row["host"] == project.host and not _runs(row["process"])
 
@@ -151,7 +134,6 @@ def live_others(project: Project, session: str) -> set[str]:
     host, that process must still run, and not run the asking session now: a client has one session at a time, and the
     id it had before `/clear` or a fork is over, whether it said so or not.
     """
-    project.ledger.ensure(TABLE)
     own = project.ledger.one(
         "SELECT process FROM sessions WHERE project = ? AND id = ? AND host = ?", project.key, session, project.host
     )
@@ -180,7 +162,6 @@ def silent(row: Mapping[str, Any]) -> bool:
 
 def transcript(project: Project, session: str) -> str:
     """Return where a session's transcript lies, as its last event that said so did; empty if none did."""
-    project.ledger.ensure(TABLE)
     row = project.ledger.one("SELECT transcript FROM sessions WHERE project = ? AND id = ?", project.key, session)
     return row["transcript"] if row else ""
 
@@ -191,7 +172,6 @@ def superseded(project: Project, session: str, by: str) -> bool:
     A session whose process on this host runs, and does not run the other one, goes on. Where no process was noted,
     one that had an event after the other was first seen goes on.
     """
-    project.ledger.ensure(TABLE)
     row, other = (
         project.ledger.one("SELECT * FROM sessions WHERE project = ? AND id = ?", project.key, each)
         for each in (session, by)
@@ -205,14 +185,12 @@ def superseded(project: Project, session: str, by: str) -> bool:
 
 def gone(project: Project) -> set[str]:
     """Return the sessions that can do nothing any more: they ended, or their process on this host did."""
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows("SELECT id, host, process, ended_at FROM sessions WHERE project = ?", project.key)
     return {row["id"] for row in rows if row["ended_at"] or _is_gone(project, row)}
 
 
 def all_of(project: Project) -> list[dict[str, object]]:
     """Return every session seen, the latest event first: id, worktree, transcript, first_seen, last_seen, ended_at."""
-    project.ledger.ensure(TABLE)
     return project.ledger.rows(
         "SELECT id, worktree, transcript, first_seen, last_seen, ended_at FROM sessions WHERE project = ?"
         " ORDER BY last_seen DESC, id",
@@ -226,7 +204,6 @@ def meant(project: Project, beginning: str) -> str:
     Raises:
         HoldfastError: several begin so, or none is known.
     """
-    project.ledger.ensure(TABLE)
     rows = project.ledger.rows(
         "SELECT id FROM sessions WHERE project = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?",
         *(project.key, beginning, f"{beginning}\U0010ffff", _NAMED + 1),
@@ -248,7 +225,6 @@ def completed(project: Project, beginning: str) -> str:
     Raises:
         HoldfastError: several sessions begin so.
     """
-    project.ledger.ensure(TABLE)
     known = project.ledger.one(
         "SELECT 1 FROM sessions WHERE project = ? AND id >= ? AND id < ? LIMIT 1",
         *(project.key, beginning, f"{beginning}\U0010ffff"),
@@ -263,13 +239,12 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     found = [
         TimelineEvent(row[at], "session", what, session=row["id"], worktree=row["worktree"])
         for at, what in (("first_seen", "session began"), ("ended_at", "session ended"))
-        for row in timeline_event.newest(project, asked, ddl=TABLE, table="sessions", at=at, session="id", workflow="")
+        for row in timeline_event.newest(project, asked, table="sessions", at=at, session="id", workflow="")
     ]
     since = clock.stamp(clock.now() - SILENCE)
     for condition, why in ((f"last_seen < '{since}'", ""), (f"last_seen >= '{since}'", "its process is gone")):
         rows = timeline_event.newest(
             *(project, asked),
-            ddl=TABLE,
             table="sessions",
             at="last_seen",
             where=f"ended_at IS NULL AND {condition}",

@@ -15,19 +15,6 @@ if TYPE_CHECKING:
 How = Literal["read", "attached", "inlined"]
 GONE = -1  # the compaction of what was read at some time, in a context that is gone
 KEPT = 5_000  # reads per project; the oldest go
-TABLES = """
-CREATE TABLE IF NOT EXISTS reads (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL,
-    path TEXT NOT NULL, content TEXT NOT NULL DEFAULT '', how TEXT NOT NULL DEFAULT 'read',
-    compaction INTEGER NOT NULL DEFAULT -1, parts TEXT NOT NULL DEFAULT '', refused INTEGER NOT NULL DEFAULT -1,
-    read_at TEXT NOT NULL, PRIMARY KEY (project, session, path));
-CREATE INDEX IF NOT EXISTS reads_read_at ON reads (project, read_at);
-CREATE TABLE IF NOT EXISTS readers (
-    project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL,
-    compactions INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, boundary TEXT DEFAULT '',
-    reminded INTEGER NOT NULL DEFAULT -1, searched INTEGER NOT NULL DEFAULT 0, sought TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (project, session))
-"""
 
 
 class Reader(NamedTuple):
@@ -66,7 +53,6 @@ def note(project: Project, session: str, path: str, content_hash: str, how: How 
 
 def put(project: Project, session: str, path: str, **values: str | int) -> None:
     """Set some columns of a read, which may be new."""
-    project.ledger.ensure(TABLES)
     names = [*values, "read_at"]
     changes = ", ".join(f"{each} = excluded.{each}" for each in names)
     project.ledger.run(
@@ -79,14 +65,12 @@ def put(project: Project, session: str, path: str, **values: str | int) -> None:
 
 def rows(project: Project, session: str) -> dict[str, dict[str, Any]]:
     """Return all reads of a session by path."""
-    project.ledger.ensure(TABLES)
     found = project.ledger.rows("SELECT * FROM reads WHERE project = ? AND session = ?", project.key, session)
     return {row["path"]: row for row in found}
 
 
 def reader(project: Project, session: str) -> Reader:
     """Return what is known of a session as one that reads."""
-    project.ledger.ensure(TABLES)
     row = project.ledger.one(
         f"SELECT {', '.join(Reader._fields)} FROM readers WHERE project = ? AND session = ?", project.key, session
     )
@@ -96,7 +80,6 @@ def reader(project: Project, session: str) -> Reader:
 def compacted(project: Project, session: str) -> None:
     """Note that the model has lost what it had read: SessionStart(compact) came."""
     size = transcripts.size(sessions.transcript(project, session))
-    project.ledger.ensure(TABLES)
     with project.ledger.transaction():
         count = reader(project, session).compactions + 1
         _set(project, session, compactions=count, size=size, boundary=None)
@@ -120,7 +103,6 @@ def reminded(project: Project, session: str) -> None:
 
 def _set(project: Project, session: str, **values: str | int | None) -> None:
     """Set some columns of a reader, which may be new."""
-    project.ledger.ensure(TABLES)
     changes = ", ".join(f"{each} = excluded.{each}" for each in values)
     project.ledger.run(
         f"INSERT INTO readers (project, worktree, host, client, session, {', '.join(values)})"

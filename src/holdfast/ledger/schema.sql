@@ -1,0 +1,200 @@
+-- The ledger's schema, as numbered migrations; `schema.py` runs those that a ledger lacks, in one transaction.
+--
+-- Append a migration and raise `NEWEST` in schema.py. Never change one that is on main: ledgers that have it don't get
+-- it again. An event waits for it, so it must not take longer for a large ledger than for a small one. An index on a
+-- table whose rows nobody drops does (sessions, launches, runs, attempts, generations). One that an earlier Holdfast
+-- could not live with raises `VERSION` too: a table or column that changes or goes, and one more column in generations,
+-- extracts or tombstones, whose rows are inserted by position. A statement ends with a semicolon at the end of a line.
+
+-- migration 2: all tables. Before, each was made when it was needed first, so a ledger may have any of them, and one
+-- may lack its last columns: `schema.py` adds what a table lacks.
+
+CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY);
+
+-- a session of the client, while it is live and after
+CREATE TABLE IF NOT EXISTS sessions (
+    project TEXT NOT NULL, id TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    process INTEGER, transcript TEXT NOT NULL DEFAULT '', resting INTEGER NOT NULL DEFAULT 0,
+    first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, ended_at TEXT,
+    PRIMARY KEY (project, id));
+CREATE INDEX IF NOT EXISTS sessions_live ON sessions (project, worktree, ended_at, last_seen);
+CREATE INDEX IF NOT EXISTS sessions_process ON sessions (project, process, first_seen);
+
+-- which session owns a workflow
+CREATE TABLE IF NOT EXISTS owners (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, session TEXT NOT NULL,
+    branch TEXT NOT NULL DEFAULT '', host TEXT NOT NULL, client TEXT NOT NULL, since TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow));
+CREATE INDEX IF NOT EXISTS owners_session ON owners (project, worktree, session, since);
+CREATE INDEX IF NOT EXISTS owners_since ON owners (project, worktree, since);
+
+-- how that changed; an empty session is nobody
+CREATE TABLE IF NOT EXISTS ownings (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    workflow TEXT NOT NULL, title TEXT NOT NULL, session TEXT NOT NULL, before TEXT NOT NULL, at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS ownings_freed ON ownings (project, worktree, session, at);
+CREATE INDEX IF NOT EXISTS ownings_workflow ON ownings (project, worktree, workflow, session, at);
+CREATE INDEX IF NOT EXISTS ownings_at ON ownings (project, at);
+
+-- snapshots, made at a compaction
+CREATE TABLE IF NOT EXISTS seals (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, why TEXT NOT NULL, workflows TEXT NOT NULL, sealed_at TEXT NOT NULL,
+    transcript TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT 0, claimed_by TEXT, claimed_at TEXT);
+CREATE INDEX IF NOT EXISTS seals_session ON seals (project, session, sealed_at);
+CREATE INDEX IF NOT EXISTS seals_claimed ON seals (project, claimed_by, sealed_at);
+CREATE INDEX IF NOT EXISTS seals_sealed_at ON seals (project, sealed_at);
+
+-- guidance that was sent to the model
+CREATE TABLE IF NOT EXISTS deliveries (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, event TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, mark TEXT NOT NULL,
+    units INTEGER NOT NULL, omitted INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
+    transcript TEXT NOT NULL, size INTEGER NOT NULL,
+    state TEXT NOT NULL, made_at TEXT NOT NULL, changed_at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS deliveries_session ON deliveries (project, session, made_at);
+CREATE INDEX IF NOT EXISTS deliveries_made_at ON deliveries (project, made_at);
+
+-- what a summary had lost
+CREATE TABLE IF NOT EXISTS losses (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, workflow TEXT NOT NULL, title TEXT NOT NULL, counts TEXT NOT NULL, noted_at TEXT NOT NULL,
+    lost TEXT NOT NULL DEFAULT '{}');
+CREATE INDEX IF NOT EXISTS losses_session ON losses (project, session, noted_at);
+CREATE INDEX IF NOT EXISTS losses_noted_at ON losses (project, noted_at);
+
+-- what the user is to be told, once
+CREATE TABLE IF NOT EXISTS hints (
+    project TEXT NOT NULL, session TEXT NOT NULL, topic TEXT NOT NULL, workflow TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, noted_at TEXT NOT NULL, told_at TEXT,
+    PRIMARY KEY (project, session, topic, workflow));
+CREATE INDEX IF NOT EXISTS hints_noted_at ON hints (project, noted_at);
+
+-- the client's own summary of a session
+CREATE TABLE IF NOT EXISTS summaries (
+    project TEXT NOT NULL, session TEXT NOT NULL, said TEXT NOT NULL, said_at TEXT NOT NULL,
+    PRIMARY KEY (project, session));
+
+-- calls of the Agent tool
+CREATE TABLE IF NOT EXISTS launches (
+    project TEXT NOT NULL, session TEXT NOT NULL, tool_use_id TEXT NOT NULL, agent_id TEXT,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    agent_type TEXT NOT NULL, workflow TEXT, phase TEXT, launched_at TEXT NOT NULL, verdict TEXT,
+    description TEXT NOT NULL DEFAULT '', prompt TEXT NOT NULL DEFAULT '', output TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (project, session, tool_use_id));
+CREATE INDEX IF NOT EXISTS launches_verdict ON launches (project, session, verdict);
+CREATE INDEX IF NOT EXISTS launches_agent ON launches (project, session, agent_id);
+
+-- what a subagent has reported of itself; of a use an earlier version says nothing, and none of those is told as unused
+CREATE TABLE IF NOT EXISTS runs (
+    project TEXT NOT NULL, session TEXT NOT NULL, agent_id TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    agent_type TEXT NOT NULL, state TEXT NOT NULL, words TEXT NOT NULL,
+    started_at TEXT NOT NULL, changed_at TEXT NOT NULL,
+    digest TEXT NOT NULL DEFAULT '', transcript TEXT NOT NULL DEFAULT '', consumed_at TEXT DEFAULT 'unknown',
+    resumed INTEGER NOT NULL DEFAULT 0, resumed_at TEXT, reminded_at TEXT,
+    PRIMARY KEY (project, session, agent_id));
+CREATE INDEX IF NOT EXISTS runs_state ON runs (project, session, state);
+CREATE INDEX IF NOT EXISTS runs_consumed ON runs (project, session, consumed_at);
+CREATE INDEX IF NOT EXISTS runs_resumed ON runs (project, session, resumed);
+
+-- in which session the agents of another one go on
+CREATE TABLE IF NOT EXISTS agent_heirs (
+    project TEXT NOT NULL, session TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    heir TEXT NOT NULL, since TEXT NOT NULL,
+    PRIMARY KEY (project, session));
+
+-- the to-do list that a session was given
+CREATE TABLE IF NOT EXISTS todo_lists (
+    project TEXT NOT NULL, session TEXT NOT NULL, workflow TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, digest TEXT NOT NULL, told_at TEXT NOT NULL,
+    PRIMARY KEY (project, session, workflow));
+
+-- the client's tasks
+CREATE TABLE IF NOT EXISTS todo_tasks (
+    project TEXT NOT NULL, session TEXT NOT NULL, task_id TEXT NOT NULL,
+    worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    subject TEXT NOT NULL, status TEXT NOT NULL, changed_at TEXT NOT NULL,
+    PRIMARY KEY (project, session, task_id));
+
+-- files a session has read
+CREATE TABLE IF NOT EXISTS reads (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL,
+    path TEXT NOT NULL, content TEXT NOT NULL DEFAULT '', how TEXT NOT NULL DEFAULT 'read',
+    compaction INTEGER NOT NULL DEFAULT -1, parts TEXT NOT NULL DEFAULT '', refused INTEGER NOT NULL DEFAULT -1,
+    read_at TEXT NOT NULL, PRIMARY KEY (project, session, path));
+CREATE INDEX IF NOT EXISTS reads_read_at ON reads (project, read_at);
+
+-- how far a session's reading was looked at
+CREATE TABLE IF NOT EXISTS readers (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL, session TEXT NOT NULL,
+    compactions INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, boundary TEXT DEFAULT '',
+    reminded INTEGER NOT NULL DEFAULT -1, searched INTEGER NOT NULL DEFAULT 0, sought TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (project, session));
+
+-- a workflow's phases when they were last looked at
+CREATE TABLE IF NOT EXISTS phases_seen (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    finished INTEGER NOT NULL, phases TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow));
+
+-- each time a phase ran
+CREATE TABLE IF NOT EXISTS attempts (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, phase TEXT NOT NULL, number INTEGER NOT NULL,
+    host TEXT NOT NULL, client TEXT NOT NULL,
+    started_at TEXT NOT NULL, ended_at TEXT, outcome TEXT NOT NULL, error TEXT NOT NULL,
+    begun INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (project, worktree, workflow, phase, number));
+
+-- what a task's step said when it ran
+CREATE TABLE IF NOT EXISTS step_runs (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, task TEXT NOT NULL, step TEXT NOT NULL,
+    host TEXT NOT NULL, client TEXT NOT NULL,
+    outcome TEXT NOT NULL, output TEXT NOT NULL, failures INTEGER NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow, task, step));
+CREATE INDEX IF NOT EXISTS step_runs_at ON step_runs (project, at);
+
+-- earlier contents of state files
+CREATE TABLE IF NOT EXISTS generations (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    path TEXT NOT NULL, number INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL, why TEXT NOT NULL,
+    at TEXT NOT NULL, UNIQUE (project, worktree, path, number));
+
+-- workflows that are over
+CREATE TABLE IF NOT EXISTS archive (
+    project TEXT NOT NULL, worktree TEXT NOT NULL, workflow TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    path TEXT NOT NULL, said TEXT NOT NULL, content BLOB NOT NULL, completed_at TEXT NOT NULL,
+    PRIMARY KEY (project, worktree, workflow));
+CREATE INDEX IF NOT EXISTS archive_completed_at ON archive (project, completed_at);
+
+-- what a memory file said of a workflow
+CREATE TABLE IF NOT EXISTS extracts (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    path TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL, at TEXT NOT NULL,
+    UNIQUE (project, worktree, path));
+CREATE INDEX IF NOT EXISTS extracts_name ON extracts (project, worktree, name, digest);
+
+-- what must not be saved from one again
+CREATE TABLE IF NOT EXISTS tombstones (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    name TEXT NOT NULL, digest TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (project, worktree, name, digest));
+
+-- what was put into the model's context
+CREATE TABLE IF NOT EXISTS costs (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, worktree TEXT NOT NULL, host TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, reply TEXT NOT NULL, event TEXT NOT NULL, handler TEXT NOT NULL, agent INTEGER NOT NULL,
+    units INTEGER NOT NULL, at TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS costs_at ON costs (project, at);
+
+-- for the log: made when somebody first asks for it, so that no event pays for it before.
+
+CREATE INDEX IF NOT EXISTS attempts_ended_at ON attempts (project, ended_at);
+CREATE INDEX IF NOT EXISTS attempts_started_at ON attempts (project, started_at);
+CREATE INDEX IF NOT EXISTS deliveries_changed_at ON deliveries (project, changed_at);
+CREATE INDEX IF NOT EXISTS generations_at ON generations (project, at);
+CREATE INDEX IF NOT EXISTS launches_launched_at ON launches (project, launched_at);
+CREATE INDEX IF NOT EXISTS launches_workflow ON launches (project, workflow);
+CREATE INDEX IF NOT EXISTS runs_changed_at ON runs (project, changed_at);
+CREATE INDEX IF NOT EXISTS sessions_ended_at ON sessions (project, ended_at);
+CREATE INDEX IF NOT EXISTS sessions_first_seen ON sessions (project, first_seen);
+CREATE INDEX IF NOT EXISTS sessions_last_seen ON sessions (project, last_seen);
