@@ -20,7 +20,8 @@ from holdfast.testkit.shown import Panel, Shown, promise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.testkit.stage import Heard, Stage
+    from holdfast.testkit.reply import Heard
+    from holdfast.testkit.stage import Stage
 
 TASK = "Create calculator.py with tests and verify they pass"
 FIRST, SECOND = "Create calculator module", "Write and run tests"

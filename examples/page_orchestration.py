@@ -24,8 +24,9 @@ from holdfast.testkit.shown import NotShown, Panel, Shown, promise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.testkit.stage import Heard, Stage
-    from holdfast.testkit.stageagent import Agent
+    from holdfast.testkit.agent import Agent
+    from holdfast.testkit.reply import Heard
+    from holdfast.testkit.stage import Stage
 
 TITLE = "Page Orchestration - Case Studies"
 MEMORY = f"""# Current Workflow State
@@ -72,7 +73,7 @@ class Orchestration:
         guidance: the text the model was given last.
     """
 
-    agent: Agent
+    agent: Agent[Heard]
     guidance: str
 
     def __init__(self, project: Stage) -> None:

@@ -20,7 +20,8 @@ from holdfast.testkit.shown import Panel, Shown, promise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.testkit.stage import Heard, Stage
+    from holdfast.testkit.reply import Heard
+    from holdfast.testkit.stage import Stage
 
 TOPIC, SESSION = "User Auth System", "WFS-user-auth-system"
 FOLDER = f".workflow/{SESSION}"

@@ -71,9 +71,8 @@ def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: 
 
 def samples(project: Project, asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
     """Choose among the payloads of the package those that a process is started for, as if they came from a project."""
-    fields = {"session_id": SESSION, "cwd": str(project.root), "transcript_path": ""}
-    names = [name for name in recorded.names() if event in (None, name.partition("-")[0])]
-    found = [payload for name in names if _fires(payload := recorded.load(name, **fields), asked)]
+    names = recorded.names_of(event) if event else recorded.names()
+    found = [payload for name in names if _fires(payload := recorded.sent(name, SESSION, project.root), asked)]
     return Chosen(tuple(found[:limit]), max(len(found) - limit, 0), samples=True)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import formats, paths
 from holdfast.testkit.simulate import playing, report
-from holdfast.testkit.simulate.client import UNTOLD
+from holdfast.testkit.simulate.conversation import UNTOLD
 from holdfast.testkit.simulate.ordinary import PLANTED
 from holdfast.testkit.simulate.planting import FORMATS
 from holdfast.testkit.simulate.playing import Job

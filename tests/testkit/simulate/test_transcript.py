@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from holdfast.sessions.reading import transcripts
-from holdfast.testkit.simulate.client import CAP, as_delivered
+from holdfast.testkit.output_schema import LIMIT
+from holdfast.testkit.simulate.conversation import as_delivered
 from holdfast.testkit.simulate.transcript import Transcript, summary_of
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def test_a_fork_shares_its_beginning(tmp_path: Path) -> None:
 
 def test_the_client_cuts_what_is_too_long() -> None:
     """10,000 UTF-16 units pass whole, one more becomes a preview of 2 KB (client fact §1.9)."""
-    assert as_delivered("x" * CAP) == "x" * CAP
-    assert as_delivered("🧵" * (CAP // 2)) == "🧵" * (CAP // 2)
-    cut = as_delivered("line\n" * CAP)
+    assert as_delivered("x" * LIMIT) == "x" * LIMIT
+    assert as_delivered("🧵" * (LIMIT // 2)) == "🧵" * (LIMIT // 2)
+    cut = as_delivered("line\n" * LIMIT)
     assert cut.startswith("<persisted-output>\nOutput too large.")
     assert len(cut) < 2_200
-    assert as_delivered("🧵" * (CAP // 2) + "x") != "🧵" * (CAP // 2) + "x"
+    assert as_delivered("🧵" * (LIMIT // 2) + "x") != "🧵" * (LIMIT // 2) + "x"

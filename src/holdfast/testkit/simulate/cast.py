@@ -7,14 +7,14 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.testkit.simulate.client import Client
+from holdfast.testkit.simulate.conversation import Conversation
 from holdfast.testkit.simulate.truth import Tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from holdfast.testkit.simulate.world import World
+    from holdfast.testkit.place import Place
 
 
 @dataclass
@@ -22,14 +22,14 @@ class Cast:
     """Who takes part; with the end of the block every process ends.
 
     Attributes:
-        world: where.
+        place: where.
         seed: what ids and planted words come from.
         clients: all sessions, in the order in which they came.
     """
 
-    world: World
+    place: Place
     seed: int
-    clients: list[Client] = field(default_factory=list)
+    clients: list[Conversation] = field(default_factory=list)
     _sessions: int = 0
     _spaces: int = 0
     _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -61,14 +61,14 @@ class Cast:
         self._processes[str(process.pid)] = process
         return str(process.pid)
 
-    def client(self, root: Path | None = None, *, process: str | None = None, **more: Any) -> Client:
+    def client(self, root: Path | None = None, *, process: str | None = None, **more: Any) -> Conversation:
         """Return a session that has not started yet, of a client whose process runs."""
         named = self.process() if process is None else process
-        client = Client(self.world, root or self.world.root, self.session(), named, **more)
+        client = Conversation(self.place, root or self.place.root, self.session(), named, **more)
         self.clients.append(client)
         return client
 
-    def fork(self, client: Client) -> Client:
+    def fork(self, client: Conversation) -> Conversation:
         """Return a session that begins as a copy of another, in a client of its own."""
         heir = self.client(client.root)
         heir.transcript = client.transcript.forked(heir.transcript.path, heir.session)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from holdfast.testkit.simulate.client import Client, Told
+    from holdfast.testkit.simulate.conversation import Conversation, Told
     from holdfast.testkit.simulate.ordinary import Ordinary
     from holdfast.testkit.simulate.score import Reading
     from holdfast.testkit.simulate.truth import Truth
@@ -67,13 +67,13 @@ class Findings:
         named = frozenset(self.named)
         return Expected(planted.facts(), planted.position, wrong, named, self.fallback, planted.mentionable())
 
-    def judge(self, client: Client, planted: Truth) -> Reading:
+    def judge(self, client: Conversation, planted: Truth) -> Reading:
         """Judge all that a session was told since it was last asked about: one compaction."""
         told = self._since(client)
         texts, lengths = [each.text for each in told], [each.units for each in told]
         return self._noted(judge(self.expected(planted), texts, lengths), told)
 
-    def judge_trail(self, client: Client, planted: Ordinary) -> Reading:
+    def judge_trail(self, client: Conversation, planted: Ordinary) -> Reading:
         """Judge the same of a session without a workflow."""
         told = self._since(client)
         texts, lengths = [each.text for each in told], [each.units for each in told]
@@ -88,7 +88,7 @@ class Findings:
             self.faults.append(self.where)
         return reading
 
-    def quiet(self, client: Client) -> None:
+    def quiet(self, client: Conversation) -> None:
         """Nothing of guidance, and nothing of another session, was said since the session was last asked about."""
         for each in self._since(client):
             if self.heading in each.text:
@@ -96,13 +96,13 @@ class Findings:
             heard = [word for word in self.foreign | self.resurrected if word in each.text]
             self.faults += [f"foreign: {word}, with {each.event}" for word in sorted(heard)]
 
-    def close(self, clients: Iterable[Client]) -> None:
+    def close(self, clients: Iterable[Conversation]) -> None:
         """Nobody got guidance that nobody asked about."""
         self.foreign, self.resurrected = set(), set()
         for client in clients:
             self.quiet(client)
 
-    def asides(self, client: Client, planted: Truth, errand: str) -> None:
+    def asides(self, client: Conversation, planted: Truth, errand: str) -> None:
         """A compacted subagent was told nothing of the main session's to-dos and context, but its own errand."""
         self.note(
             errand != "" and not any(errand in each.text for each in client.asides),
@@ -114,7 +114,7 @@ class Findings:
             self.faults += [f"a subagent got {word} of the main session, with {each.event}" for word in heard[:1]]
         client.asides.clear()
 
-    def same_as_before(self, client: Client) -> None:
+    def same_as_before(self, client: Conversation) -> None:
         """The last two times nothing had changed: the guidance must be the same, byte for byte."""
         before, after = self._guidance(client.told)[-2:-1], self._guidance(client.told)[-1:]
         self.repeats.append(before == after and bool(after))
@@ -126,7 +126,7 @@ class Findings:
         if wrong:
             self.faults.append(words)
 
-    def _since(self, client: Client) -> list[Told]:
+    def _since(self, client: Conversation) -> list[Told]:
         mark = self._marks.get(id(client), 0)
         self._marks[id(client)] = len(client.told)
         self.faults += [fault for fault in client.failed if fault not in self.faults]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from holdfast.testkit.simulate.world import Broken
+from holdfast import clock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.process.trial import Ended
-    from holdfast.testkit.simulate.client import Client
+    from holdfast.testkit.place import Place
+    from holdfast.testkit.simulate.conversation import Conversation
     from holdfast.testkit.simulate.truth import Truth
-    from holdfast.testkit.simulate.world import World
 
 FORMATS = ("hybrid", "compaction", "wfs")
 WITH_AGENTS = ("hybrid", "wfs")
@@ -25,6 +26,17 @@ HYBRID = ".claude/state/workflow.json"
 _MOST = 60_000  # characters of one command line; a system takes twice that, and more for each
 
 
+class Broken(Exception):
+    """Something that has to work for anything to be judged does not; the message says what."""
+
+
+def install(place: Place) -> None:
+    """Install Holdfast as a user does. Raises Broken where that failed."""
+    ended = place.install()
+    if ended.exit_code != 0:
+        raise Broken(f"holdfast install ended with {ended.exit_code}: {ended.stderr.strip()}")
+
+
 def said(ended: Ended) -> str:
     """Return what a command printed. Raises Broken where it failed."""
     if ended.exit_code != 0:
@@ -32,14 +44,14 @@ def said(ended: Ended) -> str:
     return ended.stdout
 
 
-def start(client: Client, planted: Truth) -> None:
+def start(client: Conversation, planted: Truth) -> None:
     """Start a workflow as a model does, on the command line, with files for its required reading.
 
     Raises:
         Broken: the command failed.
     """
     for entry in planted.reading:
-        client.world.write(entry, "What has to be known.\n", root=client.root)
+        client.place.write(entry, "What has to be known.\n", client.root)
     words = ["--format", planted.format, "--type", "complex" if planted.format == "wfs" else "custom"]
     for phase in planted.phases:
         words += ["--phase", f"{phase.title} @{phase.agent}" if phase.agent else phase.title]
@@ -70,7 +82,7 @@ def _portion(pairs: list[tuple[str, str]], room: int) -> tuple[list[str], list[t
 
 
 def write_compaction(
-    world: World, planted: Truth, *, finished: bool = False, age: timedelta = timedelta(), root: Path | None = None
+    place: Place, planted: Truth, *, finished: bool = False, age: timedelta = timedelta(), root: Path | None = None
 ) -> Path:
     """Write a `compaction` state file by hand (R001-05)."""
     current = len(planted.phases) if finished else planted.current
@@ -91,12 +103,13 @@ def write_compaction(
         "created_at": "2025-01-02T03:04:05Z",
     }
     name = planted.title.lower()[:50] or "unnamed"
-    return world.write(
-        f"untracked/workflow-state/{name}/state-{name}-20250102_030405.json", _text(data), root=root, age=age
-    )
+    file = place.write(f"untracked/workflow-state/{name}/state-{name}-20250102_030405.json", _text(data), root)
+    moment = ((place.now or clock.now()) - age).timestamp()
+    os.utime(file, (moment, moment))
+    return file
 
 
-def write_hybrid(world: World, planted: Truth) -> Path:
+def write_hybrid(place: Place, planted: Truth) -> Path:
     """Write a `hybrid` state file by hand (R000-02), with the keys that people add to it (R000-38)."""
     phases = [
         {
@@ -119,10 +132,10 @@ def write_hybrid(world: World, planted: Truth) -> Path:
         "key_reminders": planted.reminders,
         "context": planted.variables,
     }
-    return world.write(HYBRID, _text(data))
+    return place.write(HYBRID, _text(data))
 
 
-def write_memory(world: World, planted: Truth) -> Path:
+def write_memory(place: Place, planted: Truth) -> Path:
     """Write the memory file from which a `compaction` workflow is derived (R001-21)."""
     phase = planted.phases[planted.current - 1]
     lines = ["# Current Workflow State", "", f"Workflow: {planted.title}"]
@@ -132,7 +145,7 @@ def write_memory(world: World, planted: Truth) -> Path:
     lines += ["", "Context:", *(f"- {key}: {value}" for key, value in planted.context.items())]
     lines += [f"- decision {number}: {text}" for number, text in enumerate(planted.decisions, 1)]
     lines += [f"- last request: {planted.request}"] if planted.request else []
-    return world.write(MEMORY, "\n".join(lines) + "\n")
+    return place.write(MEMORY, "\n".join(lines) + "\n")
 
 
 def _status(number: int, current: int) -> str:

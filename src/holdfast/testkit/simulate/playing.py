@@ -1,17 +1,18 @@
-"""Playing rows, several at a time, each in a world of its own."""
+"""Playing rows, several at a time, each in a home and a project of its own."""
 
 from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.testkit.simulate import result, world
-from holdfast.testkit.simulate.planting import FORMATS
+from holdfast.testkit import belongings, place
+from holdfast.testkit.simulate import result
+from holdfast.testkit.simulate.planting import FORMATS, Broken
 from holdfast.testkit.simulate.rows import ROWS
 from holdfast.testkit.simulate.scene import Scene
-from holdfast.testkit.simulate.world import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 ADVERSE = 3  # compactions of a row in which something goes wrong (survival: item 6)
 LEAST = 16  # facts: each kind has one at least
 WORKERS = 2
+BEGIN = datetime(2025, 6, 2, 9, 0, tzinfo=UTC)  # long past everywhere, so that files written now are never old
+_LIMIT_S = 120.0  # after which a process that does not end has failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,10 @@ def play(job: Job, done: Callable[[Result], None] = lambda _: None) -> list[Resu
 def one(job: Job, row: str, format_name: str) -> Result:
     """Play one row in one format."""
     cycles = job.cycles if ROWS[row].long else job.adverse
-    with world.opened(job.here) as place, Scene(place, job.seed) as scene:
+    with place.opened() as made, Scene(made, job.seed) as scene:
+        made.now, made.limit_s = BEGIN, _LIMIT_S
+        if job.here is not None:
+            belongings.take_along(job.here, made.root, made.home)
         scene.format, scene.facts, scene.cycles, scene.instants = format_name, job.facts, cycles, job.instants
         found = scene.found
         try:
@@ -84,5 +90,6 @@ def one(job: Job, row: str, format_name: str) -> Result:
         except Broken as error:
             found.faults.append(f"{found.where or 'it'} could not go on: {error}")
         found.close(scene.clients)
-        rest: dict[str, Any] = {"skipped": scene.skipped, "log": place.log()}
+        errors = [line for line in made.log() if line.split(" ", 2)[1:2] == ["error"]]
+        rest: dict[str, Any] = {"skipped": scene.skipped, "log": errors}
         return result.summed(row, format_name, found.readings, found.faults, found.repeats, **rest)

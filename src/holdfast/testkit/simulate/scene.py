@@ -14,7 +14,7 @@ from holdfast.testkit.simulate.transcript import summary_of
 from holdfast.testkit.simulate.truth import Tokens, Truth
 
 if TYPE_CHECKING:
-    from holdfast.testkit.simulate.client import Client
+    from holdfast.testkit.simulate.conversation import Conversation
     from holdfast.testkit.simulate.score import Reading
 
 OLD = timedelta(days=90)
@@ -43,9 +43,9 @@ class Scene(Cast):
     _tokens: dict[int, Tokens] = field(default_factory=dict)
     _left: dict[int, int] = field(default_factory=dict)
 
-    def begin(self, *, change: Change | None = None, **more: Any) -> tuple[Client, Truth]:
+    def begin(self, *, change: Change | None = None, **more: Any) -> tuple[Conversation, Truth]:
         """Install Holdfast, lay decoys, start a session and plant a workflow in it; an agent runs beside."""
-        self.world.install()
+        planting.install(self.place)
         self.decoys()
         client = self.client(**more)
         client.starts()
@@ -53,7 +53,13 @@ class Scene(Cast):
         return client, self.plant(client, change=change)
 
     def plant(
-        self, client: Client, *, format_name: str = "", facts: int = 0, finished: int = 2, change: Change | None = None
+        self,
+        client: Conversation,
+        *,
+        format_name: str = "",
+        facts: int = 0,
+        finished: int = 2,
+        change: Change | None = None,
     ) -> Truth:
         """Start a workflow in a session, get its first phases done, and send an agent off.
 
@@ -76,22 +82,22 @@ class Scene(Cast):
         """Lay down what must not come back: a finished workflow, and one that nobody touched for long."""
         for kind, age in (("over", timedelta()), ("old", OLD)):
             decoy = truth.make("compaction", self.tokens(), 16, finished=1)
-            planting.write_compaction(self.world, decoy, finished=kind == "over", age=age)
+            planting.write_compaction(self.place, decoy, finished=kind == "over", age=age)
             self.found.resurrected |= decoy.words() - {decoy.title, decoy.phases[decoy.current - 1].title}
             self.found.named.add(decoy.title)
 
-    def complete_another(self, client: Client) -> None:
+    def complete_another(self, client: Conversation) -> None:
         """Have another workflow done to its end; its memory file stays as it was."""
         decoy = truth.make(self.format, self.tokens(), 16, finished=0)
         if self.format in planting.WITH_AGENTS:
             planting.start(client, decoy)
         else:
-            planting.write_memory(self.world, decoy)
+            planting.write_memory(self.place, decoy)
             client.precompact()
         planting.said(client.cli("done", decoy.title, "--all"))
         self.found.resurrected |= decoy.words()
 
-    def bystander(self) -> Client:
+    def bystander(self) -> Conversation:
         """Return another live session in the folder, with a workflow of its own that concerns nobody else."""
         other = self.client()
         other.starts()
@@ -99,18 +105,18 @@ class Scene(Cast):
         self.found.foreign |= self.plant(other, format_name="compaction", facts=14, finished=1).words()
         return other
 
-    def end_process(self, client: Client, planted: Truth) -> None:
+    def end_process(self, client: Conversation, planted: Truth) -> None:
         """The client dies without a word, and its agents with it."""
         self.kill(client.process)
         client.agents.clear()
         self.gone_agents(planted)
 
-    def leaves(self, client: Client, planted: Truth) -> None:
+    def leaves(self, client: Conversation, planted: Truth) -> None:
         """The session ends, and its process with it."""
         client.ends()
         self.end_process(client, planted)
 
-    def crash(self, client: Client, planted: Truth) -> None:
+    def crash(self, client: Conversation, planted: Truth) -> None:
         """The client dies without a word and runs again, as another process."""
         self.end_process(client, planted)
         client.process = self.process()
@@ -120,7 +126,7 @@ class Scene(Cast):
         planted.died |= set(planted.agents.values())
         planted.agents.clear()
 
-    def complete_phase(self, client: Client, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
+    def complete_phase(self, client: Conversation, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
         """Have the current phase done, by an agent that says so or on the command line."""
         handover = tokens("note")
         if (
@@ -138,7 +144,7 @@ class Scene(Cast):
             planting.said(client.cli("done", planted.title, "--note", handover))
             planted.complete_phase(handover)
 
-    def advance(self, client: Client, planted: Truth, cycle: int, cycles: int) -> None:
+    def advance(self, client: Conversation, planted: Truth, cycle: int, cycles: int) -> None:
         """Work between two compactions: phases get done, evenly over all cycles; else a value changes.
 
         Whatever it is, the user asked for it, and the newest decision is replaced.
@@ -155,7 +161,7 @@ class Scene(Cast):
             planted.set("turn", value)
         self.change_mind(client, planted, tokens)
 
-    def change_mind(self, client: Client, planted: Truth, tokens: Tokens) -> None:
+    def change_mind(self, client: Conversation, planted: Truth, tokens: Tokens) -> None:
         """The user asks for something else, and a decision is replaced; the model notes both in the context."""
         planted.ask(tokens("asked"))
         planted.decide(tokens("decided"))
@@ -166,7 +172,7 @@ class Scene(Cast):
         """Return a summary that keeps every fifth fact word for word."""
         return summary_of(fact.needle for fact in planted.facts()[::5])
 
-    def compact(self, client: Client, planted: Truth, *, pre: bool = True, post: bool = True) -> Reading:
+    def compact(self, client: Conversation, planted: Truth, *, pre: bool = True, post: bool = True) -> Reading:
         """Compact a session as the client does, let it go on, and judge what the model got."""
         self.found.quiet(client)
         summary = self.summary(planted)
@@ -179,14 +185,14 @@ class Scene(Cast):
         client.goes_on(summary)
         return self.found.judge(client, planted)
 
-    def cycle(self, client: Client, planted: Truth, **how: bool) -> None:
+    def cycle(self, client: Conversation, planted: Truth, **how: bool) -> None:
         """Play all compactions of the row, with work before each, and the last one once more."""
         for number in range(self.cycles):
             self.advance(client, planted, number, self.cycles)
             self.compact(client, planted, **how)
         self.repeat(client, planted, **how)
 
-    def repeat(self, client: Client, planted: Truth, **how: bool) -> None:
+    def repeat(self, client: Conversation, planted: Truth, **how: bool) -> None:
         """Compact once more with nothing changed: the guidance must be the same, byte for byte."""
         self.compact(client, planted, **how)
         self.found.same_as_before(client)

@@ -10,7 +10,7 @@ from holdfast.testkit.simulate.truth import Phase
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.testkit.simulate.client import Client
+    from holdfast.testkit.simulate.conversation import Conversation
     from holdfast.testkit.simulate.scene import Scene
     from holdfast.testkit.simulate.truth import Truth
 
@@ -84,7 +84,7 @@ def lengthy(made: Truth, tokens: truth.Tokens) -> None:
     made.reminders[0] = long(made.reminders[0], "reminder")
 
 
-def nameless(scene: Scene, client: Client, before: Truth) -> None:
+def nameless(scene: Scene, client: Conversation, before: Truth) -> None:
     """A file that people wrote, with empty texts in it, after another workflow of this session."""
     made = truth.make(scene.format, scene.tokens(), scene.facts, finished=0)
     made.agents = before.agents
@@ -93,15 +93,15 @@ def nameless(scene: Scene, client: Client, before: Truth) -> None:
     made.reminders.append("")
     made.reading = made.reading[:1]
     if scene.format == "hybrid":
-        planting.write_hybrid(scene.world, made)
+        planting.write_hybrid(scene.place, made)
     else:
-        planting.write_compaction(scene.world, made)
+        planting.write_compaction(scene.place, made)
     scene.compact(client, made)
 
 
 def outside(scene: Scene) -> set[str]:
-    """Return what lies in the world beside home and project."""
-    top = scene.world.top
+    """Return what lies in the place beside home and project."""
+    top = scene.place.top
     return {
         str(path.relative_to(top))
         for path in top.rglob("*")

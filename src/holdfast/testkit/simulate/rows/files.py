@@ -47,13 +47,13 @@ def broken_files(scene: Scene) -> None:
 def read_only(scene: Scene) -> None:
     """The project's folder cannot be written, then the state folder neither, then both can be again."""
     client, planted = scene.begin()
-    scene.found.fallback = scene.world.root
+    scene.found.fallback = scene.place.root
     if os.geteuid() == 0:  # whom permissions do not bind
         if not faulty.obeys(sys.executable):
             scene.skipped = "root obeys no permissions here"
             return
-        faulty.arm(scene.world.launcher, "obey()", interpreter=sys.executable, root=paths.package_root())
-    folders = (scene.world.root, scene.world.home / ".local" / "state")
+        faulty.arm(scene.place.launcher, "obey()", interpreter=sys.executable, root=paths.package_root())
+    folders = (scene.place.root, scene.place.home / ".local" / "state")
     locked: list[Path] = []
     try:
         for number in range(scene.cycles):
@@ -73,17 +73,17 @@ def read_only(scene: Scene) -> None:
 def full_disk(scene: Scene) -> None:
     """No file can grow: every write fails, over a state that was restored before and over one that was not."""
     client, planted = scene.begin()
-    scene.found.fallback = scene.world.root
+    scene.found.fallback = scene.place.root
     for number in range(scene.cycles):
-        scene.world.limits = ""
+        scene.place.shell_prefix = ""
         scene.advance(client, planted, number, scene.cycles)
         if number % 2 == 0:
             scene.compact(client, planted)
         scene.found.quiet(client)
-        scene.world.limits = "ulimit -f 0; "
-        with _untouched(scene, scene.world.root, scene.world.home / ".local" / "state"):
+        scene.place.shell_prefix = "ulimit -f 0; "
+        with _untouched(scene, scene.place.root, scene.place.home / ".local" / "state"):
             scene.compact(client, planted)
-    scene.world.limits = ""
+    scene.place.shell_prefix = ""
     scene.compact(client, planted)
     scene.repeat(client, planted)
 
@@ -113,9 +113,9 @@ def concurrent(scene: Scene) -> None:
 def state_file(scene: Scene, planted: Truth) -> Path:
     """Return the file that keeps a workflow."""
     if planted.format == "hybrid":
-        return scene.world.root / planting.HYBRID
+        return scene.place.root / planting.HYBRID
     kept = ".workflow/*/workflow-session.json" if planted.format == "wfs" else "untracked/workflow-state/*/state-*.json"
-    files = scene.world.root.glob(kept)
+    files = scene.place.root.glob(kept)
     return next(file for file in files if planted.title in file.read_text("utf-8", "replace"))
 
 
@@ -126,7 +126,7 @@ def _foreign(scene: Scene) -> tuple[Path, bytes]:
     held = {"name": words[0], "workflow": {"phase": words[1]}, "steps": words[2:]}
     scene.found.foreign |= set(words)
     place = planting.HYBRID if scene.format == "compaction" else "untracked/workflow-state/alien/state-alien.json"
-    file = scene.world.write(place, json.dumps(held))
+    file = scene.place.write(place, json.dumps(held))
     return file, file.read_bytes()
 
 

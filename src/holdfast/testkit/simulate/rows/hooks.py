@@ -51,7 +51,7 @@ def precompact_early(scene: Scene) -> None:
         client.summarised(summary)
         scene.advance(client, planted, number, scene.cycles)
         client.rests()
-        scene.world.tick(HOURS)
+        scene.place.tick(HOURS)
         client.asks()
         scene.found.quiet(client)
         client.before_compaction = client.transcript.last
@@ -97,7 +97,7 @@ def clock_back(scene: Scene) -> None:
         )
         for place, step in enumerate(steps):
             if place == number % 3:
-                scene.world.tick(-DAYS)
+                scene.place.tick(-DAYS)
             step()
         client.goes_on(summary)
         scene.found.judge(client, planted)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.testkit.simulate import repository
 
 if TYPE_CHECKING:
-    from holdfast.testkit.simulate.client import Client
+    from holdfast.testkit.simulate.conversation import Conversation
     from holdfast.testkit.simulate.scene import Scene
     from holdfast.testkit.simulate.truth import Truth
 
@@ -52,9 +52,9 @@ def two_sessions(scene: Scene) -> None:
 
 def two_worktrees(scene: Scene) -> None:
     """Two worktrees of one repository, a live session with a workflow in each."""
-    beside = scene.world.top / "worktree"
-    repository.make(scene.world.root, "main")
-    repository.add_worktree(scene.world.root, beside, "topic")
+    beside = scene.place.top / "worktree"
+    repository.make(scene.place.root, "main")
+    repository.add_worktree(scene.place.root, beside, "topic")
     one, first = scene.begin()
     other = scene.client(beside)
     other.starts()
@@ -85,24 +85,24 @@ def fork(scene: Scene) -> None:
 
 def branch(scene: Scene) -> None:
     """The branch is switched within a session; a new session gets the workflow of the branch it is on."""
-    repository.make(scene.world.root, "one")
+    repository.make(scene.place.root, "one")
     client, planted = scene.begin()
     scene.compact(client, planted)
     scene.repeat(client, planted)
-    repository.checkout(scene.world.root, "two")
+    repository.checkout(scene.place.root, "two")
     scene.advance(client, planted, 0, scene.cycles)
     scene.compact(client, planted)
-    repository.checkout(scene.world.root, "one")
+    repository.checkout(scene.place.root, "one")
     scene.compact(client, planted)
     scene.leaves(client, planted)
-    repository.checkout(scene.world.root, "two")
+    repository.checkout(scene.place.root, "two")
     other = scene.client()
     other.starts()
     late = scene.plant(other, format_name="compaction")
     scene.leaves(other, late)
     scene.found.named.add(late.title)
     scene.found.resurrected |= late.words() - {late.title, late.phases[late.current - 1].title}
-    repository.checkout(scene.world.root, "one")
+    repository.checkout(scene.place.root, "one")
     for pre in (True, False)[: max(scene.cycles - 1, 1)]:
         heir = scene.client()
         heir.starts()
@@ -121,7 +121,7 @@ def subagent(scene: Scene) -> None:
         errand = scene.word("errand")
         agent = client.begins_agent("Explore", f"Look into {errand}, please.")
         client.asides.clear()
-        marks = {} if number % 2 else {"agent_id": agent, "agent_type": "Explore"}
+        marks = {} if number % 2 else {"agent_id": agent.run, "agent_type": "Explore"}
         name = "auto-in-subagent" if marks else "auto"
         summary = "The subagent looked into it."
         client.fire_aside(f"PreCompact-{name}", **marks)
@@ -129,13 +129,13 @@ def subagent(scene: Scene) -> None:
         client.fire_aside(f"SessionStart-compact{'-in-subagent' if marks else ''}", **marks)
         client.fire_aside(f"PostCompact-{name}", compact_summary=summary, **marks)
         scene.found.asides(client, planted, errand if marks else "")  # of two that run nothing tells which it is
-        client.ends_agent(agent, "Explore", "Nothing to be seen.")
+        client.ends_agent(agent, "Nothing to be seen.")
         scene.found.quiet(client)
         scene.compact(client, planted)
     scene.repeat(client, planted)
 
 
-def _interleaved(scene: Scene, *pairs: tuple[Client, Truth]) -> None:
+def _interleaved(scene: Scene, *pairs: tuple[Conversation, Truth]) -> None:
     (one, first), (other, second) = pairs
     for number in range(scene.cycles):
         for client, planted in pairs:

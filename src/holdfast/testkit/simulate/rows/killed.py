@@ -12,7 +12,7 @@ from holdfast.testkit.simulate.faulty import NEVER, Strokes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from holdfast.testkit.simulate.client import Client
+    from holdfast.testkit.simulate.conversation import Conversation
     from holdfast.testkit.simulate.scene import Scene
     from holdfast.testkit.simulate.truth import Truth
 
@@ -22,9 +22,8 @@ STEPS = ("update", "PreCompact", "SubagentStop", "SessionStart", "Stop", "UserPr
 def killed(scene: Scene) -> None:
     """Kill -9 at every boundary of a write of a command and of each event around a compaction, one after another."""
     client, planted = scene.begin()
-    strokes = Strokes(scene.world.home / "strokes")
-    command = scene.world.home / ".local" / "share" / "holdfast" / "bin" / "holdfast"
-    for program, flags in ((scene.world.launcher, "-IS"), (command, "-I")):
+    strokes = Strokes(scene.place.home / "strokes")
+    for program, flags in ((scene.place.launcher, "-IS"), (scene.place.command, "-I")):
         call = f"strike({str(strokes.file)!r})"
         faulty.arm(program, call, interpreter=sys.executable, root=paths.package_root(), flags=flags)
     counts = dict.fromkeys(STEPS, 0)
@@ -38,7 +37,7 @@ def killed(scene: Scene) -> None:
 
 
 def _cycle(
-    scene: Scene, client: Client, planted: Truth, strokes: Strokes, victim: str, stop: int, counts: dict[str, int]
+    scene: Scene, client: Conversation, planted: Truth, strokes: Strokes, victim: str, stop: int, counts: dict[str, int]
 ) -> None:
     """Play a compaction in which one step is killed; with none, count how many boundaries each has."""
     scene.found.quiet(client)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def warm(scene: Scene) -> None:
     """Compactions one after another, with work between them, beside a workflow that was completed before."""
-    scene.world.install()
+    planting.install(scene.place)
     scene.decoys()
     client = scene.client()
     client.starts()
@@ -25,7 +25,7 @@ def warm(scene: Scene) -> None:
 
 def by_hand(scene: Scene) -> None:
     """The state as people keep it: a hybrid file written by hand, or a CLAUDE.local.md the state file comes from."""
-    scene.world.install()
+    planting.install(scene.place)
     scene.decoys()
     client = scene.client()
     client.starts()
@@ -34,7 +34,7 @@ def by_hand(scene: Scene) -> None:
     planted.listed = scene.format == "hybrid"
     write = planting.write_hybrid if scene.format == "hybrid" else planting.write_memory
     for number in range(scene.cycles):
-        write(scene.world, planted)
+        write(scene.place, planted)
         client.asks("I wrote down where we are.")
         scene.compact(client, planted)
         if number + 1 < scene.cycles:
@@ -74,5 +74,5 @@ def uninvited(scene: Scene) -> None:
 def twice_registered(scene: Scene) -> None:
     """The plugin and the settings both register Holdfast."""
     client, planted = scene.begin()
-    scene.world.install_plugin()
+    scene.place.install_plugin()
     scene.cycle(client, planted)

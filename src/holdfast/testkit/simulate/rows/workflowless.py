@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.testkit import recorded
-from holdfast.testkit.simulate import ordinary, repository, score, worked
+from holdfast.testkit.simulate import ordinary, planting, repository, score, worked
 from holdfast.testkit.simulate.transcript import summary_of
 from holdfast.testkit.simulate.worked import Worked
 
 if TYPE_CHECKING:
-    from holdfast.testkit.simulate.client import Client
+    from holdfast.testkit.simulate.conversation import Conversation
     from holdfast.testkit.simulate.ordinary import Ordinary
     from holdfast.testkit.simulate.scene import Scene
     from holdfast.testkit.simulate.worked import Entry
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class _Live(Worked):
     """Work of a session on the stage: what a person asks goes through the hooks, the rest into its transcript."""
 
-    def __init__(self, client: Client, branch: str) -> None:
-        self.home, self.tasks = str(client.root), str(client.world.home / "tmp" / "claude" / client.session / "tasks")
+    def __init__(self, client: Conversation, branch: str) -> None:
+        self.home, self.tasks = str(client.root), str(client.home / "tmp" / "claude" / client.session / "tasks")
         self._client, self._branch, self._shapes = client, branch, recorded.transcript()
 
     def add(self, entry: Entry) -> None:
-        now = clock.stamp(self._client.world.now)
+        now = clock.stamp(self._client.place.now)
         self._client.transcript.wrote({**entry, "gitBranch": self._branch, "timestamp": now})
 
     def shape(self, kind: str) -> Entry:
@@ -42,8 +42,8 @@ def no_workflow(scene: Scene) -> None:
     may be told.
     """
     branch = f"feature/{scene.word('branch')}"
-    repository.make(scene.world.root, branch)
-    scene.world.install()
+    repository.make(scene.place.root, branch)
+    planting.install(scene.place)
     scene.found.heading = score.TRAIL
     client, work, planted = _plant(scene, branch)
     _, others_work, others = _plant(scene, branch)
@@ -58,7 +58,7 @@ def no_workflow(scene: Scene) -> None:
     client.asks()
 
 
-def _plant(scene: Scene, branch: str) -> tuple[Client, _Live, Ordinary]:
+def _plant(scene: Scene, branch: str) -> tuple[Conversation, _Live, Ordinary]:
     """Let a session start and do its work."""
     client = scene.client()
     client.starts()
@@ -66,7 +66,7 @@ def _plant(scene: Scene, branch: str) -> tuple[Client, _Live, Ordinary]:
     return client, work, ordinary.plant(work, "TodoWrite", mark=scene.word("canary"), branch=branch)
 
 
-def _compact(scene: Scene, client: Client, planted: Ordinary) -> None:
+def _compact(scene: Scene, client: Conversation, planted: Ordinary) -> None:
     """Compact a session, and let it answer; whoever asks something next changes the trail."""
     scene.found.quiet(client)
     summary = summary_of(fact.needle for fact in planted.facts[::5])

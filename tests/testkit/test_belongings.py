@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast import paths, trust
+from holdfast import clock, paths, trust
 from holdfast.plugins import loader
 from holdfast.project import Project
-from holdfast.testkit.simulate import belongings, world
+from holdfast.testkit import belongings, place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,28 +41,31 @@ def everything(*folders: Path) -> dict[Path, tuple[int, bytes]]:
 def test_configuration_and_handlers_are_copied(here: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the stage they are what they are at home; an untrusted handler, and one's own file, stay behind."""
     before = everything(here, home)
-    with world.opened(here) as place:
+    with place.opened() as made:
+        belongings.take_along(here, made.root, made.home)
         for name, folder in (("HOME", ""), ("XDG_CONFIG_HOME", ".config"), ("XDG_STATE_HOME", ".local/state")):
-            monkeypatch.setenv(name, str(place.home / folder))
-        files = {file.name: file for file in loader.find(Project.open(place.root))}
+            monkeypatch.setenv(name, str(made.home / folder))
+        files = {file.name: file for file in loader.find(Project.open(made.root))}
         assert files["own"].place == "user"
         assert files["known"].active
         assert "unknown" not in files
         assert (paths.user_templates() / "t.toml").exists()
-        assert not paths.project_config(place.root).exists()  # which is not trusted either
+        assert not paths.project_config(made.root).exists()  # which is not trusted either
         monkeypatch.undo()
     assert everything(here, home) == before
 
 
 def test_without_it_the_stage_is_clean(here: Path) -> None:
-    """Nothing of the user's is there."""
-    with world.opened() as place:
-        assert list(place.home.iterdir()) == []
-        assert list(place.root.iterdir()) == []
-        environ = place.environ(place.root)
-    assert environ["HOME"] == str(place.home)
-    assert not place.top.exists()
-    assert set(environ) == {"HOME", "PATH", "LANG", "CLAUDE_PROJECT_DIR", "HOLDFAST_NOW", "HOLDFAST_SERVER"}
+    """Nothing of the user's is there, and a process is told the time only where the place has one of its own."""
+    with place.opened() as made:
+        assert list(made.home.iterdir()) == []
+        assert list(made.root.iterdir()) == []
+        environ = made.environ(made.root)
+        made.now = clock.now()
+        assert set(made.environ(made.root)) - set(environ) == {"HOLDFAST_NOW"}
+    assert environ["HOME"] == str(made.home)
+    assert not made.top.exists()
+    assert set(environ) == {"HOME", "PATH", "LANG", "CLAUDE_PROJECT_DIR", "HOLDFAST_SERVER"}
 
 
 def test_a_user_without_anything_takes_nothing_along(tmp_path: Path) -> None:
