@@ -7,8 +7,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.simulate import worked
-from holdfast.testkit.simulate.worked import Entry, Worked, shape
+from holdfast.survival import worked
+from holdfast.survival.worked import Entry, Worked, shape
 from tests.processes import ROOT
 
 if TYPE_CHECKING:

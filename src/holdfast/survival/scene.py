@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from holdfast.testkit.simulate import planting, truth
-from holdfast.testkit.simulate.cast import Cast
-from holdfast.testkit.simulate.findings import Findings
-from holdfast.testkit.simulate.transcript import summary_of
-from holdfast.testkit.simulate.truth import Tokens, Truth
+from holdfast.survival import planting, truth
+from holdfast.survival.cast import Cast
+from holdfast.survival.findings import Findings
+from holdfast.survival.transcript import summary_of
+from holdfast.survival.truth import Tokens, Truth
 
 if TYPE_CHECKING:
-    from holdfast.testkit.simulate.conversation import Conversation
-    from holdfast.testkit.simulate.score import Reading
+    from holdfast.survival.conversation import Conversation
+    from holdfast.survival.score import Reading
 
 OLD = timedelta(days=90)
 Change = Callable[[Truth, Tokens], object]

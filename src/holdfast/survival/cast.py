@@ -7,8 +7,8 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.testkit.simulate.conversation import Conversation
-from holdfast.testkit.simulate.truth import Tokens
+from holdfast.survival.conversation import Conversation
+from holdfast.survival.truth import Tokens
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.simulate import planting, truth
-from holdfast.testkit.simulate.truth import Phase
+from holdfast.survival import planting, truth
+from holdfast.survival.truth import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.testkit.simulate.conversation import Conversation
-    from holdfast.testkit.simulate.scene import Scene
-    from holdfast.testkit.simulate.truth import Truth
+    from holdfast.survival.conversation import Conversation
+    from holdfast.survival.scene import Scene
+    from holdfast.survival.truth import Truth
 
 MANY = 1_000
 LONG = 10_000  # characters of a name

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
+from holdfast.survival import ordinary, planting, repository, score, worked
+from holdfast.survival.transcript import summary_of
+from holdfast.survival.worked import Worked
 from holdfast.testkit import recorded
-from holdfast.testkit.simulate import ordinary, planting, repository, score, worked
-from holdfast.testkit.simulate.transcript import summary_of
-from holdfast.testkit.simulate.worked import Worked
 
 if TYPE_CHECKING:
-    from holdfast.testkit.simulate.conversation import Conversation
-    from holdfast.testkit.simulate.ordinary import Ordinary
-    from holdfast.testkit.simulate.scene import Scene
-    from holdfast.testkit.simulate.worked import Entry
+    from holdfast.survival.conversation import Conversation
+    from holdfast.survival.ordinary import Ordinary
+    from holdfast.survival.scene import Scene
+    from holdfast.survival.worked import Entry
 
 
 class _Live(Worked):

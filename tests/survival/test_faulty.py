@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.testkit.simulate import faulty
-from holdfast.testkit.simulate.faulty import NEVER, Strokes
+from holdfast.survival import faulty
+from holdfast.survival.faulty import NEVER, Strokes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.simulate import repository
+from holdfast.survival import repository
 
 if TYPE_CHECKING:
-    from holdfast.testkit.simulate.conversation import Conversation
-    from holdfast.testkit.simulate.scene import Scene
-    from holdfast.testkit.simulate.truth import Truth
+    from holdfast.survival.conversation import Conversation
+    from holdfast.survival.scene import Scene
+    from holdfast.survival.truth import Truth
 
 
 def new_session_id(scene: Scene) -> None:

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from holdfast.sessions.reading import transcripts
+from holdfast.survival.conversation import as_delivered
+from holdfast.survival.transcript import Transcript, summary_of
 from holdfast.testkit.output_schema import LIMIT
-from holdfast.testkit.simulate.conversation import as_delivered
-from holdfast.testkit.simulate.transcript import Transcript, summary_of
 
 if TYPE_CHECKING:
     from pathlib import Path

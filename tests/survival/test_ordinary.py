@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.survival import ordinary, report, score, worked
+from holdfast.survival.ordinary import GOAL, PLANTED, Ordinary
+from holdfast.survival.result import Result, summed
+from holdfast.survival.score import HEADING, TRAIL, TRAIL_CAP, Reading
 from holdfast.testkit import recorded
-from holdfast.testkit.simulate import ordinary, report, score, worked
-from holdfast.testkit.simulate.ordinary import GOAL, PLANTED, Ordinary
-from holdfast.testkit.simulate.result import Result, summed
-from holdfast.testkit.simulate.score import HEADING, TRAIL, TRAIL_CAP, Reading
 from holdfast.trail import text as trail
 from tests.trail.transcribed import CLIENTS, WRITTEN, Transcript, written
 

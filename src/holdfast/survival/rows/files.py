@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.testkit.simulate import faulty, planting
+from holdfast.survival import faulty, planting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from holdfast.testkit.simulate.scene import Scene
-    from holdfast.testkit.simulate.truth import Truth
+    from holdfast.survival.scene import Scene
+    from holdfast.survival.truth import Truth
 
 DAMAGES: tuple[Callable[[bytes], bytes], ...] = (
     lambda data: data[: len(data) // 2],

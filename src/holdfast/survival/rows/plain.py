@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.simulate import planting, truth
+from holdfast.survival import planting, truth
 
 if TYPE_CHECKING:
-    from holdfast.testkit.simulate.scene import Scene
+    from holdfast.survival.scene import Scene
 
 
 def warm(scene: Scene) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.dispatch.budget import units
+from holdfast.survival.transcript import Transcript
 from holdfast.testkit.client import Client
 from holdfast.testkit.output_schema import LIMIT
-from holdfast.testkit.simulate.transcript import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

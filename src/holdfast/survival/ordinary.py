@@ -6,12 +6,12 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from holdfast.testkit.simulate.truth import Fact
+from holdfast.survival.truth import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.testkit.simulate.worked import Worked
+    from holdfast.survival.worked import Worked
 
 PLANTED, GOAL = 29, 27  # facts, and how many of them are enough (survival, "No workflow at all")
 CLIENTS_OWN = (

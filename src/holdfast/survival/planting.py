@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.process.trial import Ended
+    from holdfast.survival.conversation import Conversation
+    from holdfast.survival.truth import Truth
     from holdfast.testkit.place import Place
-    from holdfast.testkit.simulate.conversation import Conversation
-    from holdfast.testkit.simulate.truth import Truth
 
 FORMATS = ("hybrid", "compaction", "wfs")
 WITH_AGENTS = ("hybrid", "wfs")

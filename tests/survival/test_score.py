@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.testkit.simulate import score, truth
-from holdfast.testkit.simulate.score import HEADING, Expected, Reading, judge
-from holdfast.testkit.simulate.truth import Fact, Tokens
+from holdfast.survival import score, truth
+from holdfast.survival.score import HEADING, Expected, Reading, judge
+from holdfast.survival.truth import Fact, Tokens
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.dispatch.budget import units
-from holdfast.testkit.simulate.ordinary import CLIENTS_OWN, GOAL
+from holdfast.survival.ordinary import CLIENTS_OWN, GOAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from holdfast.testkit.simulate.ordinary import Ordinary
-    from holdfast.testkit.simulate.truth import Fact
+    from holdfast.survival.ordinary import Ordinary
+    from holdfast.survival.truth import Fact
 
 CAP = 9_500  # UTF-16 units of guidance (survival, Budget)
 HEAD = 2_000  # within which what must be kept has to stand

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.simulate.planting import BY_HAND, FORMATS
-from holdfast.testkit.simulate.rows import contents, files, hooks, identity, killed, plain, workflowless
+from holdfast.survival.planting import BY_HAND, FORMATS
+from holdfast.survival.rows import contents, files, hooks, identity, killed, plain, workflowless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.testkit.simulate.scene import Scene
+    from holdfast.survival.scene import Scene
 
 
 @dataclass(frozen=True, slots=True)

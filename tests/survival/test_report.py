@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from holdfast.testkit.simulate import report
-from holdfast.testkit.simulate.playing import Job
-from holdfast.testkit.simulate.result import Result, summed
-from holdfast.testkit.simulate.rows import ROWS
-from holdfast.testkit.simulate.score import Reading
+from holdfast.survival import report
+from holdfast.survival.playing import Job
+from holdfast.survival.result import Result, summed
+from holdfast.survival.rows import ROWS
+from holdfast.survival.score import Reading
+from tests.processes import ROOT
 
-README = (Path(__file__).resolve().parents[3] / "README.md").read_text("utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
 GOOD = Reading(Counter(reminder=3, context=2), Counter(reminder=3, context=1), Counter(context=1), (), (), (), 900, 1)
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.testkit.simulate.truth import KINDS, TRAIL_KINDS
+from holdfast.survival.truth import KINDS, TRAIL_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.testkit.simulate.score import Reading
+    from holdfast.survival.score import Reading
 
 SHOWN = 20  # complaints of each sort that are kept
 

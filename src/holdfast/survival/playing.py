@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from holdfast.survival import result
+from holdfast.survival.planting import FORMATS, Broken
+from holdfast.survival.rows import ROWS
+from holdfast.survival.scene import Scene
 from holdfast.testkit import belongings, place
-from holdfast.testkit.simulate import result
-from holdfast.testkit.simulate.planting import FORMATS, Broken
-from holdfast.testkit.simulate.rows import ROWS
-from holdfast.testkit.simulate.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from holdfast.testkit.simulate.result import Result
+    from holdfast.survival.result import Result
 
 ADVERSE = 3  # compactions of a row in which something goes wrong (survival: item 6)
 LEAST = 16  # facts: each kind has one at least

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import formats, paths
-from holdfast.testkit.simulate import playing, report
-from holdfast.testkit.simulate.conversation import UNTOLD
-from holdfast.testkit.simulate.ordinary import PLANTED
-from holdfast.testkit.simulate.planting import FORMATS
-from holdfast.testkit.simulate.playing import Job
-from holdfast.testkit.simulate.rows import ROWS
+from holdfast.survival import playing, report
+from holdfast.survival.conversation import UNTOLD
+from holdfast.survival.ordinary import PLANTED
+from holdfast.survival.planting import FORMATS
+from holdfast.survival.playing import Job
+from holdfast.survival.rows import ROWS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.testkit.simulate.result import Result
+    from holdfast.survival.result import Result
 
 SMALL = Job(cycles=1, adverse=1, facts=playing.LEAST, instants=3)
 TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first

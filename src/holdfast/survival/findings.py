@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.simulate.score import HEADING, Expected, guidance, judge, judge_trail
+from holdfast.survival.score import HEADING, Expected, guidance, judge, judge_trail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from holdfast.testkit.simulate.conversation import Conversation, Told
-    from holdfast.testkit.simulate.ordinary import Ordinary
-    from holdfast.testkit.simulate.score import Reading
-    from holdfast.testkit.simulate.truth import Truth
+    from holdfast.survival.conversation import Conversation, Told
+    from holdfast.survival.ordinary import Ordinary
+    from holdfast.survival.score import Reading
+    from holdfast.survival.truth import Truth
 
 _MAINS = frozenset({"context", "decision", "request", "open to-do", "finished to-do"})  # nothing that a subagent needs
 

@@ -27,7 +27,7 @@ _TEXT = """\
 #!{interpreter} {flags}
 import sys
 sys.path.insert(0, {root!r})
-from holdfast.testkit.simulate import faulty
+from holdfast.survival import faulty
 faulty.{call}
 sys.path.pop(0)
 real = {real!r}

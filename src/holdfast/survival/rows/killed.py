@@ -6,15 +6,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.testkit.simulate import faulty, planting
-from holdfast.testkit.simulate.faulty import NEVER, Strokes
+from holdfast.survival import faulty, planting
+from holdfast.survival.faulty import NEVER, Strokes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from holdfast.testkit.simulate.conversation import Conversation
-    from holdfast.testkit.simulate.scene import Scene
-    from holdfast.testkit.simulate.truth import Truth
+    from holdfast.survival.conversation import Conversation
+    from holdfast.survival.scene import Scene
+    from holdfast.survival.truth import Truth
 
 STEPS = ("update", "PreCompact", "SubagentStop", "SessionStart", "Stop", "UserPromptSubmit")
 
