@@ -175,8 +175,10 @@ class Orchestration:
 
     def second_compaction(self) -> Shown:
         """An automatic compaction while a subagent works in the background."""
-        self.agent = self.project.agent("Explore", "Check all links", "Open every link of the case studies.")
-        self.agent.sent_off()
+        prompt = "Open every link of the case studies."
+        self.agent = self.project.agent("Explore", "Check all links", prompt, background=True)
+        self.agent.about_to()
+        self.agent.launched()
         self.agent.started()
         self.own_compaction_of_the_agent()
         kept = self.path.read_bytes()
@@ -207,7 +209,8 @@ class Orchestration:
 
     def hear_from_the_agent(self) -> Shown:
         """The subagent reports; the model goes on; then a person moves the memory file ahead."""
-        self.agent.reported_back("All 214 links work.")
+        self.agent.stopped("All 214 links work.")
+        self.agent.notified(words="All 214 links work.")
         self.project.holdfast("done", "--note", NOTES[6])
         self.project.holdfast("update", "--phase", "8")
         self.project.holdfast("done", "--note", NOTES[8])

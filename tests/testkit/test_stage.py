@@ -170,7 +170,7 @@ def test_the_signals_of_an_agent_belong_together(empty: Stage) -> None:
     register(empty, "cat", **dict.fromkeys(events))
     agent, other = (empty.agent("builder", "Build", f"Build {number}.") for number in (1, 2))
     launched, returned, failed = (
-        payload(heard) for heard in (agent.launched(), agent.returned("Built."), agent.failed("529"))
+        payload(heard) for heard in (agent.about_to(), agent.returned("Built."), agent.failed("529"))
     )
     for sent in (launched, returned, failed):
         assert sent["tool_name"] == "Agent"
@@ -182,16 +182,16 @@ def test_the_signals_of_an_agent_belong_together(empty: Stage) -> None:
     assert returned["tool_response"]["content"] == [{"type": "text", "text": "Built."}]
     assert failed["error"] == "529"
     ours = {launched["tool_use_id"], agent.run}
-    assert not ours & {payload(other.launched())["tool_use_id"], other.run}
+    assert not ours & {payload(other.about_to())["tool_use_id"], other.run}
 
 
 def test_an_agent_in_the_background_reports_back_by_a_prompt(empty: Stage) -> None:
     """Client fact §3.4: the `<task-notification>` names call and run; nothing recorded is left of another agent."""
     register(empty, "cat", PostToolUse=None, UserPromptSubmit=None)
-    agent = empty.agent("Explore", "Check links", "Open every link.")
-    sent = payload(agent.sent_off())
+    agent = empty.agent("Explore", "Check links", "Open every link.", background=True)
+    sent = payload(agent.launched())
     assert (sent["tool_response"]["status"], sent["tool_response"]["agentId"]) == ("async_launched", agent.run)
-    prompt = payload(agent.reported_back("All links work."))["prompt"]
+    prompt = payload(agent.notified(words="All links work."))["prompt"]
     assert f"<task-id>{agent.run}</task-id>\n<tool-use-id>{sent['tool_use_id']}</tool-use-id>" in prompt
     assert "<result>All links work.</result>" in prompt
     was = recorded.load("PostToolUse-Agent-background")

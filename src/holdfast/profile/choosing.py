@@ -11,13 +11,12 @@ from holdfast.events.errors import EventError
 from holdfast.install import registration
 from holdfast.plugins import loader, matching
 from holdfast.testkit import recorded
+from holdfast.testkit.client import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from holdfast.project import Project
-
-SESSION = "0d3f0d5e-0000-4000-8000-0000000093f1"
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,8 +164,9 @@ class Conversation(Client):
 
     def launches(self, name: str, prompt: str = "Look.") -> str:
         """Launch an agent in the background; return its id."""
-        agent = self.agent(name, "side work", prompt)
-        agent.sent_off()
+        agent = self.agent(name, "side work", prompt, background=True)
+        agent.about_to()
+        agent.launched()
         agent.started()
         self.agents.append(agent.run)
         return agent.run
@@ -177,7 +178,7 @@ class Conversation(Client):
     def begins_agent(self, name: str, prompt: str) -> Agent[Heard]:
         """Launch an agent and wait for it."""
         agent = self.agent(name, prompt, prompt)
-        agent.launched()
+        agent.about_to()
         agent.started()
         return agent
 

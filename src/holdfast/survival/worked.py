@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from holdfast.testkit.agent import notification
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -117,7 +119,8 @@ class Worked(ABC):
     def notify(self, id: str, summary: str, status: str = "completed", result: str = "") -> None:
         """Let the client tell of the end of an agent or a command."""
         made = self.shape("notification")
-        content = notification(made, id, summary, status, result)
+        told = {"task-id": id, "status": status, "summary": summary, "result": result}
+        content = notification(str(made["message"]["content"]), told)
         self.add({**made, "message": {"role": "user", "content": content}})
 
     def todos(self, *items: tuple[str, str]) -> None:
@@ -142,12 +145,3 @@ class Worked(ABC):
     def _said(self, block: Entry) -> None:
         made = self.shape("answer")
         self.add({**made, "message": {**made["message"], "content": [block]}})
-
-
-def notification(made: Entry, id: str, summary: str, status: str, result: str = "") -> str:
-    """Return a notification's text, in the shape of one that a client wrote."""
-    text = str(made["message"]["content"])
-    for name, value in {"task-id": id, "status": status, "summary": summary, "result": result}.items():
-        start, end = text.index(f"<{name}>") + len(name) + 2, text.index(f"</{name}>")
-        text = text[:start] + value + text[end:]
-    return text

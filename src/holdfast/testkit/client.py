@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from holdfast.testkit.agent import Agent
 from holdfast.testkit.reply import Heard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from holdfast.process.trial import Ended
     from holdfast.testkit.place import Place
@@ -80,9 +80,8 @@ class Client:
         payload = self.payload(name, **changes)
         self.place.tick()
         hooks = self.place.hooks(payload, self.root)
-        with ThreadPoolExecutor(len(hooks) or 1) as pool:  # the client runs the hooks of an event side by side
-            ended = pool.map(lambda hook: self.run(hook.command, payload, **hook.environ), hooks)
-            return Heard(str(payload["hook_event_name"]), tuple(ended))
+        runs = [partial(self.run, hook.command, payload, None, **hook.environ) for hook in hooks]
+        return Heard(str(payload["hook_event_name"]), tuple(_side_by_side(runs)))
 
     def fire_aside(self, name: str, **changes: Any) -> Heard:
         """Send an event of a subagent: what is said to it reaches the subagent."""
@@ -117,11 +116,11 @@ class Client:
         words = ["/bin/sh", "-c", self.place.shell_prefix + _AS_BASH, str(told), str(self.place.command), *arguments]
         return trial.run(words, b"", environ, self.root, self.place.limit_s)
 
-    def agent(self, name: str, description: str, prompt: str) -> Agent[Heard]:
+    def agent(self, name: str, description: str, prompt: str, *, background: bool = False) -> Agent[Heard]:
         """Return a call of the Agent tool that is about to be made."""
-        call = {"description": description, "prompt": prompt, "subagent_type": name}
+        asked = {"description": description, "prompt": prompt, "subagent_type": name, "run_in_background": background}
         run, use = self._ids(next(self._calls))
-        return Agent(self.fire, self.fire_aside, call, run, use)
+        return Agent(self.fire, self.fire_aside, asked, run, use)
 
     def precompact(self, trigger: str = "auto") -> Heard:
         """PreCompact."""
@@ -157,6 +156,16 @@ class Client:
     def _ids(self, number: int) -> tuple[str, str]:
         """Return the ids of an agent's run and of the call that launched it."""
         return f"a{number:016x}", f"toolu_{number:024x}"
+
+
+def _side_by_side(runs: Sequence[Callable[[], Ended]]) -> list[Ended]:
+    """Run the hooks of an event as the client does, and return how each ended, in their order."""
+    if len(runs) < 2:
+        return [run() for run in runs]
+    from concurrent.futures import ThreadPoolExecutor  # not above: few have two hooks for an event
+
+    with ThreadPoolExecutor(len(runs)) as pool:
+        return list(pool.map(lambda run: run(), runs))
 
 
 def encoded(payload: Mapping[str, Any]) -> bytes:
