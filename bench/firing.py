@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import place as places
 from bench.race import Contestant
+from holdfast.testkit.client import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,10 +68,10 @@ def contestants(place: Place, top: Path, *, warm: bool) -> list[Contestant]:
 
     Args:
         place: where they are fired.
-        top: a folder for a second project, in which an agent finishes a phase again and again.
+        top: its folder, for a second project, in which an agent finishes a phase again and again.
         warm: whether a server answers.
     """
-    again = _Again(place, top / "again")
+    again = _Again(top)
     cold = [_contestant(place, event, again) for event in EVENTS]
     return cold + [replace(each, kind="warm", asks=True, environ=_asking(each.environ)) for each in cold if warm]
 
@@ -83,28 +84,24 @@ def _asking(environ: Mapping[str, str]) -> dict[str, str]:
 def _contestant(place: Place, event: Event, again: _Again) -> Contestant:
     command = places.command(event.event)
     if event.name == AGENT:
-        environ = {"CLAUDE_PROJECT_DIR": str(again.place.project), **places.COLD}
+        environ = {"CLAUDE_PROJECT_DIR": str(again.place.root), **places.COLD}
         return Contestant(event.name, "cold", command, again.payload, event.says, environ=environ)
-    data = place.payload(event.payload, **dict(event.changes))
+    data = encoded(place.payload(event.payload, **dict(event.changes)))
     return Contestant(event.name, "cold", command, data, event.says, environ=places.COLD)
 
 
 class _Again:
     """A project that is as before each time, so that each agent's result is the first one of its phase."""
 
-    def __init__(self, place: Place, project: Path) -> None:
-        (project / ".claude").mkdir(parents=True)
-        self.place = replace(place, project=project)
-        self.place.holdfast(
-            *("start", "Bench", "--format", "hybrid", "--phase", "look around @general-purpose", "--phase", "Write it")
-        )
-        self._kept = project.with_name("kept")
-        shutil.copytree(project / ".claude", self._kept)
+    def __init__(self, top: Path) -> None:
+        self.place = places.made(places.at(top, "again"))
+        self._kept = top / "kept"
+        shutil.copytree(self.place.root / ".claude", self._kept)
         self._numbers = itertools.count()
 
     def payload(self) -> bytes:
         """Set the scene and return the result of an agent that nobody knows yet."""
-        shutil.copytree(self._kept, self.place.project / ".claude", dirs_exist_ok=True)
+        shutil.copytree(self._kept, self.place.root / ".claude", dirs_exist_ok=True)
         number = next(self._numbers)
-        found = self.place.payload("PostToolUse-Agent", tool_use_id=f"toolu_{number:024}")
+        found = encoded(self.place.payload("PostToolUse-Agent", tool_use_id=f"toolu_{number:024}"))
         return found.replace(b"a23b8482eb527498b", b"a%016d" % number)

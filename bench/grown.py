@@ -11,74 +11,63 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bench.place import SESSION, run
 from holdfast import paths
 from holdfast.config import Config
 from holdfast.install import registration
 from holdfast.project import Project
-from holdfast.testkit import recorded
+from holdfast.testkit.client import Client, encoded
+from holdfast.testkit.place import Place as Throwaway
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 COMMAND = "holdfast "
 """What the names of those begin with that are no events but commands."""
 OLD = 40 * 86_400  # seconds; what was changed so long ago is nobody's any more
 
 
 @dataclass
-class Place:
+class Place(Client):
     """A home and a project of one point, with what the events of it carry.
 
     Where there are `tasks`, each event of an agent is about the next of them, so that each finds the same to do.
     """
 
-    home: Path
-    project: Path
     transcript: str = ""
     response: int = 0
-    payloads: dict[str, bytes] = field(default_factory=dict)
+    data: dict[str, bytes] = field(default_factory=dict)
     tasks: list[str] = field(default_factory=list)
 
     @property
-    def environ(self) -> dict[str, str]:
-        """The environment of a hook."""
-        values = {"HOME": str(self.home), "PATH": os.defpath, "LANG": "C.UTF-8", "CLAUDECODE": "1"}
-        values |= {"CLAUDE_PROJECT_DIR": str(self.project), "HOLDFAST_SERVER": "off"}
-        return values
+    def transcript_path(self) -> str:
+        """Where the session's transcript lies."""
+        return self.transcript
 
-    def payload(self, name: str) -> bytes:
+    def stdin(self, name: str) -> bytes:
         """Return what an event sends."""
         if name.startswith(COMMAND):
             return b""
         if self.tasks and name.endswith("-Agent"):
             return self._of_task(name, self.tasks.pop(0))
-        if name not in self.payloads:
-            told = recorded.load(
-                name, session_id=SESSION, cwd=str(self.project), transcript_path=self.transcript or None
-            )
+        if name not in self.data:
+            told = self.payload(name)
             if self.response and name == "PostToolUse-Read":
                 told["tool_response"] = {"type": "text", "file": {"content": "x" * self.response, "filePath": "/x"}}
             elif self.response and "tool_response" in told:
                 told["tool_response"]["content"] = [{"type": "text", "text": "word " * (self.response // 5)}]
-            self.payloads[name] = json.dumps(told).encode() + b"\n"
-        return self.payloads[name]
+            self.data[name] = encoded(told)
+        return self.data[name]
 
     def _of_task(self, name: str, task: str) -> bytes:
-        told = recorded.load(
-            name,
-            session_id=SESSION,
-            cwd=str(self.project),
-            transcript_path=self.transcript or None,
-            tool_use_id=f"toolu_{task}",
-            tool_input={"description": f"Do {task}", "prompt": f"Do {task} as it says", "subagent_type": "developer"},
-        )
+        asked = {"description": f"Do {task}", "prompt": f"Do {task} as it says", "subagent_type": "developer"}
+        told = self.payload(name, tool_use_id=f"toolu_{task}", tool_input=asked)
         if "tool_response" in told:
             told["tool_response"]["agentId"] = f"agent-{task}"
-        return json.dumps(told).encode() + b"\n"
+        return encoded(told)
 
-    def fire(self, event: str, server: bool = False) -> float:
+    def time(self, event: str, server: bool = False) -> float:
         """Run the registered command and return the seconds it took; without the server, if not told otherwise."""
         environ = self.environ
         if server:
@@ -87,9 +76,9 @@ class Place:
         if event.startswith(COMMAND):
             command = [sys.executable, "-m", *event.split()]
             environ["PYTHONPATH"] = str(paths.package_root())
-        data = self.payload(event)
+        data = self.stdin(event)
         started = time.perf_counter()
-        subprocess.run(command, input=data, env=environ, capture_output=True, check=True, cwd=self.project)
+        subprocess.run(command, input=data, env=environ, capture_output=True, check=True, cwd=self.root)
         return time.perf_counter() - started
 
 
@@ -102,16 +91,15 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
         top: the folder of all of it.
         events: what is fired there; a ledger is filled in the tables that these have made.
     """
-    place = Place(top / "home", top / "project")
-    (place.project / ".claude").mkdir(parents=True)
+    place = Place(Throwaway(top), top / "project", SESSION, process="")
+    (place.root / ".claude").mkdir(parents=True)
     place.home.mkdir()
     handler = place.home / ".config/holdfast/handlers/h00000.py"
     if name in ("handlers", "project_handlers"):
-        where = handler.parent if name == "handlers" else place.project / ".claude/handlers"
+        where = handler.parent if name == "handlers" else place.root / ".claude/handlers"
         where.mkdir(parents=True)
         for number in range(size):
             (where / f"h{number:05}.py").write_text(_handler(number))
-    extra = {"PYTHONPATH": str(paths.package_root()), "CLAUDE_CODE_SESSION_ID": SESSION}
     start = ["start", "Bench", "--format", "hybrid", "--phase", "look around @general-purpose", "--phase", "Write it"]
     if name == "tasks":
         start = ["start", "Bench", "--format", "wfs"]
@@ -119,19 +107,18 @@ def make(name: str, size: int, top: Path, events: Sequence[str]) -> Place:
     if name == "project_handlers":
         commands.insert(0, ["handlers", "trust", "--yes"])
     for arguments in commands:
-        command = [sys.executable, "-m", "holdfast", *arguments]
-        subprocess.run(command, env=place.environ | extra, cwd=place.project, check=True, capture_output=True)
+        run(place, *arguments)
     place.transcript = _transcript(top / "transcript.jsonl", size if name == "transcript" else 1 << 14)
     if name in ("workflows", "finished"):
-        _workflows(place.project, size, "completed" if name == "finished" else "in_progress")
+        _workflows(place.root, size, "completed" if name == "finished" else "in_progress")
     elif name == "plans":
-        _plans(place.project, size)
+        _plans(place.root, size)
     elif name == "ledger":
         _fill(place, size, events)
     elif name == "response":
         place.response = size
     elif name == "tasks":
-        place.tasks = _tasks(place.project, size)
+        place.tasks = _tasks(place.root, size)
     return place
 
 
@@ -230,9 +217,9 @@ def _task(folder: Path, id_: str, status: str, parent: str, depends_on: list[str
 def _fill(place: Place, count: int, events: Sequence[str]) -> None:
     """Fill every table that events have made: `count` rows in what grows with each event, a tenth in all others."""
     for event in events:
-        place.fire(event)
+        place.time(event)
     os.environ.update(place.environ)
-    project = Project(place.project, Config())
+    project = Project(place.root, Config())
     with sqlite3.connect(project.ledger_file) as ledger:
         ledger.execute("PRAGMA synchronous = OFF")
         for (table,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():

@@ -88,7 +88,7 @@ def main() -> None:
 
 def _measured(name: str, event: str, places: dict[int, Place], options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
-    for way, once in (("cold", Place.fire), ("fork", _forked)):
+    for way, once in (("cold", Place.time), ("fork", _forked)):
         if options.only in (None, way):
             rows += _race(name, event, way, once, places, options)
     return rows
@@ -131,7 +131,7 @@ def _race(
 def _forked(place: Place, event: str, server: bool) -> float:
     """Run the engine in a forked process and return the seconds from before the fork to its end."""
     _preload(place)
-    data = place.payload(event)
+    data = place.stdin(event)
     with tempfile.TemporaryFile() as stdin:
         stdin.write(data)
         stdin.seek(0)
@@ -142,7 +142,7 @@ def _forked(place: Place, event: str, server: bool) -> float:
                 os.dup2(stdin.fileno(), 0)
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, 1)
-                os.chdir(place.project)
+                os.chdir(place.root)
                 if event.startswith(COMMAND):
                     from holdfast import cli
 

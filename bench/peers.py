@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bench.place import JOBS
 from bench.race import Contestant
+from holdfast.testkit.client import encoded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,9 @@ def contestants(place: Place, fetched: Path) -> tuple[list[Contestant], list[str
         place: the project that the event is from.
         fetched: the folder with what `make bench` fetched: `venv` and `js`.
     """
-    data = place.payload("PreToolUse-Bash", tool_input={"command": "printenv SECRET", "description": "Show it"})
+    data = encoded(
+        place.payload("PreToolUse-Bash", tool_input={"command": "printenv SECRET", "description": "Show it"})
+    )
     found, missing = [], []
     for peer in PEERS:
         command = _command(peer, fetched)

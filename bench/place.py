@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench import race
-from holdfast import paths
 from holdfast.install import registration
 from holdfast.server import servers
-from holdfast.testkit import recorded
+from holdfast.testkit.client import Client, encoded
+from holdfast.testkit.place import Place as Throwaway
 
 SESSION = "0d3f0d5e-0000-4000-8000-00000000bec4"
 JOBS = Path(__file__).parent / "jobs"
@@ -32,28 +28,14 @@ def on_pre_tool_use(event):
 """
 
 
-@dataclass(frozen=True)
-class Place:
-    """A user's home, a project, and the environment that the client would give a hook there.
-
-    Attributes:
-        home: the user's home; Holdfast is installed for the user, with the trivial job as a handler.
-        project: a project with a workflow of two phases.
-    """
-
-    home: Path
-    project: Path
-
-    @property
-    def environ(self) -> dict[str, str]:
-        """Nothing of whoever runs this."""
-        values = {"HOME": str(self.home), "PATH": os.defpath, "LANG": "C.UTF-8", "CLAUDECODE": "1"}
-        return values | {"CLAUDE_PROJECT_DIR": str(self.project)}
+@dataclass
+class Place(Client):
+    """A project of a user for whom Holdfast is installed, with the trivial job as a handler; a server may answer."""
 
     @property
     def launcher(self) -> Path:
         """The entrypoint that the registered command names."""
-        return self.home / ".local" / "share" / "holdfast" / "run"
+        return self.place.launcher
 
     @property
     def handlers(self) -> Path:
@@ -65,32 +47,35 @@ class Place:
         """Where servers listen."""
         return [path for path in (self.home / ".local/state/holdfast/server").glob("*") if path.is_socket()]
 
-    def holdfast(self, *arguments: str) -> None:
-        """Run the command line as the model does."""
-        extra = {"PYTHONPATH": str(paths.package_root()), "CLAUDE_CODE_SESSION_ID": SESSION} | COLD
-        command = [sys.executable, "-m", "holdfast", *arguments]
-        done = subprocess.run(
-            command, env=self.environ | extra, cwd=self.project, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise RuntimeError(f"holdfast {' '.join(arguments)}: {done.stderr or done.stdout}")
 
-    def payload(self, name: str, **changes: Any) -> bytes:
-        """Return a recorded payload as if it came from this project."""
-        fields = {"session_id": SESSION, "cwd": str(self.project), "transcript_path": ""}
-        return json.dumps(recorded.load(name, **(fields | changes))).encode() + b"\n"
+def at(top: Path, project: str = "project") -> Place:
+    """Return the place in a folder, with one of the projects in it."""
+    return Place(Throwaway(top, variables={}), top / project, SESSION, process="")
+
+
+def made(place: Place) -> Place:
+    """Give a place's project a workflow of two phases, and return it."""
+    (place.root / ".claude").mkdir(parents=True)
+    phases = ("look around @general-purpose", "Write it")
+    run(place, "start", "Bench", "--format", "hybrid", *(word for each in phases for word in ("--phase", each)))
+    return place
 
 
 def make(top: Path) -> Place:
     """Install Holdfast into an empty home and give a project a workflow."""
-    place = Place(top / "home", top / "project")
-    (place.project / ".claude").mkdir(parents=True)
+    place = at(top)
     place.handlers.mkdir(parents=True)
     shutil.copy(JOBS / "holdfast_handler.py", place.handlers / "refuse_secrets.py")
-    place.holdfast("install", "--scope", "user")
-    phases = ("look around @general-purpose", "Write it")
-    place.holdfast("start", "Bench", "--format", "hybrid", *(word for each in phases for word in ("--phase", each)))
-    return place
+    place.root.mkdir()
+    run(place, "install", "--scope", "user")
+    return made(place)
+
+
+def run(place: Client, *arguments: str) -> None:
+    """Run the command line in a place's project, as its session; raises RuntimeError where it fails."""
+    done = place.place.holdfast(*arguments, root=place.root, CLAUDE_CODE_SESSION_ID=place.session, **COLD)
+    if done.exit_code:
+        raise RuntimeError(f"holdfast {' '.join(arguments)}: {done.stderr or done.stdout}")
 
 
 def command(event: str) -> tuple[str, ...]:
@@ -106,7 +91,7 @@ def is_warm(place: Place, environ: dict[str, str] | None = None) -> bool:
     file = place.handlers / "tell_where.py"
     file.write_text(_WHERE)
     try:
-        payload = place.payload("PreToolUse-Bash", tool_name="Where", tool_input={})
+        payload = encoded(place.payload("PreToolUse-Bash", tool_name="Where", tool_input={}))
         _, _, answer = race.once(command("PreToolUse"), payload, environ or place.environ)
     finally:
         file.unlink()

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.simulate import playing, report
-from holdfast.testkit.simulate.playing import Job
-from holdfast.testkit.simulate.rows import ROWS
+from holdfast.survival import playing, report
+from holdfast.survival.playing import Job
+from holdfast.survival.rows import ROWS
 
 if TYPE_CHECKING:
-    from holdfast.testkit.simulate.result import Result
+    from holdfast.survival.result import Result
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bench.alternatives import starting
 from bench.client import ways
 from bench.race import Contestant
+from holdfast.testkit.client import encoded
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -30,7 +31,9 @@ def contestants(place: Place, stack: ExitStack, *, server: bool) -> list[Contest
         stack: where what was started is ended.
         server: whether a warm server answers; else only the ways that need none are returned.
     """
-    data = place.payload("PreToolUse-Bash", tool_input={"command": "printenv SECRET", "description": "Show it"})
+    data = encoded(
+        place.payload("PreToolUse-Bash", tool_input={"command": "printenv SECRET", "description": "Show it"})
+    )
     found = [
         _asking("mcp_tool, by itself: one question", _mcp(place, stack), data),
         _asking("HTTP, by itself: one question", _http(place, stack), data),
@@ -82,7 +85,7 @@ def _mcp(place: Place, stack: ExitStack, *launcher: Path) -> partial[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=starting.environ(place),
-        cwd=place.project,
+        cwd=place.root,
     )
     stack.callback(process.wait)
     stack.callback(process.kill)

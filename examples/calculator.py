@@ -20,7 +20,8 @@ from holdfast.testkit.shown import Panel, Shown, promise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.testkit.stage import Heard, Stage
+    from holdfast.testkit.reply import Heard
+    from holdfast.testkit.stage import Stage
 
 TASK = "Create calculator.py with tests and verify they pass"
 FIRST, SECOND = "Create calculator module", "Write and run tests"
@@ -89,7 +90,7 @@ def start(project: Stage) -> Shown:
 def create_the_module(project: Stage) -> Iterator[Shown]:
     """The first agent is launched, works and returns with a report."""
     agent = project.agent(MAKER, FIRST, "Write calculator.py with four functions.")
-    heard = agent.launched()
+    heard = agent.about_to()
     expect(project, "active", "phase_0", "active", "pending")
     promise(f"- [>] {FIRST}: in_progress" in heard.context, "the model is told the to-do list")
     yield Shown(
@@ -168,7 +169,7 @@ def compact(project: Stage) -> Shown:
 def fail(project: Stage) -> Shown:
     """The second agent dies of an API error, which no report of its own could tell."""
     agent = project.agent(TESTER, SECOND, f"{SECOND}\n\nContext: {HANDOVER}")
-    agent.launched()
+    agent.about_to()
     agent.started()
     agent.died(ERROR)
     heard = agent.failed(ERROR)
@@ -188,7 +189,7 @@ def fail(project: Stage) -> Shown:
 def retry(project: Stage) -> Iterator[Shown]:
     """A second attempt re-opens the failed phase, and completes the workflow."""
     agent = project.agent(TESTER, SECOND, f"{SECOND}\n\nContext: {HANDOVER}")
-    heard = agent.launched()
+    heard = agent.about_to()
     expect(project, "active", "phase_1", "completed", "active")
     yield Shown(
         "It is launched once more",

@@ -24,8 +24,9 @@ from holdfast.testkit.shown import NotShown, Panel, Shown, promise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.testkit.stage import Heard, Stage
-    from holdfast.testkit.stageagent import Agent
+    from holdfast.testkit.agent import Agent
+    from holdfast.testkit.reply import Heard
+    from holdfast.testkit.stage import Stage
 
 TITLE = "Page Orchestration - Case Studies"
 MEMORY = f"""# Current Workflow State
@@ -72,7 +73,7 @@ class Orchestration:
         guidance: the text the model was given last.
     """
 
-    agent: Agent
+    agent: Agent[Heard]
     guidance: str
 
     def __init__(self, project: Stage) -> None:
@@ -174,8 +175,10 @@ class Orchestration:
 
     def second_compaction(self) -> Shown:
         """An automatic compaction while a subagent works in the background."""
-        self.agent = self.project.agent("Explore", "Check all links", "Open every link of the case studies.")
-        self.agent.sent_off()
+        prompt = "Open every link of the case studies."
+        self.agent = self.project.agent("Explore", "Check all links", prompt, background=True)
+        self.agent.about_to()
+        self.agent.launched()
         self.agent.started()
         self.own_compaction_of_the_agent()
         kept = self.path.read_bytes()
@@ -206,7 +209,8 @@ class Orchestration:
 
     def hear_from_the_agent(self) -> Shown:
         """The subagent reports; the model goes on; then a person moves the memory file ahead."""
-        self.agent.reported_back("All 214 links work.")
+        self.agent.stopped("All 214 links work.")
+        self.agent.notified(words="All 214 links work.")
         self.project.holdfast("done", "--note", NOTES[6])
         self.project.holdfast("update", "--phase", "8")
         self.project.holdfast("done", "--note", NOTES[8])

@@ -20,7 +20,8 @@ from holdfast.testkit.shown import Panel, Shown, promise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.testkit.stage import Heard, Stage
+    from holdfast.testkit.reply import Heard
+    from holdfast.testkit.stage import Stage
 
 TOPIC, SESSION = "User Auth System", "WFS-user-auth-system"
 FOLDER = f".workflow/{SESSION}"
@@ -108,7 +109,7 @@ def break_rules(project: Stage) -> Shown:
 def first_agent(project: Stage) -> Iterator[Shown]:
     """An agent that is launched for a task makes it active; its end completes it, and hands over."""
     agent = project.agent(CODER, "IMPL-1.1 Choose the tokens", "Do it.")
-    heard = agent.launched()
+    heard = agent.about_to()
     promise(status(project, "IMPL-1.1") == "active", "the task is active")
     promise(state(project)["current_phase"] == "IMPLEMENT", "the session has left PLAN")
     promise(state(project)["progress"]["current_tasks"] == ["IMPL-1.1"], "the session says who is at work")
@@ -139,14 +140,16 @@ def first_agent(project: Stage) -> Iterator[Shown]:
 
 def compact(project: Stage) -> Shown:
     """Two agents run in the background when the conversation is compacted."""
-    first, other = project.agent(CODER, "IMPL-1.2", "Do it."), project.agent(CODER, "IMPL-1.3", "Do it.")
-    first.sent_off()
-    other.sent_off()
+    first, other = (project.agent(CODER, id_, "Do it.", background=True) for id_ in ("IMPL-1.2", "IMPL-1.3"))
+    for agent in (first, other):
+        agent.about_to()
+        agent.launched()
     promise([status(project, f"IMPL-1.{number}") for number in (2, 3)] == ["active"] * 2, "both are active")
     _, after = project.compact("auto")
     for fact in (TOPIC, "task IMPL-1.2", "task IMPL-1.3", TOKENS, "no session cookies", "ACTION REQUIRED"):
         promise(fact in after.context, f"{fact!r} comes back")
-    heard = other.reported_back("The logout revokes tokens.")
+    other.stopped("The logout revokes tokens.")
+    heard = other.notified(words="The logout revokes tokens.")
     promise(status(project, "IMPL-1.3") == "completed", "the one that ended first is completed")
     promise(status(project, "IMPL-1.2") == "active", "the other one goes on")
     valid(project)
@@ -163,7 +166,7 @@ def fail(project: Stage) -> Shown:
     """An agent dies: its task is blocked until somebody begins it again."""
     task(project, "complete", "IMPL-1.2", "--summary", "Wrong passwords are refused.")
     agent = project.agent("test-fix-agent", "IMPL-1.4", "Write unit tests for IMPL-1.2 and IMPL-1.3.")
-    agent.launched()
+    agent.about_to()
     agent.died(ERROR)
     heard = agent.failed(ERROR)
     promise(status(project, "IMPL-1.4") == "blocked", "the task is blocked")
@@ -183,7 +186,7 @@ def finish(project: Stage) -> Shown:
     """It is tried again; the last task ends the work, and the session is completed."""
     for id_, words in (("IMPL-1.4", "12 tests pass."), ("IMPL-2", "The README says it.")):
         agent = project.agent(CODER, id_, "Do it.")
-        agent.launched()
+        agent.about_to()
         agent.returned(words)
         valid(project)
     promise(state(project)["current_phase"] == "REVIEW", "with all tasks completed the session is in REVIEW")
@@ -255,7 +258,7 @@ def work(project: Stage, wave: int) -> int:
     ready = json.loads(project.holdfast("wfs", "task", "next", "--json"))["ready"]
     agents = [project.agent(CODER, each["id"], "Do it.") for each in ready]
     for agent in agents:
-        agent.launched()
+        agent.about_to()
     for agent in agents:
         agent.returned(f"Done in wave {wave}.")
     valid(project)

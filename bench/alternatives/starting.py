@@ -34,7 +34,7 @@ def http(place: Place, stack: ExitStack, *launcher: Path) -> int:
         launcher: the entrypoint whose server it relays to; without one it does the trivial job itself.
     """
     command = [sys.executable, "-m", "bench.alternatives.over_http", *map(str, launcher)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environ(place), cwd=place.project)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environ(place), cwd=place.root)
     stack.callback(process.wait)
     stack.callback(process.kill)
     assert process.stdout

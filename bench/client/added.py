@@ -49,8 +49,8 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
         WrongAnswerError: a way does not do the job.
     """
     place = places.make(top)
-    (place.project / "a.txt").write_text("one\n")
-    (place.project / "printenv.txt").write_text("two\n")
+    (place.root / "a.txt").write_text("one\n")
+    (place.root / "printenv.txt").write_text("two\n")
     with ExitStack() as stack:
         stack.callback(server.stop, place)
         warm = places.warm_up(place)
@@ -72,7 +72,7 @@ def measure(program: Path, top: Path, calls: int = CALLS) -> dict[str, Any]:
 def drive(place: Place, program: Path, way: Way, stack: ExitStack) -> Driven:
     """Start a client whose hook is registered in one way; it ends when `stack` is closed."""
     name = Path(tempfile.mkdtemp(prefix=".claude-", dir=place.home)).name
-    client = Configured(program, "", place.home, place.project, extra=way.environ, name=name)
+    client = Configured(program, "", place.home, place.root, extra=way.environ, name=name)
     client.prepare()
     (client.config / "settings.json").write_text(json.dumps(way.settings()))
     state = client.config / ".claude.json"
@@ -88,7 +88,7 @@ def _race(driven: dict[str, Driven], place: Place, calls: int) -> dict[str, list
         order = list(driven)
         random.Random(number).shuffle(order)
         for name in order:
-            step = driven[name].step(ways.TOOL, file_path=str(place.project / "a.txt"))
+            step = driven[name].step(ways.TOOL, file_path=str(place.root / "a.txt"))
             if ways.REFUSED in step.result:
                 raise WrongAnswerError(f"{name} refused what it should not")
             if number >= _FIRST:
@@ -98,7 +98,7 @@ def _race(driven: dict[str, Driven], place: Place, calls: int) -> dict[str, list
 
 
 def _check(way: Way, driven: Driven, place: Place) -> None:
-    result = driven.step(ways.TOOL, file_path=str(place.project / "printenv.txt")).result
+    result = driven.step(ways.TOOL, file_path=str(place.root / "printenv.txt")).result
     if way.does != (ways.REFUSED in result):
         raise WrongAnswerError(f"{way.name} on the client: {result[:300]!r}")
 

@@ -36,7 +36,7 @@ def measure(program: Path, top: Path) -> list[dict[str, Any]]:
         WrongAnswerError: a call was not even refused before.
     """
     place = places.make(top)
-    (place.project / "printenv.txt").write_text("two\n")
+    (place.root / "printenv.txt").write_text("two\n")
     with ExitStack() as stack:
         stack.callback(server.stop, place)
         warm = places.warm_up(place)
@@ -64,7 +64,7 @@ def _row(place: Place, program: Path, way: Way, http: ExitStack | None = None) -
 
 
 def _refused(driven: Driven, place: Place) -> bool:
-    return ways.REFUSED in driven.step(ways.TOOL, file_path=str(place.project / "printenv.txt")).result
+    return ways.REFUSED in driven.step(ways.TOOL, file_path=str(place.root / "printenv.txt")).result
 
 
 def _mcp(driven: Driven) -> list[int]:

@@ -23,10 +23,10 @@ def hooks_run(program: Path, top: Path) -> dict[str, int]:
         top: an empty folder.
     """
     place = places.make(top)
-    file = place.project / "a.txt"
+    file = place.root / "a.txt"
     file.write_text("one\n")
     with scripted.serve(scripted.Model()) as model:
-        client = Client(program, model.url, place.home, place.project)
+        client = Client(program, model.url, place.home, place.root)
         client.prepare()
         try:
             session = client.session()

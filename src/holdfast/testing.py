@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from holdfast.testkit import reply
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -52,13 +54,12 @@ class Fired:
     @property
     def reply(self) -> dict[str, Any]:
         """The JSON object on stdout; empty when there is none or it is plain text."""
-        return json.loads(self.stdout) if self.stdout.startswith("{") else {}
+        return reply.parsed(self.stdout)
 
     @property
     def specific(self) -> dict[str, Any]:
         """`hookSpecificOutput`, empty when there is none."""
-        specific: dict[str, Any] = self.reply.get("hookSpecificOutput", {})
-        return specific
+        return reply.specific(self.stdout)
 
     @property
     def context(self) -> str:
@@ -123,9 +124,7 @@ class HoldfastProject:
         """
         from holdfast.testkit import recorded as payloads
 
-        name = recorded or next((name for name in payloads.names() if name.split("-")[0] == event), None)
-        fields = {"session_id": self.session, "cwd": str(self.root), "transcript_path": ""} | changes
-        return self.send(payloads.load(name, **fields) if name else {"hook_event_name": event, **fields})
+        return self.send(payloads.sent(recorded or event, self.session, self.root, **changes))
 
     def send(self, payload: dict[str, Any]) -> Fired:
         """Send one payload as it is; see `fire`."""
@@ -142,15 +141,15 @@ class HoldfastProject:
         caller = calls.Caller(event, Context(project, environ), lambda call: call.route.timeout or usual)
         answers = _in_order(caller, plan)
         answers += engine.judge_again(partial(_in_order, caller), event, plan, answers)
-        reply, said = engine.conclude(event, plan, answers)
-        for position in reply.delivered:
+        concluded, said = engine.conclude(event, plan, answers)
+        for position in concluded.delivered:
             isolation.note_delivery(said[position])
-        costs.note(project, event, costs.of(reply, engine.labels(event, plan, answers)))
+        costs.note(project, event, costs.of(concluded, engine.labels(event, plan, answers)))
         faults.note_answers(event, plan, answers, project)
         project.close()
         log.write("debug", f"fired {event.hook_event_name}")
         failed = [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]
-        return Fired(reply.stdout, reply.exit_code, failed, reply.variables, reply.path)
+        return Fired(concluded.stdout, concluded.exit_code, failed, concluded.variables, concluded.path)
 
 
 @pytest.fixture

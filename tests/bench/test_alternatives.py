@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bench import place as places
 from bench.alternatives import starting
-from bench.place import Place
 from holdfast import relay
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ _LONGER = relay.LONGER + (2).to_bytes(2, "big")
 )
 def test_the_c_client_waits_for_the_childs_exit_code(short_folder: Path, said: bytes, code: int) -> None:
     """What the child says before is no exit code; its reply is written while the client waits (relay.py)."""
-    place = Place(short_folder, short_folder)
-    folder = short_folder / ".local/state/holdfast/server"
+    place = places.at(short_folder)
+    folder = place.home / ".local/state/holdfast/server"
     folder.mkdir(parents=True, mode=0o700)
     server = socket.socket(socket.AF_UNIX)
     server.settimeout(60)

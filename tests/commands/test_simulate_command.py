@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.testkit.simulate import playing
-from holdfast.testkit.simulate.result import Result
-from holdfast.testkit.simulate.rows import ROWS
+from holdfast.survival import playing
+from holdfast.survival.result import Result
+from holdfast.survival.rows import ROWS
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.testkit.simulate.playing import Job
+    from holdfast.survival.playing import Job
 
 
 @pytest.fixture

@@ -98,8 +98,7 @@ def test_a_compaction_tells_what_ended_unused_and_where_it_lies(project: Holdfas
 
     assert f'builder ({agent.run}) for phase_0 has finished; {UNUSED} (launched for "Build it")' in text
     assert f'last words of {agent.run}: "Built. All four functions are there."' in text
-    output = recorded.load("PostToolUse-Agent-background")["tool_response"]["outputFile"]
-    assert f"output of {agent.run}: {output}" in text
+    assert f"output of {agent.run}: {agent.output}" in text
     own = recorded.load("SubagentStop")["agent_transcript_path"]
     assert f"transcript of {agent.run}: {own}" in text
     assert "runs already" not in text
@@ -407,12 +406,8 @@ def test_of_two_workflows_an_agent_for_none_gets_neither(project: HoldfastProjec
 
     builder.about_to()
     assert "Be kind" not in builder.started().context
-    assert (
-        "Never use tabs"
-        in Agent(project, "Build it", number=2)
-        .project.fire("SubagentStart", agent_id="another", agent_type="builder")
-        .context
-    )
+    other = project.fire("SubagentStart", agent_id="another", agent_type="builder")
+    assert "Never use tabs" in other.context
 
 
 def test_two_agents_of_a_type_for_two_phases_get_the_reminders_of_both(project: HoldfastProject) -> None:
@@ -476,7 +471,7 @@ def test_people_see_what_ended_unused(project: HoldfastProject, monkeypatch: pyt
     begun(project, agent, running, background=True)
     agent.stopped("All is built.")
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:05:00Z")
-    output = recorded.load("PostToolUse-Agent-background")["tool_response"]["outputFile"]
+    output = agent.output
 
     shown = holdfast("show", root=project.root).out
     part = shown.split("Agents whose results were not used\n")[1].split("\n\n")[0]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.events import EVENTS
 from holdfast.testkit import recorded
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NEVER_RECORDED = {"TeammateIdle", "PermissionDenied"}
 
@@ -35,6 +40,29 @@ def test_every_load_is_a_fresh_copy() -> None:
     """No test can spoil another's payload."""
     recorded.load("PreToolUse-Bash")["tool_input"].clear()
     assert recorded.load("PreToolUse-Bash")["tool_input"]
+
+
+def test_a_payload_is_sent_as_if_by_a_session(tmp_path: Path) -> None:
+    """What is the session's own is set, all else is as it was recorded; what is given goes before both."""
+    own = {"session_id": "me", "cwd": str(tmp_path), "transcript_path": ""}
+    assert recorded.sent("Stop", "me", tmp_path) == recorded.load("Stop", **own)
+    assert recorded.sent("PreCompact-manual", "me", tmp_path, cwd="/", more=1) == recorded.load(
+        "PreCompact-manual", **own | {"cwd": "/", "more": 1}
+    )
+
+
+def test_an_event_is_sent_by_its_first_payload_or_with_the_common_fields(tmp_path: Path) -> None:
+    """A variant that was not recorded is a misspelt one; an event that was not has no other fields."""
+    assert recorded.names_of("PreCompact")[0] == "PreCompact-auto"
+    assert recorded.sent("PreCompact", "me", tmp_path)["trigger"] == "auto"
+    assert set(recorded.sent("TeammateIdle", "me", tmp_path)) == {
+        "hook_event_name",
+        "session_id",
+        "cwd",
+        "transcript_path",
+    }
+    with pytest.raises(HoldfastError, match="PreCompact-manul"):
+        recorded.sent("PreCompact-manul", "me", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["PreCompact", "nothing", "../errors", ""])

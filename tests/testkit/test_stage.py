@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.commands.telling import tell
+from holdfast.process.trial import Ended
 from holdfast.testkit import recorded, stage
+from holdfast.testkit.client import SESSION
+from holdfast.testkit.place import Place
+from holdfast.testkit.reply import Heard
 from holdfast.testkit.shown import NotShown, Panel, Shown, promise
-from holdfast.testkit.stage import SESSION, Heard, Stage
+from holdfast.testkit.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +28,8 @@ def empty(tmp_path: Path) -> Stage:
     """A stage without Holdfast; what its settings register is the test's own."""
     (tmp_path / "home").mkdir()
     (tmp_path / "project").mkdir()
-    return Stage(tmp_path / "project", tmp_path / "home")
+    place = Place(tmp_path)
+    return Stage(place, place.root)
 
 
 def register(place: Stage, command: str, **matchers: str | None) -> None:
@@ -36,6 +41,11 @@ def register(place: Stage, command: str, **matchers: str | None) -> None:
     place.write(".claude/settings.json", json.dumps({"hooks": hooks}))
 
 
+def hear(event: str, *printed: str) -> Heard:
+    """Return what the client reads where hooks printed something."""
+    return Heard(event, tuple(Ended(0, stdout, "", 0.0) for stdout in printed))
+
+
 def payload(heard: Heard) -> dict[str, Any]:
     """Return what a registered `cat` was sent."""
     sent: dict[str, Any] = json.loads(heard.stdout)
@@ -45,11 +55,11 @@ def payload(heard: Heard) -> dict[str, Any]:
 def test_an_event_goes_through_what_the_settings_register_and_their_matchers(empty: Stage) -> None:
     """The client runs nothing for an event that is not registered, or that no matcher selects (client fact §4.2)."""
     register(empty, "echo heard", PreToolUse="Task|Agent", SessionStart="compact")
-    assert empty.fire("PreToolUse-Agent") == Heard("heard\n")
-    assert empty.fire("PreToolUse-Bash") == Heard("")
-    assert empty.fire("SessionStart-compact") == Heard("heard\n")
-    assert empty.fire("SessionStart-startup") == Heard("")
-    assert empty.fire("PreCompact-auto") == Heard("")
+    assert empty.fire("PreToolUse-Agent").stdout == "heard\n"
+    assert empty.fire("PreToolUse-Bash") == Heard("PreToolUse")
+    assert empty.fire("SessionStart-compact").stdout == "heard\n"
+    assert empty.fire("SessionStart-startup") == Heard("SessionStart")
+    assert empty.fire("PreCompact-auto") == Heard("PreCompact")
 
 
 def test_a_payload_is_the_recorded_one_in_this_project(empty: Stage) -> None:
@@ -83,10 +93,13 @@ def test_hooks_get_the_clients_environment_and_nothing_of_ours(empty: Stage, mon
 
 
 def test_all_commands_of_an_event_are_heard_in_their_order(empty: Stage) -> None:
-    """The client runs each that a matcher selects."""
+    """The client runs each that a matcher selects, of the user's settings and the project's; the same one once."""
     hooks = [{"hooks": [{"type": "command", "command": f"echo {word}"}]} for word in ("one", "two")]
     empty.write(".claude/settings.json", json.dumps({"hooks": {"Stop": hooks}}))
-    assert empty.fire("Stop") == Heard("one\ntwo\n")
+    assert empty.fire("Stop").stdout == "one\ntwo\n"
+    hooks[1:] = [{"hooks": [{"type": "command", "command": "echo zero"}]}]
+    empty.place.write(".claude/settings.json", json.dumps({"hooks": {"Stop": hooks}}), empty.home)
+    assert empty.fire("Stop").stdout == "one\nzero\ntwo\n"
 
 
 def test_the_log_is_shown_from_its_end(empty: Stage) -> None:
@@ -99,7 +112,7 @@ def test_an_install_that_leaves_the_models_bash_without_the_project_is_not_shown
     empty: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command line would work on nothing from there."""
-    monkeypatch.setattr(Stage, "_run", lambda *_: "")
+    monkeypatch.setattr(Place, "install", lambda *_: Ended(0, "", "", 0.0))
     empty.write(".claude/settings.json", '{"hooks": {}}')
     with pytest.raises(NotShown, match="Bash tool can call the command line"):
         empty.install()
@@ -108,10 +121,17 @@ def test_an_install_that_leaves_the_models_bash_without_the_project_is_not_shown
 def test_what_the_model_reads_is_told_from_what_the_client_reads() -> None:
     """Plain text reaches the summariser, `additionalContext` the model, `updatedInput` the tool."""
     said = {"hookEventName": "PreToolUse", "additionalContext": "for the model", "updatedInput": {"todos": []}}
-    heard = Heard(json.dumps({"hookSpecificOutput": said}))
+    heard = hear("PreToolUse", json.dumps({"hookSpecificOutput": said}))
     assert (heard.context, heard.changed_input) == ("for the model", {"todos": []})
-    assert (Heard("plain text").context, Heard("plain text").changed_input) == ("", {})
-    assert Heard(json.dumps({"systemMessage": "for the user"})).context == ""
+    assert (hear("PreCompact", "plain text").context, hear("PreCompact", "plain text").changed_input) == ("", {})
+    assert hear("Stop", json.dumps({"systemMessage": "for the user"})).context == ""
+
+
+def test_plain_text_reaches_the_model_on_two_events() -> None:
+    """Client fact §1.3; broken JSON is text, too (client-rig). Each hook's text is a string of its own."""
+    assert hear("SessionStart", " plain text\n", "{broken", "{}", "").told == ("plain text", "{broken")
+    assert hear("UserPromptSubmit", "plain text").context == "plain text"
+    assert hear("Stop", "plain text", "{broken").told == ()
 
 
 def test_a_hook_that_does_not_end_with_0_is_not_shown(empty: Stage) -> None:
@@ -121,9 +141,9 @@ def test_a_hook_that_does_not_end_with_0_is_not_shown(empty: Stage) -> None:
         empty.fire("Stop")
 
 
-def test_a_hook_that_does_not_end_is_not_shown(empty: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hook_that_does_not_end_is_not_shown(empty: Stage) -> None:
     """It is ended and named."""
-    monkeypatch.setattr(stage, "PATIENCE", 0.2)
+    empty.place.limit_s = 0.2
     register(empty, "exec sleep 60", Stop=None)
     with pytest.raises(NotShown, match=r"Stop ends within 0\.2 seconds"):
         empty.fire("Stop")
@@ -141,7 +161,7 @@ def test_a_compaction_is_sent_in_the_clients_order(empty: Stage) -> None:
     assert (sent[0]["trigger"], sent[1]["agent_type"], sent[2]["source"], sent[3]["trigger"]) == (
         *("auto", "", "compact", "auto"),
     )
-    assert (before, after) == (Heard("said\n"), Heard("said\n"))
+    assert (before.stdout, after.stdout) == ("said\n", "said\n")
 
 
 def test_the_signals_of_an_agent_belong_together(empty: Stage) -> None:
@@ -150,7 +170,7 @@ def test_the_signals_of_an_agent_belong_together(empty: Stage) -> None:
     register(empty, "cat", **dict.fromkeys(events))
     agent, other = (empty.agent("builder", "Build", f"Build {number}.") for number in (1, 2))
     launched, returned, failed = (
-        payload(heard) for heard in (agent.launched(), agent.returned("Built."), agent.failed("529"))
+        payload(heard) for heard in (agent.about_to(), agent.returned("Built."), agent.failed("529"))
     )
     for sent in (launched, returned, failed):
         assert sent["tool_name"] == "Agent"
@@ -162,16 +182,16 @@ def test_the_signals_of_an_agent_belong_together(empty: Stage) -> None:
     assert returned["tool_response"]["content"] == [{"type": "text", "text": "Built."}]
     assert failed["error"] == "529"
     ours = {launched["tool_use_id"], agent.run}
-    assert not ours & {payload(other.launched())["tool_use_id"], other.run}
+    assert not ours & {payload(other.about_to())["tool_use_id"], other.run}
 
 
 def test_an_agent_in_the_background_reports_back_by_a_prompt(empty: Stage) -> None:
     """Client fact §3.4: the `<task-notification>` names call and run; nothing recorded is left of another agent."""
     register(empty, "cat", PostToolUse=None, UserPromptSubmit=None)
-    agent = empty.agent("Explore", "Check links", "Open every link.")
-    sent = payload(agent.sent_off())
+    agent = empty.agent("Explore", "Check links", "Open every link.", background=True)
+    sent = payload(agent.launched())
     assert (sent["tool_response"]["status"], sent["tool_response"]["agentId"]) == ("async_launched", agent.run)
-    prompt = payload(agent.reported_back("All links work."))["prompt"]
+    prompt = payload(agent.notified(words="All links work."))["prompt"]
     assert f"<task-id>{agent.run}</task-id>\n<tool-use-id>{sent['tool_use_id']}</tool-use-id>" in prompt
     assert "<result>All links work.</result>" in prompt
     was = recorded.load("PostToolUse-Agent-background")
@@ -183,17 +203,18 @@ def test_an_agent_in_the_background_reports_back_by_a_prompt(empty: Stage) -> No
 
 def test_the_command_line_runs_as_the_models_bash_runs_it(tmp_path: Path) -> None:
     """It finds the project by what SessionStart left, for Bash has no CLAUDE_PROJECT_DIR; an error is not shown."""
-    place = Stage(tmp_path / "project", tmp_path / "home")
-    place.root.mkdir()
+    made = Place(tmp_path)
+    made.root.mkdir()
+    place = Stage(made, made.root)
     place.install()
     assert "Started in untracked/workflow-state/" in place.holdfast("start", "From Bash", "--phase", "One")
     assert "From Bash" in place.file(next(place.root.glob("untracked/workflow-state/*/*.json"))).text
     with pytest.raises(NotShown, match=r"holdfast start From Bash ends with 0, not 1: holdfast: .*From Bash"):
         place.holdfast("start", "From Bash")
     assert "From Bash" in place.holdfast("start", "From Bash", code=1), "what it says is worth showing where expected"
-    (place.home / "session-env.sh").write_text("")
     (tmp_path / "other" / ".claude").mkdir(parents=True)
     place.root = tmp_path / "other"
+    assert not place.env_file.exists()
     assert "No workflows" in place.holdfast("list")
 
 

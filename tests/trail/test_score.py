@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from holdfast.sessions.reading import transcripts
-from holdfast.testkit.simulate import ordinary
-from holdfast.testkit.simulate.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
+from holdfast.survival import ordinary
+from holdfast.survival.ordinary import CLIENTS_OWN, GOAL, PLANTED, Tool
 from holdfast.trail import text as trail
 from holdfast.workflow import wording
 from tests.trail.transcribed import CLIENTS, HOME, Transcript

@@ -7,8 +7,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.simulate import worked
-from holdfast.testkit.simulate.worked import Entry, Worked, shape
+from holdfast.survival.worked import Entry, Worked, shape
+from holdfast.testkit import agent
 from tests.processes import ROOT
 
 if TYPE_CHECKING:
@@ -67,4 +67,5 @@ class Transcript(Worked):
 
 def notification(id: str, summary: str, status: str, result: str = "") -> str:
     """Return a notification as both clients write it."""
-    return worked.notification(shape("notification", written(CLIENTS[0])), id, summary, status, result)
+    told = {"task-id": id, "status": status, "summary": summary, "result": result}
+    return agent.notification(str(shape("notification", written(CLIENTS[0]))["message"]["content"]), told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,18 +11,18 @@ from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin_copies, registered
 from holdfast.plugins import matching
-from holdfast.process import trial
-from holdfast.testkit import output_schema, recorded, stage
+from holdfast.testkit import output_schema, place, recorded
+from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from holdfast.checks import Finding
     from holdfast.install.plugin_copies import Copy
+    from holdfast.process.trial import Ended
     from holdfast.project import Project
-    from holdfast.testkit.stage import Stage
+    from holdfast.testkit.place import Place
 
-LONGEST = 60.0  # seconds a command is waited for, where the client would wait longer
 # What makes a handler say something, in an order in which it can: a workflow, saved before it is asked for.
 _FIRST = ("PreCompact", "SessionStart")
 _PAYLOADS = {"SessionStart": "SessionStart-compact", "PreCompact": "PreCompact-manual"}
@@ -33,7 +32,6 @@ _MEMORY = """\
 Workflow: Trial
 Phase: 2/3 - Fire
 """
-_GIVEN_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})  # client fact §4.5
 _WITNESS = "fired"  # the file in which the handler below notes that it was reached
 _HEAD = "from holdfast import hookimpl, worktree\n"
 _FUNCTION = '''
@@ -87,11 +85,12 @@ def look(project: Project) -> Iterator[Finding]:
 
 def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[Finding]:
     if commands:
-        with stage.opened() as place:
-            place.environ.update(environ)
-            _prepare(place, commands)
+        with place.opened() as made:
+            made.variables.update(environ)
+            _prepare(made, commands)
+            client = Client(made, made.root)
             for command in commands:
-                yield _fire(place, command)
+                yield _fire(client, command)
 
 
 def _registered(project: Project) -> list[_Command]:
@@ -120,13 +119,13 @@ def _ordered(commands: Iterable[_Command]) -> list[_Command]:
     return sorted(commands, key=lambda each: order.index(each.event) if each.event in order else len(order))
 
 
-def _prepare(place: Stage, commands: Sequence[_Command]) -> None:
+def _prepare(made: Place, commands: Sequence[_Command]) -> None:
     """Put the launcher, a workflow and the witness where the command looks for them."""
     for program in launcher.programs():
-        beside = place.home / program.relative_to(Path.home())
+        beside = made.home / program.relative_to(Path.home())
         beside.parent.mkdir(parents=True, exist_ok=True)
         beside.symlink_to(program)
-    place.write("CLAUDE.local.md", _MEMORY)
+    made.write("CLAUDE.local.md", _MEMORY)
     functions = [
         _FUNCTION.format(name=events.snake(name), file=_WITNESS, options=_options(name, commands))
         + _ANSWERS.get(name, "")
@@ -134,7 +133,7 @@ def _prepare(place: Stage, commands: Sequence[_Command]) -> None:
         if any(command.event == name for command in commands)
     ]
     for folder in (".config", "Library/Application Support"):  # where each system keeps configuration
-        witness = place.home / folder / "holdfast" / "handlers" / "witness.py"
+        witness = made.home / folder / "holdfast" / "handlers" / "witness.py"
         witness.parent.mkdir(parents=True)
         witness.write_text(_HEAD + "".join(functions), "utf-8")
 
@@ -147,18 +146,17 @@ def _options(event: str, commands: Sequence[_Command]) -> str:
     return f"tryfirst=True, match={matcher!r}" if listed else "tryfirst=True"
 
 
-def _fire(place: Stage, command: _Command) -> Finding:
+def _fire(client: Client, command: _Command) -> Finding:
     event = command.event
     if event not in events.EVENTS:
         return problem(f"{command.file} registers {event}, which is no event", command.redo)
-    name, payload = _payload(place, command)
+    name, payload = _payload(client, command)
     limit = command.limit
-    environ = place.environ | ({"CLAUDE_ENV_FILE": str(place.home / "env.sh")} if event in _GIVEN_ENV_FILE else {})
-    before, logged = _noted(place.root, event), len(_errors(place))
-    words = ["/bin/sh", "-c", str(command.hook["command"])]
-    ended = trial.run(words, json.dumps(payload).encode() + b"\n", environ, place.root, min(limit, LONGEST))
-    faults = [*_faults(event, ended, min(limit, LONGEST)), *_errors(place)[logged:]]
-    if not faults and _noted(place.root, event) == before:
+    waited = min(limit, client.place.limit_s)
+    before, logged = _noted(client.root, event), len(_errors(client.place))
+    ended = client.run(str(command.hook["command"]), payload, waited)
+    faults = [*_faults(event, ended, waited), *_errors(client.place)[logged:]]
+    if not faults and _noted(client.root, event) == before:
         faults = ["it ended with 0, but no handler was reached"]
     said = f"{len(ended.stdout)} characters" if ended.stdout else "silence"
     if faults:
@@ -167,15 +165,14 @@ def _fire(place: Stage, command: _Command) -> Finding:
     return ok(f"{event} ({name}){command.whose}: {said}, after {ended.seconds:.2f} of {limit:g} seconds")
 
 
-def _payload(place: Stage, command: _Command) -> tuple[str, dict[str, Any]]:
+def _payload(client: Client, command: _Command) -> tuple[str, dict[str, Any]]:
     """Return a recorded payload that the command is registered for, as if of the throw-away project; its name, too."""
     event = command.event
-    known = [name for name in recorded.names() if name.partition("-")[0] == event and "subagent" not in name]
-    mine = {"session_id": stage.SESSION, "cwd": str(place.root), "transcript_path": ""}
+    known = [name for name in recorded.names_of(event) if "subagent" not in name]
     if not known:
-        return "never recorded", {"hook_event_name": event, **mine}
+        return "never recorded", client.payload(event)
     field = events.model(event).matcher_field or ""
-    payloads = {name: recorded.load(name, **mine) for name in known}
+    payloads = {name: client.payload(name) for name in known}
     chosen = [name for name in known if matching.matches(command.matcher, payloads[name].get(field), event)]
     name = _PAYLOADS[event] if _PAYLOADS.get(event) in chosen else next(iter(chosen), known[0])
     listed = matching.alternatives(command.matcher or "", event)
@@ -184,7 +181,7 @@ def _payload(place: Stage, command: _Command) -> tuple[str, dict[str, Any]]:
     return name, payloads[name]
 
 
-def _faults(event: str, ended: trial.Ended, limit: float) -> Iterator[str]:
+def _faults(event: str, ended: Ended, limit: float) -> Iterator[str]:
     if ended.exit_code is None:
         yield f"it did not end within {limit:g} seconds"
         return
@@ -202,5 +199,5 @@ def _noted(root: Path, event: str) -> int:
     return file.read_text("utf-8").splitlines().count(event) if file.exists() else 0
 
 
-def _errors(place: Stage) -> Sequence[str]:
-    return [line.partition(" error ")[2] for line in place.log() if " error " in line]
+def _errors(made: Place) -> Sequence[str]:
+    return [line.partition(" error ")[2] for line in made.log() if " error " in line]

@@ -15,7 +15,8 @@ from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
 from holdfast.install import launcher, registered
 from holdfast.process import trial
-from holdfast.testkit import stage
+from holdfast.testkit import place
+from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -118,22 +119,21 @@ def unreached(command: Sequence[str], environ: Mapping[str, str]) -> str:
 
     It is started for Stop with nothing on stdin, in a home of its own.
     """
-    with stage.opened() as place:
-        place.home.mkdir()
+    with place.opened() as made:
+        given = {**Client(made, made.root).environ, **environ}
         try:
-            ended = trial.run([*command, "Stop"], b"", {**place.environ, **environ}, place.root, PATIENCE)
+            ended = trial.run([*command, "Stop"], b"", given, made.root, PATIENCE)
         except OSError as error:
             return f"it cannot be started ({error.strerror or error})"
-        log = place.log()
+        log = made.log()
     return _unclean(ended) or ("" if _ANSWERED in "".join(log) else _reason(log))
 
 
 def _called(program: Path) -> str:
     """Say what goes wrong when the command for the model is called."""
-    with stage.opened() as place:
-        place.home.mkdir()
+    with place.opened() as made:
         try:
-            ended = trial.run([str(program), "--version"], b"", place.environ, place.root, PATIENCE)
+            ended = trial.run([str(program), "--version"], b"", Client(made, made.root).environ, made.root, PATIENCE)
         except OSError as error:
             return f"it cannot be started ({error.strerror or error})"
     if ended.exit_code or not ended.stdout:

@@ -11,15 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.commands import options, sheet
-from holdfast.testkit.simulate import playing, report
-from holdfast.testkit.simulate.planting import FORMATS
-from holdfast.testkit.simulate.rows import ROWS
+from holdfast.survival import playing, report
+from holdfast.survival.planting import FORMATS
+from holdfast.survival.rows import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.testkit.simulate.playing import Job
-    from holdfast.testkit.simulate.result import Result
+    from holdfast.survival.playing import Job
+    from holdfast.survival.result import Result
 
 
 @click.command(name="simulate")

@@ -11,13 +11,12 @@ from holdfast.events.errors import EventError
 from holdfast.install import registration
 from holdfast.plugins import loader, matching
 from holdfast.testkit import recorded
+from holdfast.testkit.client import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from holdfast.project import Project
-
-SESSION = "0d3f0d5e-0000-4000-8000-0000000093f1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +70,8 @@ def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: 
 
 def samples(project: Project, asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
     """Choose among the payloads of the package those that a process is started for, as if they came from a project."""
-    fields = {"session_id": SESSION, "cwd": str(project.root), "transcript_path": ""}
-    names = [name for name in recorded.names() if event in (None, name.partition("-")[0])]
-    found = [payload for name in names if _fires(payload := recorded.load(name, **fields), asked)]
+    names = recorded.names_of(event) if event else recorded.names()
+    found = [payload for name in names if _fires(payload := recorded.sent(name, SESSION, project.root), asked)]
     return Chosen(tuple(found[:limit]), max(len(found) - limit, 0), samples=True)
 
 

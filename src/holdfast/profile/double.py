@@ -20,8 +20,8 @@ from holdfast.install import launcher, scopes
 from holdfast.profile import moving
 from holdfast.profile.moving import Move
 from holdfast.project import Project
-from holdfast.testkit.simulate import belongings
-from holdfast.testkit.throwaway import Throwaway
+from holdfast.testkit import belongings
+from holdfast.testkit.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ _STRIPPED = ("CLAUDE", "HOLDFAST_", "XDG_", "GIT_", "PWD", "OLDPWD")  # what nam
 
 
 @dataclass
-class Double(Throwaway):
+class Double(Place):
     """The double of a project and its user.
 
     Attributes:
@@ -62,19 +62,13 @@ class Double(Throwaway):
         """Where its warm server listens: not far down, since a socket's path must be short."""
         return self.top / "s" / "holdfast" / "server"
 
-    def environ(self, **given: str) -> dict[str, str]:
-        """Return the user's environment as the client hands it to a hook, with the double's places in it."""
+    def environ(self, root: Path) -> dict[str, str]:
+        """Return the user's environment with the double's places in it."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_STRIPPED)}
         places = {"CONFIG": ".config", "DATA": ".local/share", "CACHE": ".cache"}
         kept |= {f"XDG_{name}_HOME": str(self.home / place) for name, place in places.items()}
-        kept |= {"HOME": str(self.home), "XDG_STATE_HOME": str(self.top / "s")}
-        return {
-            **kept,
-            "CLAUDECODE": "1",
-            "CLAUDE_PID": str(os.getpid()),
-            "CLAUDE_PROJECT_DIR": str(self.root),
-            **given,
-        }
+        kept |= {"HOME": str(self.home), "XDG_STATE_HOME": str(self.top / "s"), "CLAUDE_PROJECT_DIR": str(root)}
+        return kept | self.variables
 
     def make(self) -> None:
         """Copy what there is to copy. Raises OSError, HoldfastError."""
@@ -167,7 +161,7 @@ def opened(project: Project, kept: Sequence[str] = ()) -> Iterator[Double]:
         HoldfastError: no launcher can be written for this interpreter.
     """
     with tempfile.TemporaryDirectory(prefix="hf-", ignore_cleanup_errors=True) as folder:
-        double = Double(Path(folder).resolve(), project, kept)
+        double = Double(Path(folder).resolve(), project, kept, variables={})
         double.make()
         yield double
 

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import events
 from holdfast.dispatch import tracing
 from holdfast.errors import HoldfastError
 from holdfast.install import registration
-from holdfast.process import trial
 from holdfast.profile import firing, warm
+from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from holdfast.profile.double import Double
     from holdfast.profile.firing import Firing
 
-LONGEST = 60.0
-"""Seconds a command is waited for, where the client would wait longer."""
 PATIENCE = 3.0
 """Seconds after its end in which the process that answered may still be at work."""
 REST = 0.03
 """Seconds between two events: a session leaves the server the time to make the next child ready, and so do we."""
-
-_GIVEN_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})  # client fact §4.5
 
 
 def replay(
@@ -88,13 +83,9 @@ def fire(double: Double, payload: Mapping[str, Any], given: Mapping[str, str]) -
     event = str(payload["hook_event_name"])
     noted = double.top / "trace"
     noted.write_bytes(b"")
-    named = {tracing.VARIABLE: str(noted), "CLAUDE_CODE_SESSION_ID": str(payload.get("session_id", ""))}
-    if event in _GIVEN_ENV_FILE:
-        named["CLAUDE_ENV_FILE"] = str(double.top / "env.sh")
-    limit = min(events.model(event).deadline, LONGEST)
-    words = ["/bin/sh", "-c", registration.command(event)]
-    data = json.dumps(payload).encode() + b"\n"
-    ended = trial.run(words, data, double.environ(**given, **named), Path(payload["cwd"]), limit)
+    client = Client(double, double.root, str(payload.get("session_id", "")))
+    limit = min(events.model(event).deadline, double.limit_s)
+    ended = client.run(registration.command(event), payload, limit, **given, **{tracing.VARIABLE: str(noted)})
     return firing.split(event, ended.seconds * 1000, ended.exit_code, _line(noted))
 
 

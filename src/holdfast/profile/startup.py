@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-from pathlib import Path
+import shlex
 
 from holdfast import paths
-from holdfast.process import trial
-from holdfast.testkit import recorded
+from holdfast.testkit import place
+from holdfast.testkit.client import Client
 
 LIMIT = 10.0
 """Seconds after which a measurement is given up."""
@@ -33,16 +30,9 @@ def line() -> str:
 
 def measured() -> float | None:
     """Return the seconds that the launcher takes for one event without a server; None where it does not answer."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-", ignore_cleanup_errors=True) as folder:
-        home, root = Path(folder) / "home", Path(folder) / "project"
-        for each in (home, root):
-            each.mkdir()
-        environ = {"HOME": str(home), "PATH": os.defpath, "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": str(root)}
-        environ["HOLDFAST_SERVER"] = "off"
-        payload = recorded.load("PreToolUse-TodoWrite", session_id="measured", cwd=str(root), transcript_path="")
-        command = [str(paths.launcher()), "PreToolUse"]
-        try:
-            runs = [trial.run(command, json.dumps(payload).encode(), environ, root, LIMIT) for _ in range(2)]
-        except OSError:
-            return None
+    with place.opened() as made:
+        client = Client(made, made.root)
+        command = f"{shlex.quote(str(paths.launcher()))} PreToolUse"
+        payload = client.payload("PreToolUse-TodoWrite")
+        runs = [client.run(command, payload, LIMIT) for _ in range(2)]
     return runs[-1].seconds if all(each.exit_code == 0 for each in runs) else None

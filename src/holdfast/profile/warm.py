@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast import paths
 from holdfast.errors import HoldfastError
 from holdfast.server import servers
+from holdfast.testkit.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def server(double: Double) -> Iterator[None]:
     program = [str(double.launcher), "--serve"]
     process = subprocess.Popen(
         program,
-        env=double.environ(),
+        env=Client(double, double.root).environ,
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -1,1 +1,1 @@
-"""A simulated client, for the demo, `doctor --fire`, profiles and the survival score."""
+"""The simulated client, for the demo, `doctor --fire`, profiles, the pytest plugin and the survival score."""

@@ -83,7 +83,7 @@ def _agents(stage: Stage) -> Iterator[Shown]:
         [Panel("what it prints", said), stage.file(VIEW)],
     )
     agent = stage.agent("general-purpose", "Create calculator module", "Write it.")
-    before = agent.launched().context
+    before = agent.about_to().context
     yield Shown(
         "Its first phase begins when its agent is launched", "PreToolUse (Agent)", [_told(before), stage.file(VIEW)]
     )
@@ -116,7 +116,7 @@ def _second_compaction(stage: Stage) -> Iterator[Shown]:
 
 def _last_phase(stage: Stage) -> Shown:
     agent = stage.agent("task-completion-verifier", "Write and run tests", "Test it.")
-    agent.launched()
+    agent.about_to()
     agent.started()
     agent.stopped(TESTED)
     said = agent.returned(TESTED).context

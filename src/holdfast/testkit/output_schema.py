@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from holdfast.dispatch.budget import units
+
 _ADVICE = frozenset({"additionalContext"})
 SPECIFIC: dict[str, frozenset[str]] = {
     "PreToolUse": _ADVICE | {"permissionDecision", "permissionDecisionReason", "updatedInput"},
@@ -94,7 +96,7 @@ def _specific(event: str, specific: Any) -> str:
 
 
 def _long(what: str, value: Any) -> str:
-    size = len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else 0
+    size = units(value) if isinstance(value, str) else 0
     return f"{what} of {size} characters, of which the model sees a preview" if size > LIMIT else ""
 
 

@@ -1,0 +1,95 @@
+"""Playing rows, several at a time, each in a home and a project of its own."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from holdfast.survival import result
+from holdfast.survival.planting import FORMATS, Broken
+from holdfast.survival.rows import ROWS
+from holdfast.survival.scene import Scene
+from holdfast.testkit import belongings, place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from holdfast.survival.result import Result
+
+ADVERSE = 3  # compactions of a row in which something goes wrong (survival: item 6)
+LEAST = 16  # facts: each kind has one at least
+WORKERS = 2
+BEGIN = datetime(2025, 6, 2, 9, 0, tzinfo=UTC)  # long past everywhere, so that files written now are never old
+_LIMIT_S = 120.0  # after which a process that does not end has failed
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be played.
+
+    Attributes:
+        rows: the rows' names; by default all that need not be asked for.
+        formats: which formats keep the main workflow; a row without one is played all the same.
+        cycles: compactions of the long rows; `adverse` of the others.
+        facts: how many facts are planted.
+        seed: what they are made of.
+        instants: at how many instants a process is killed, None for all of them.
+        here: a project whose handlers and configuration are taken along with the user's own, if any.
+    """
+
+    rows: Sequence[str] = ()
+    formats: Sequence[str] = FORMATS
+    cycles: int = 10
+    adverse: int = ADVERSE
+    facts: int = 29
+    seed: int = 0
+    instants: int | None = None
+    here: Path | None = None
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """Every row with every format, in the table's order."""
+        rows = self.rows or [name for name, row in ROWS.items() if row.unasked]
+        formats = {row: ROWS[row].formats for row in ROWS if row in rows}
+        return [
+            (row, name) for row, own in formats.items() for name in own if name in self.formats or name not in FORMATS
+        ]
+
+
+def play(job: Job, done: Callable[[Result], None] = lambda _: None) -> list[Result]:
+    """Play all of a job and return the results in the table's order; `done` hears of each when it is there."""
+    results: dict[tuple[str, str], Result] = {}
+    with ThreadPoolExecutor(min(WORKERS, os.cpu_count() or 1)) as pool:
+        longest_first = sorted(job.parts, key=lambda part: (ROWS[part[0]].unasked, not ROWS[part[0]].long))
+        running = {pool.submit(one, job, *part): part for part in longest_first}
+        try:
+            for each in as_completed(running):
+                results[running[each]] = each.result()
+                done(each.result())
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [results[part] for part in job.parts]
+
+
+def one(job: Job, row: str, format_name: str) -> Result:
+    """Play one row in one format."""
+    cycles = job.cycles if ROWS[row].long else job.adverse
+    with place.opened() as made, Scene(made, job.seed) as scene:
+        made.now, made.limit_s = BEGIN, _LIMIT_S
+        if job.here is not None:
+            belongings.take_along(job.here, made.root, made.home)
+        scene.format, scene.facts, scene.cycles, scene.instants = format_name, job.facts, cycles, job.instants
+        found = scene.found
+        try:
+            ROWS[row].play(scene)
+        except Broken as error:
+            found.faults.append(f"{found.where or 'it'} could not go on: {error}")
+        found.close(scene.clients)
+        errors = [line for line in made.log() if line.split(" ", 2)[1:2] == ["error"]]
+        rest: dict[str, Any] = {"skipped": scene.skipped, "log": errors}
+        return result.summed(row, format_name, found.readings, found.faults, found.repeats, **rest)

@@ -1,0 +1,63 @@
+"""The rows of the score: each one function that plays what may go wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from holdfast.survival.planting import BY_HAND, FORMATS
+from holdfast.survival.rows import contents, files, hooks, identity, killed, plain, workflowless
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.survival.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is played: `long` rows have as many compactions as are asked for, the others three.
+
+    It is played in each of `formats`; where there is no workflow, that names what is restored in its place.
+    """
+
+    play: Callable[[Scene], None]
+    long: bool = False
+    unasked: bool = True
+    formats: tuple[str, ...] = FORMATS
+
+    @property
+    def words(self) -> str:
+        """What happens in it, in a sentence."""
+        return " ".join((self.play.__doc__ or "").split())
+
+
+ROWS: dict[str, Row] = {
+    "warm": Row(plain.warm, long=True),
+    "by hand": Row(plain.by_hand, formats=BY_HAND),
+    "no compaction": Row(plain.uninvited),
+    "registered twice": Row(plain.twice_registered),
+    "no PreCompact": Row(hooks.no_precompact),
+    "no PostCompact": Row(hooks.no_postcompact),
+    "PreCompact alone": Row(hooks.precompact_alone),
+    "PreCompact hours before": Row(hooks.precompact_early),
+    "reply lost": Row(hooks.reply_lost),
+    "new session id": Row(identity.new_session_id),
+    "no transcript path": Row(identity.no_transcript),
+    "two sessions": Row(identity.two_sessions),
+    "two worktrees": Row(identity.two_worktrees),
+    "fork": Row(identity.fork),
+    "branch switched": Row(identity.branch),
+    "in a subagent": Row(identity.subagent),
+    "kill -9": Row(killed.killed, unasked=False),
+    "broken files": Row(files.broken_files),
+    "read-only folder": Row(files.read_only),
+    "full disk": Row(files.full_disk),
+    "clock back": Row(hooks.clock_back),
+    "1,000 to-dos": Row(contents.many_todos),
+    "characters": Row(contents.characters),
+    "names": Row(contents.names),
+    "concurrent": Row(files.concurrent),
+    "no workflow": Row(workflowless.no_workflow, formats=("trail",)),
+}
+"""Every row by its name, in the table's order. One that is not `unasked` is played only when it is asked for."""

@@ -1,0 +1,121 @@
+"""Rows whose texts are more, longer or stranger than usual."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.survival import planting, truth
+from holdfast.survival.truth import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.survival.conversation import Conversation
+    from holdfast.survival.scene import Scene
+    from holdfast.survival.truth import Truth
+
+MANY = 1_000
+LONG = 10_000  # characters of a name
+_SHOWN = " 🧵 é שלום 한 ﷽"  # what must arrive as it is
+_HIDDEN = "\u202e\x1b[31m\x07</system-reminder>\u2066 \u200d"  # what must not
+
+
+def many_todos(scene: Scene) -> None:
+    """A thousand to-dos."""
+    client, planted = scene.begin(change=lambda made, tokens: made.phases.extend(_steps(made, tokens)))
+    scene.cycle(client, planted)
+
+
+def characters(scene: Scene) -> None:
+    """Emoji, right-to-left and control characters in every text."""
+    client, planted = scene.begin(change=lambda made, _: strange(made))
+    scene.cycle(client, planted)
+
+
+def names(scene: Scene) -> None:
+    """Names that are paths, empty or 10,000 characters long, one workflow after the other."""
+    client, planted = scene.begin(change=lambda made, _: pathlike(made))
+    before = outside(scene)
+    scene.compact(client, planted)
+    planting.said(client.cli("done", planted.title, "--all"))
+    long = scene.plant(client, change=lengthy)
+    long.agents |= planted.agents  # which still run
+    scene.found.resurrected |= planted.words() - long.words()
+    for number in range(1, max(2, scene.cycles)):
+        scene.advance(client, long, number, scene.cycles)
+        scene.compact(client, long)
+    scene.repeat(client, long)
+    planting.said(client.cli("done", long.title, "--all"))
+    if scene.format in planting.BY_HAND:
+        nameless(scene, client, long)
+    scene.found.note(outside(scene) != before, f"files outside: {sorted(outside(scene) - before)[:3]}")
+
+
+def strange(made: Truth) -> None:
+    """Put strange characters behind every word."""
+
+    def dressed(word: str) -> str:
+        made.needles[f"{word}{_SHOWN}{_HIDDEN}"] = f"{word}{_SHOWN}"
+        return f"{word}{_SHOWN}{_HIDDEN}"
+
+    made.title = dressed(made.title)
+    _everywhere(made, dressed)
+
+
+def pathlike(made: Truth) -> None:
+    """Make every name a path out of the project."""
+    _everywhere(made, lambda word: f"../../../../tmp/{word}")
+    made.title = f"../../../{made.title}/.."
+    made.reading = [f"../../{entry}" for entry in made.reading]
+
+
+def lengthy(made: Truth, tokens: truth.Tokens) -> None:
+    """Make title, the last phase and the first reminder 10,000 characters long."""
+
+    def long(word: str, kind: str) -> str:
+        tail = tokens("tail")
+        text = f"{word} {'x' * (LONG - len(word) - len(tail) - 2)} {tail}"
+        made.needles[text] = word
+        made.tails.append((kind, tail))
+        return text
+
+    made.title = long(made.title, "workflow")
+    made.phases[-1].title = long(made.phases[-1].title, "open to-do")
+    made.reminders[0] = long(made.reminders[0], "reminder")
+
+
+def nameless(scene: Scene, client: Conversation, before: Truth) -> None:
+    """A file that people wrote, with empty texts in it, after another workflow of this session."""
+    made = truth.make(scene.format, scene.tokens(), scene.facts, finished=0)
+    made.agents = before.agents
+    scene.found.resurrected |= before.words() - made.words()
+    made.title, made.phases[-1].title, made.needles = "", "", {"": ""}
+    made.reminders.append("")
+    made.reading = made.reading[:1]
+    if scene.format == "hybrid":
+        planting.write_hybrid(scene.place, made)
+    else:
+        planting.write_compaction(scene.place, made)
+    scene.compact(client, made)
+
+
+def outside(scene: Scene) -> set[str]:
+    """Return what lies in the place beside home and project."""
+    top = scene.place.top
+    return {
+        str(path.relative_to(top))
+        for path in top.rglob("*")
+        if path.relative_to(top).parts[0] not in ("home", "project")
+    }
+
+
+def _steps(made: Truth, tokens: truth.Tokens) -> list[Phase]:
+    return [Phase(tokens("step")) for _ in range(MANY - len(made.phases))]
+
+
+def _everywhere(made: Truth, change: Callable[[str], str]) -> None:
+    for phase in made.phases:
+        phase.title = change(phase.title)
+    made.reminders = [change(text) for text in made.reminders]
+    made.context = {key: change(value) for key, value in made.context.items()}
+    made.decisions, made.request = [change(text) for text in made.decisions], change(made.request)

@@ -1,0 +1,198 @@
+"""One row being played: what is planted, and how sessions work, are compacted, end and die."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from holdfast.survival import planting, truth
+from holdfast.survival.cast import Cast
+from holdfast.survival.findings import Findings
+from holdfast.survival.transcript import summary_of
+from holdfast.survival.truth import Tokens, Truth
+
+if TYPE_CHECKING:
+    from holdfast.survival.conversation import Conversation
+    from holdfast.survival.score import Reading
+
+OLD = timedelta(days=90)
+Change = Callable[[Truth, Tokens], object]
+
+
+@dataclass
+class Scene(Cast):
+    """A row in progress.
+
+    Attributes:
+        format: the format that keeps the main workflow.
+        facts: how many facts are planted.
+        cycles: how many compactions it has.
+        found: what was found so far.
+        instants: at how many instants a process is killed; None is all.
+        skipped: why the row cannot be played here, if so.
+    """
+
+    format: str = ""
+    facts: int = 0
+    cycles: int = 0
+    instants: int | None = None
+    found: Findings = field(default_factory=Findings)
+    skipped: str = ""
+    _tokens: dict[int, Tokens] = field(default_factory=dict)
+    _left: dict[int, int] = field(default_factory=dict)
+
+    def begin(self, *, change: Change | None = None, **more: Any) -> tuple[Conversation, Truth]:
+        """Install Holdfast, lay decoys, start a session and plant a workflow in it; an agent runs beside."""
+        planting.install(self.place)
+        self.decoys()
+        client = self.client(**more)
+        client.starts()
+        client.asks("Let us begin.")
+        return client, self.plant(client, change=change)
+
+    def plant(
+        self,
+        client: Conversation,
+        *,
+        format_name: str = "",
+        facts: int = 0,
+        finished: int = 2,
+        change: Change | None = None,
+    ) -> Truth:
+        """Start a workflow in a session, get its first phases done, and send an agent off.
+
+        `change` makes what is planted another before it is.
+        """
+        tokens = self.tokens()
+        planted = truth.make(format_name or self.format, tokens, facts or self.facts, finished=finished)
+        if change:
+            change(planted, tokens)
+        self._tokens[id(planted)] = tokens
+        planting.start(client, planted)
+        for number in range(finished):
+            by_agent = planted.format in planting.WITH_AGENTS and number == 0
+            self.complete_phase(client, planted, tokens, by_agent=by_agent)
+        name = tokens("scout")
+        planted.agents[client.launches(name)] = name
+        return planted
+
+    def decoys(self) -> None:
+        """Lay down what must not come back: a finished workflow, and one that nobody touched for long."""
+        for kind, age in (("over", timedelta()), ("old", OLD)):
+            decoy = truth.make("compaction", self.tokens(), 16, finished=1)
+            planting.write_compaction(self.place, decoy, finished=kind == "over", age=age)
+            self.found.resurrected |= decoy.words() - {decoy.title, decoy.phases[decoy.current - 1].title}
+            self.found.named.add(decoy.title)
+
+    def complete_another(self, client: Conversation) -> None:
+        """Have another workflow done to its end; its memory file stays as it was."""
+        decoy = truth.make(self.format, self.tokens(), 16, finished=0)
+        if self.format in planting.WITH_AGENTS:
+            planting.start(client, decoy)
+        else:
+            planting.write_memory(self.place, decoy)
+            client.precompact()
+        planting.said(client.cli("done", decoy.title, "--all"))
+        self.found.resurrected |= decoy.words()
+
+    def bystander(self) -> Conversation:
+        """Return another live session in the folder, with a workflow of its own that concerns nobody else."""
+        other = self.client()
+        other.starts()
+        other.asks("Something else.")
+        self.found.foreign |= self.plant(other, format_name="compaction", facts=14, finished=1).words()
+        return other
+
+    def end_process(self, client: Conversation, planted: Truth) -> None:
+        """The client dies without a word, and its agents with it."""
+        self.kill(client.process)
+        client.agents.clear()
+        self.gone_agents(planted)
+
+    def leaves(self, client: Conversation, planted: Truth) -> None:
+        """The session ends, and its process with it."""
+        client.ends()
+        self.end_process(client, planted)
+
+    def crash(self, client: Conversation, planted: Truth) -> None:
+        """The client dies without a word and runs again, as another process."""
+        self.end_process(client, planted)
+        client.process = self.process()
+
+    def gone_agents(self, planted: Truth) -> None:
+        """The agents of a workflow are no more."""
+        planted.died |= set(planted.agents.values())
+        planted.agents.clear()
+
+    def complete_phase(self, client: Conversation, planted: Truth, tokens: Tokens, *, by_agent: bool = False) -> None:
+        """Have the current phase done, by an agent that says so or on the command line."""
+        handover = tokens("note")
+        if (
+            by_agent and planted.format == "wfs"
+        ):  # all that an agent says is its task's summary, and several may be ready
+            client.delegates("general-purpose", planted.phases[planted.current - 1].title, handover)
+            planting.said(client.cli("next", planted.title))
+            planted.complete_phase(handover)
+        elif by_agent:
+            deliverable = tokens("made")
+            report = f"DELIVERABLES:\n- {deliverable}\nCONTEXT_FOR_NEXT: {handover}"
+            client.delegates("general-purpose", planted.phases[planted.current - 1].title, report)
+            planted.complete_phase(handover, deliverable)
+        else:
+            planting.said(client.cli("done", planted.title, "--note", handover))
+            planted.complete_phase(handover)
+
+    def advance(self, client: Conversation, planted: Truth, cycle: int, cycles: int) -> None:
+        """Work between two compactions: phases get done, evenly over all cycles; else a value changes.
+
+        Whatever it is, the user asked for it, and the newest decision is replaced.
+        """
+        tokens = self._tokens[id(planted)]
+        start = self._left.setdefault(id(planted), planted.left)
+        due = (cycle + 1) * start // max(cycles, 1)
+        if start - planted.left < due:
+            by_agent = planted.format in planting.WITH_AGENTS and cycle % 2 == 0
+            self.complete_phase(client, planted, tokens, by_agent=by_agent)
+        else:
+            value = tokens("value")
+            planting.said(client.cli("update", planted.title, "--set", f"turn={value}"))
+            planted.set("turn", value)
+        self.change_mind(client, planted, tokens)
+
+    def change_mind(self, client: Conversation, planted: Truth, tokens: Tokens) -> None:
+        """The user asks for something else, and a decision is replaced; the model notes both in the context."""
+        planted.ask(tokens("asked"))
+        planted.decide(tokens("decided"))
+        words = [planting.setting(key, planted.variables[key]) for key in ("last_request", "decisions")]
+        planting.said(client.cli("update", planted.title, "--set", words[0], "--set", words[1]))
+
+    def summary(self, planted: Truth) -> str:
+        """Return a summary that keeps every fifth fact word for word."""
+        return summary_of(fact.needle for fact in planted.facts()[::5])
+
+    def compact(self, client: Conversation, planted: Truth, *, pre: bool = True, post: bool = True) -> Reading:
+        """Compact a session as the client does, let it go on, and judge what the model got."""
+        self.found.quiet(client)
+        summary = self.summary(planted)
+        if pre:
+            client.precompact()
+        client.summarised(summary)
+        client.restarted()
+        if post:
+            client.postcompacted(summary)
+        client.goes_on(summary)
+        return self.found.judge(client, planted)
+
+    def cycle(self, client: Conversation, planted: Truth, **how: bool) -> None:
+        """Play all compactions of the row, with work before each, and the last one once more."""
+        for number in range(self.cycles):
+            self.advance(client, planted, number, self.cycles)
+            self.compact(client, planted, **how)
+        self.repeat(client, planted, **how)
+
+    def repeat(self, client: Conversation, planted: Truth, **how: bool) -> None:
+        """Compact once more with nothing changed: the guidance must be the same, byte for byte."""
+        self.compact(client, planted, **how)
+        self.found.same_as_before(client)

@@ -1,0 +1,263 @@
+"""The judge: what of a workflow's facts stands in what the model got, and what stands there that is not so."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.dispatch.budget import units
+from holdfast.survival.ordinary import CLIENTS_OWN, GOAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.survival.ordinary import Ordinary
+    from holdfast.survival.truth import Fact
+
+CAP = 9_500  # UTF-16 units of guidance (survival, Budget)
+HEAD = 2_000  # within which what must be kept has to stand
+FULL = 0.85  # of the cap that is used at least where something was left to the sidecar
+HEADING = "WORKFLOW RESTORED AFTER COMPACTION"  # the documents' own; by it guidance is known
+TRAIL = "What this session did before its compaction"  # by it a trail is known
+TRAIL_CAP = 3_000  # UTF-16 units of a trail (DESIGN)
+_BETWEEN = "\n\n"  # what several handlers say to one event is joined by an empty line; guidance has none
+_SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
+_STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
+_POSITION = re.compile(r"^(?:Phase|Tasks): (\d+/\d+)", re.MULTILINE)
+_ELSEWHERE = re.compile(r'^- "[^"]*" \([a-z]+\): ')  # a line that only names another workflow (R001-16)
+_DIRT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|</?\\s*system-reminder", re.IGNORECASE)
+_ONE_LINE = frozenset(
+    {"reading", "reminder", "context", "decision", "request", "deliverable", "finished to-do", "agent"}
+)
+_MUST_KEEP = frozenset({"workflow", "phase", "number"})
+_LATER = frozenset({"context", "decision", "request", "finished to-do", "deliverable"})
+_EARLIER = frozenset({"reading", "reminder", "open to-do"})
+_LINE = 60  # units that a line has beside the word it is found by
+_LEAD = 2_000  # units of what is no fact: headings, mark, fences, what to do first
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is to be found in what the model got of one compaction.
+
+    Attributes:
+        facts: what must be there.
+        position: the phase as `3/8`.
+        wrong: words that must not be there, by why: `foreign`, `stale`, `resurrected`.
+        named: titles of other workflows, each of which may be named in a line but nowhere else.
+        fallback: the project's root, where no sidecar can be written: then the state file counts for one.
+        mentionable: what need not be there, but if it is, then as it is.
+    """
+
+    facts: tuple[Fact, ...]
+    position: str
+    wrong: dict[str, frozenset[str]] = field(default_factory=dict)
+    named: frozenset[str] = frozenset()
+    fallback: Path | None = None
+    mentionable: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was found of one compaction.
+
+    Attributes:
+        planted: how many facts of each kind there were.
+        inline: how many stood in the text; `recoverable` how many only in the sidecar whose digest stands in it.
+        lost: the facts found nowhere.
+        false: what stands there and is not so, each with its why.
+        over: in which ways the budget was not kept.
+        units: the length of the longest string, before the client cuts it.
+        given: how many times guidance was given; once is right.
+        goal: how many of the facts are enough; None is all of them.
+    """
+
+    planted: Counter[str]
+    inline: Counter[str]
+    recoverable: Counter[str]
+    lost: tuple[str, ...]
+    false: tuple[str, ...]
+    over: tuple[str, ...]
+    units: int
+    given: int
+    goal: int | None = None
+
+    @property
+    def short(self) -> bool:
+        """Whether less was found than has to be."""
+        found = self.inline.total() + self.recoverable.total()
+        return bool(self.lost) if self.goal is None else found < self.goal
+
+
+def judge(expected: Expected, told: Sequence[str], lengths: Sequence[int] = ()) -> Reading:
+    """Judge what the model was told of one compaction.
+
+    Args:
+        expected: what it had to be.
+        told: the strings, as the client handed them on.
+        lengths: how long each was before that; by default as long as it is.
+    """
+    text = "\n".join(filter(None, map(guidance, told)))
+    beside, complaints = _beside(text, expected.fallback)
+    inline = [fact for fact in expected.facts if not fact.long and _stands(fact, text)]
+    beside_only = [fact for fact in expected.facts if fact not in inline and _stands(fact, beside)]
+    lost = [fact for fact in expected.facts if fact not in inline and fact not in beside_only]
+    given = sum(HEADING in each for each in told)
+    longest = max([*(lengths or map(units, told)), 0])
+    return Reading(
+        planted=Counter(fact.kind for fact in expected.facts),
+        inline=Counter(fact.kind for fact in inline),
+        recoverable=Counter(fact.kind for fact in beside_only),
+        lost=tuple(f"{fact.kind} {fact.needle[:80]}" for fact in lost),
+        false=(*complaints, *_false(expected, text, beside), *_elsewhere(expected, told)),
+        over=tuple(_over(expected.facts, beside_only, text, longest)) if given else (),
+        units=longest,
+        given=given,
+    )
+
+
+def judge_trail(planted: Ordinary, foreign: Iterable[str], told: Sequence[str], lengths: Sequence[int]) -> Reading:
+    """Judge what the model was told of one compaction of a session without a workflow.
+
+    Args:
+        planted: what it had to be; not all of it has to be there.
+        foreign: words of other sessions.
+        told: the strings, as the client handed them on.
+        lengths: how long each was before that.
+    """
+    trails = [guidance(each, TRAIL) for each in told if TRAIL in each]
+    text, longest = "\n".join(trails), max([*lengths, 0])
+    found = [fact for fact in planted.facts if fact.needle in text]
+    wrong = {"foreign": {*foreign, *planted.machine, *CLIENTS_OWN, HEADING}, "stale": planted.stale}
+    false = [f"{why}: {word}" for why, words in wrong.items() for word in sorted(words) if word in "\n".join(told)]
+    false += [complaint for fact in planted.facts for complaint in _contradicted(fact, text)]
+    false += [f"raw: {match[0]!r} at {match.start()}" for match in _DIRT.finditer(text)]
+    return Reading(
+        planted=Counter(fact.kind for fact in planted.facts),
+        inline=Counter(fact.kind for fact in found),
+        recoverable=Counter(),
+        lost=tuple(f"{fact.kind} {fact.needle[:80]}" for fact in planted.facts if fact not in found),
+        false=tuple(false),
+        over=tuple(
+            f"a trail of {units(each)} units, more than {TRAIL_CAP}" for each in trails if units(each) > TRAIL_CAP
+        ),
+        units=longest,
+        given=sum(each.count(TRAIL) for each in told),
+        goal=GOAL,
+    )
+
+
+def guidance(told: str, heading: str = HEADING) -> str:
+    """Return the guidance in a string, in which other handlers may have said something before and after it."""
+    before, heading, after = told.partition(heading)
+    lead = before.rpartition("\n")[2]
+    return f"{lead}{heading}{after.partition(_BETWEEN)[0]}" if heading else ""
+
+
+def _stands(fact: Fact, text: str) -> bool:
+    if fact.kind == "number":
+        return fact.needle in _POSITION.findall(text)
+    return fact.needle in text
+
+
+def _beside(text: str, fallback: Path | None) -> tuple[str, list[str]]:
+    """Return what the sidecar that the text names says, and what is wrong with it."""
+    said, wrong = [], []
+    for match in _SIDECAR.finditer(text):
+        try:
+            data = Path(match["path"]).read_bytes()
+        except OSError as error:
+            wrong.append(f"sidecar: {match['path']} cannot be read ({error.strerror})")
+            continue
+        if hashlib.sha256(data).hexdigest() != match["digest"]:
+            wrong.append(f"sidecar: {match['path']} is not what the text says it is")
+            continue
+        said.append(data.decode("utf-8", "replace"))
+    if fallback and not said:
+        for match in _STATE_FILE.finditer(text):
+            path = fallback / match["path"]
+            said += [path.read_text("utf-8", "replace")] if path.is_file() else []
+    return "\n".join(said), wrong
+
+
+def _false(expected: Expected, text: str, beside: str) -> Iterable[str]:
+    """Yield what the guidance or its sidecar says that is not so."""
+    both = f"{text}\n{beside}"
+    told = "\n".join(line for line in both.splitlines() if not _ELSEWHERE.match(line))
+    for why, words in expected.wrong.items():
+        searched = both if why == "foreign" else told
+        yield from (f"{why}: {word}" for word in sorted(words) if word and word in searched)
+    for title in sorted(expected.named):
+        if title in told or text.count(title) > 1:
+            yield f"resurrected: {title}"
+    for position in {*_POSITION.findall(both)} - {expected.position}:
+        yield f"stale: phase {position}, not {expected.position}"
+    for fact in expected.facts:
+        if fact.kind in _ONE_LINE and sum(fact.needle in line for line in text.splitlines()) > 1:
+            yield f"twice: {fact.kind} {fact.needle}"
+        yield from _contradicted(fact, both)
+    for fact in expected.mentionable:
+        yield from _contradicted(fact, both)
+    for match in _DIRT.finditer(text):
+        yield f"raw: {match[0]!r} at {match.start()}"
+
+
+def _elsewhere(expected: Expected, told: Sequence[str]) -> Iterable[str]:
+    """Yield what is not so in all else that was said in the same breath."""
+    for text in (each.replace(guidance(each), "") if HEADING in each else each for each in told):
+        yield from (f"foreign: {word}" for word in sorted(expected.wrong.get("foreign", ())) if word in text)
+        for fact in expected.facts:
+            yield from _contradicted(fact, text)
+
+
+def _contradicted(fact: Fact, text: str) -> Iterable[str]:
+    if fact.status and fact.needle in text:
+        for line in dict.fromkeys(line for line in text.splitlines() if fact.needle in line):
+            if not _agrees(fact.status, line):
+                yield f"wrong status: {fact.kind} {fact.needle} is {fact.status}, but: {line.strip()[:120]}"
+
+
+def _agrees(status: str, line: str) -> bool:
+    """Tell whether what a line says of a to-do or an agent is so; one that says nothing of it does."""
+    done = "[x]" in line or "(completed" in line
+    undone = "[ ]" in line or "[>]" in line
+    begun = line.startswith(("Phase:", "Tasks:")) or "in_progress" in line
+    if status == "finished":
+        return not (undone or begun or line.startswith("Next step:"))
+    if status == "open":
+        return not (done or begun)
+    if status == "current":
+        return not done and "(pending" not in line and "(failed" not in line
+    if status == "ended":
+        return not re.search(r"\b(?:runs|running)\b", line)
+    return not re.search(r"\b(?:finished|failed|completed)\b", line)
+
+
+def _over(facts: Sequence[Fact], beside: Sequence[Fact], text: str, longest: int) -> Iterable[str]:
+    """Yield how the budget's rule was not kept (DESIGN, Guidance)."""
+    if longest > CAP:
+        yield f"{longest} units, more than {CAP}"
+    start = max(text.find(HEADING), 0)
+    head = _cut(text[start:], HEAD)
+    for fact in facts:
+        if fact.kind in _MUST_KEEP and not fact.long and not _stands(fact, head):
+            yield f"{fact.kind} {fact.needle} does not stand within the first {HEAD} units"
+    short = [fact for fact in facts if not fact.long]
+    wanted = sum(units(fact.needle) + _LINE for fact in short)
+    left = [fact for fact in beside if not fact.long]
+    if left and wanted + _LEAD <= CAP:
+        yield f"{len(left)} facts stand only in the sidecar though all fit, such as {left[0].kind} {left[0].needle}"
+    elif left and longest < FULL * CAP:
+        yield f"{len(left)} facts stand only in the sidecar with {CAP - longest} units to spare"
+    first = min((text.find(fact.needle) for fact in short if fact.kind in _EARLIER and fact.needle in text), default=0)
+    for fact in short:
+        if fact.kind in _LATER and -1 < text.find(fact.needle) < first:
+            yield f"{fact.kind} {fact.needle} stands before all reminders, reading and open to-dos"
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * most].decode("utf-16-le", "ignore")

@@ -1,0 +1,173 @@
+"""The simulated client: a session that sends recorded events to the hooks registered for them, each a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast.process import trial
+from holdfast.testkit import recorded
+from holdfast.testkit.agent import Agent
+from holdfast.testkit.reply import Heard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from holdfast.process.trial import Ended
+    from holdfast.testkit.place import Place
+
+SESSION = "0d3f0d5e-0000-4000-8000-000000000001"
+# The client names the environment file to no other event's hook (client fact §4.5).
+_ENV_FILE_EVENTS = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
+_AS_BASH = '. "$0"; exec "$@"'  # the model's Bash tool reads what SessionStart left there
+
+
+@dataclass
+class Client:
+    """One session in a project, of a client whose process runs.
+
+    Attributes:
+        place: the home that it is in.
+        root: the project's folder.
+        session: the session's id.
+        process: the client's process, named to hooks; empty for a client that does not name it.
+    """
+
+    place: Place
+    root: Path
+    session: str = SESSION
+    process: str = field(default_factory=lambda: str(os.getpid()))
+    _calls: Iterator[int] = field(init=False, default_factory=lambda: count(1))
+
+    @property
+    def home(self) -> Path:
+        """The user's home."""
+        return self.place.home
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What hooks and the Bash tool get from this client."""
+        given = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": self.session}
+        return self.place.environ(self.root) | given | ({"CLAUDE_PID": self.process} if self.process else {})
+
+    @property
+    def env_file(self) -> Path:
+        """What SessionStart leaves for the Bash tool."""
+        return self.home / f"env-{self.root.name}.sh"
+
+    @property
+    def transcript_path(self) -> str:
+        """Where the session's transcript lies; empty for a session that has none."""
+        return ""
+
+    def payload(self, name: str, **changes: Any) -> dict[str, Any]:
+        """Return a payload as if it came from this session (`recorded.sent`)."""
+        own = {"transcript_path": self.transcript_path, **changes}
+        return recorded.sent(name, self.session, self.root, **own)
+
+    def fire(self, name: str, **changes: Any) -> Heard:
+        """Send a recorded event through what is registered for it.
+
+        Args:
+            name: the recorded payload's, such as `PreCompact-manual`.
+            changes: payload fields to set beside session, folder and transcript, which are the session's own.
+        """
+        payload = self.payload(name, **changes)
+        self.place.tick()
+        hooks = self.place.hooks(payload, self.root)
+        runs = [partial(self.run, hook.command, payload, None, **hook.environ) for hook in hooks]
+        return Heard(str(payload["hook_event_name"]), tuple(_side_by_side(runs)))
+
+    def fire_aside(self, name: str, **changes: Any) -> Heard:
+        """Send an event of a subagent: what is said to it reaches the subagent."""
+        return self.fire(name, **changes)
+
+    def run(self, command: str, payload: Mapping[str, Any], limit_s: float | None = None, **variables: str) -> Ended:
+        """Run one command as the client runs a hook.
+
+        Args:
+            command: for the shell.
+            payload: what goes to its stdin.
+            limit_s: seconds after which it is ended, if not those of the place.
+            variables: more for its environment.
+        """
+        named = {"CLAUDE_ENV_FILE": str(self.env_file)} if payload["hook_event_name"] in _ENV_FILE_EVENTS else {}
+        environ = {**self.environ, **named, **variables}
+        words = ["/bin/sh", "-c", self.place.shell_prefix + command]
+        return trial.run(words, encoded(payload), environ, Path(payload["cwd"]), limit_s or self.place.limit_s)
+
+    def bash(self, *arguments: str, **variables: str) -> Ended:
+        """Run the command line as the model's Bash tool does.
+
+        That tool knows the session; the project it only knows from what SessionStart left for it (client-rig).
+
+        Args:
+            arguments: what stands behind `holdfast`.
+            variables: more for its environment.
+        """
+        self.place.tick()
+        environ = {name: value for name, value in self.environ.items() if name != "CLAUDE_PROJECT_DIR"} | variables
+        told = self.env_file if self.env_file.is_file() else os.devnull
+        words = ["/bin/sh", "-c", self.place.shell_prefix + _AS_BASH, str(told), str(self.place.command), *arguments]
+        return trial.run(words, b"", environ, self.root, self.place.limit_s)
+
+    def agent(self, name: str, description: str, prompt: str, *, background: bool = False) -> Agent[Heard]:
+        """Return a call of the Agent tool that is about to be made."""
+        asked = {"description": description, "prompt": prompt, "subagent_type": name, "run_in_background": background}
+        run, use = self._ids(next(self._calls))
+        return Agent(self.fire, self.fire_aside, asked, run, use)
+
+    def precompact(self, trigger: str = "auto") -> Heard:
+        """PreCompact."""
+        return self.fire(f"PreCompact-{trigger}")
+
+    def summarised(self, summary: str = "") -> Heard:
+        """SubagentStop of the summariser, a subagent without a name; by default with the recorded summary."""
+        return self.fire("SubagentStop-compaction", **({"last_assistant_message": summary} if summary else {}))
+
+    def restarted(self) -> Heard:
+        """SessionStart, of the compacted conversation."""
+        return self.fire("SessionStart-compact")
+
+    def postcompacted(self, summary: str = "", trigger: str = "auto") -> Heard:
+        """PostCompact; by default with the recorded summary."""
+        return self.fire(f"PostCompact-{trigger}", **({"compact_summary": summary} if summary else {}))
+
+    def compact(self, trigger: str) -> tuple[Heard, Heard]:
+        """Compact the conversation: send all that the client sends around it, one after another (client-rig).
+
+        Args:
+            trigger: `manual` or `auto`.
+
+        Returns:
+            What the summariser is told before it, and what the model is told after it.
+        """
+        before = self.precompact(trigger)
+        self.summarised()
+        after = self.restarted()
+        self.postcompacted(trigger=trigger)
+        return before, after
+
+    def _ids(self, number: int) -> tuple[str, str]:
+        """Return the ids of an agent's run and of the call that launched it."""
+        return f"a{number:016x}", f"toolu_{number:024x}"
+
+
+def _side_by_side(runs: Sequence[Callable[[], Ended]]) -> list[Ended]:
+    """Run the hooks of an event as the client does, and return how each ended, in their order."""
+    if len(runs) < 2:
+        return [run() for run in runs]
+    from concurrent.futures import ThreadPoolExecutor  # not above: few have two hooks for an event
+
+    with ThreadPoolExecutor(len(runs)) as pool:
+        return list(pool.map(lambda run: run(), runs))
+
+
+def encoded(payload: Mapping[str, Any]) -> bytes:
+    """Return what the client writes to a hook's stdin: one JSON object and a line break (client fact §0)."""
+    return json.dumps(payload).encode() + b"\n"

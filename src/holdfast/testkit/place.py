@@ -1,0 +1,158 @@
+"""A home and a project of the simulated client's own, which are thrown away, and the hooks registered in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import clock, events, paths
+from holdfast.plugins import matching
+from holdfast.process import trial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from holdfast.process.trial import Ended
+
+_STEP = timedelta(seconds=5)  # from one event to the next
+_PLUGIN = '"$CLAUDE_PLUGIN_ROOT/hooks/dispatch.py" {event} 2>/dev/null; exit 0'
+
+
+class Hook(NamedTuple):
+    """A command that is registered for an event, and what it gets in its environment beside what every hook gets."""
+
+    command: str
+    environ: Mapping[str, str] = {}
+
+
+@dataclass
+class Place:
+    """A home and a project that nobody misses; nothing outside of them is read or written.
+
+    Attributes:
+        top: the folder of both.
+        variables: what every process gets in its environment. By default no server is started: it would outlive the
+            place.
+        now: the time that every process is told; None for the real one.
+        limit_s: seconds after which a process that does not end has failed.
+        shell_prefix: words in front of every command, such as `ulimit -f 0;`.
+        plugin: the folder of the plugin's copy, where it is registered beside the settings.
+    """
+
+    top: Path
+    variables: dict[str, str] = field(default_factory=lambda: {"HOLDFAST_SERVER": "off"}, kw_only=True)
+    now: datetime | None = field(default=None, kw_only=True)
+    limit_s: float = field(default=60.0, kw_only=True)
+    shell_prefix: str = field(default="", kw_only=True)
+    plugin: Path | None = field(default=None, kw_only=True)
+
+    @property
+    def root(self) -> Path:
+        """The project's folder; of several, the first one's."""
+        return self.top / "project"
+
+    @property
+    def home(self) -> Path:
+        """The user's home."""
+        return self.top / "home"
+
+    @property
+    def launcher(self) -> Path:
+        """The entrypoint that settings name and the registered command runs."""
+        return self.home / paths.launcher().relative_to(Path.home())
+
+    @property
+    def command(self) -> Path:
+        """The `holdfast` command that the model's Bash tool finds."""
+        return self.home / paths.command_dir().relative_to(Path.home()) / "holdfast"
+
+    def environ(self, root: Path) -> dict[str, str]:
+        """Return the environment of a process that works on a project, made from nothing."""
+        values = {"HOME": str(self.home), "PATH": os.defpath, "LANG": "C.UTF-8", "CLAUDE_PROJECT_DIR": str(root)}
+        return values | ({"HOLDFAST_NOW": clock.stamp(self.now)} if self.now else {}) | self.variables
+
+    def tick(self, step: timedelta = _STEP) -> None:
+        """Let time go by, unless it is the real one."""
+        if self.now:
+            self.now += step
+
+    def holdfast(self, *arguments: str, root: Path | None = None, **variables: str) -> Ended:
+        """Run the command line of this installation, as a person does in a terminal.
+
+        Args:
+            arguments: what stands behind `holdfast`.
+            root: the project in which; by default the first one.
+            variables: more for its environment.
+        """
+        where = root or self.root
+        environ = self.environ(where) | {"PYTHONPATH": str(paths.package_root())} | variables
+        return trial.run([sys.executable, "-m", "holdfast", *arguments], b"", environ, where, self.limit_s)
+
+    def install(self, *options: str) -> Ended:
+        """Install Holdfast into the home, or as the options of `holdfast install` say."""
+        for folder in (self.root / ".claude", self.home):
+            folder.mkdir(parents=True, exist_ok=True)
+        return self.holdfast("install", *options, "--allow-cli")
+
+    def install_plugin(self) -> None:
+        """Register the plugin's copy of the entrypoint beside the settings'."""
+        self.plugin = self.home / "plugin"
+        (self.plugin / "hooks").mkdir(parents=True)
+        shutil.copy(self.launcher, self.plugin / "hooks" / "dispatch.py")
+
+    def hooks(self, payload: Mapping[str, Any], root: Path) -> list[Hook]:
+        """Return what is registered for an event, as far as the matchers select it; identical commands once.
+
+        Args:
+            payload: the event's.
+            root: the project, whose settings count beside the user's.
+        """
+        event = str(payload["hook_event_name"])
+        value = events.parse(payload).matcher_value
+        chosen = [
+            group
+            for folder in (self.home, root)
+            for group in _settings(folder).get("hooks", {}).get(event, ())
+            if matching.matches(group.get("matcher"), value, event)
+        ]
+        commands = dict.fromkeys(hook["command"] for group in chosen for hook in group["hooks"])
+        found = [Hook(command) for command in commands]
+        if self.plugin and found:
+            found.append(Hook(_PLUGIN.format(event=event), {"CLAUDE_PLUGIN_ROOT": str(self.plugin)}))
+        return found
+
+    def write(self, path: str | Path, text: str, root: Path | None = None) -> Path:
+        """Write a file of a project, by default the first one's, as a person does in an editor; return where it is."""
+        target = (root or self.root) / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
+        return target
+
+    def log(self) -> list[str]:
+        """Return the lines that Holdfast logged here."""
+        files = sorted(self.home.rglob("holdfast.log"))
+        return [line for file in files for line in file.read_text("utf-8", "replace").splitlines()]
+
+
+@contextmanager
+def opened() -> Iterator[Place]:
+    """Yield a place in a folder that is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-", ignore_cleanup_errors=True) as folder:
+        place = Place(Path(folder).resolve())
+        place.root.mkdir()
+        place.home.mkdir()
+        yield place
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    file = folder / ".claude" / "settings.json"
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found

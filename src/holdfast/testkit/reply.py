@@ -1,0 +1,72 @@
+"""What the client makes of what the hooks of an event print."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.process.trial import Ended
+
+_TEXT_EVENTS = frozenset({"SessionStart", "UserPromptSubmit"})  # whose plain text reaches the model (client fact §1.3)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the client reads of one event.
+
+    Attributes:
+        event: the event's name.
+        hooks: how each hook that ran for it ended; none where nothing is registered for it.
+    """
+
+    event: str
+    hooks: tuple[Ended, ...] = ()
+
+    @property
+    def stdout(self) -> str:
+        """What the hooks printed."""
+        return "".join(hook.stdout for hook in self.hooks)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The strings that reach the model, before the client cuts them."""
+        return tuple(text for hook in self.hooks if (text := _told(self.event, hook.stdout)))
+
+    @property
+    def context(self) -> str:
+        """The text that reaches the model, of all hooks together."""
+        return "\n\n".join(self.told)
+
+    @property
+    def changed_input(self) -> Mapping[str, Any]:
+        """The input a tool call goes on with; empty where it stays as it is."""
+        changed: dict[str, Any] = {}
+        for hook in self.hooks:
+            changed |= specific(hook.stdout).get("updatedInput", {})
+        return changed
+
+
+def parsed(stdout: str) -> dict[str, Any]:
+    """Return the JSON object that a hook printed; empty where it printed nothing or plain text.
+
+    Raises ValueError where it begins like one and is none.
+    """
+    return json.loads(stdout) if stdout.startswith("{") else {}
+
+
+def specific(stdout: str) -> dict[str, Any]:
+    """Return `hookSpecificOutput` of what a hook printed; empty where there is none. Raises as `parsed` does."""
+    found: dict[str, Any] = parsed(stdout).get("hookSpecificOutput", {})
+    return found
+
+
+def _told(event: str, stdout: str) -> str:
+    if stdout.startswith("{"):
+        with suppress(ValueError):  # broken JSON arrives as text (client-rig)
+            return str(specific(stdout).get("additionalContext", ""))
+    return stdout.strip() if event in _TEXT_EVENTS else ""

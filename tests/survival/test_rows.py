@@ -1,0 +1,142 @@
+"""Each row of the score, played once with small numbers, and rows that must not hold because something is broken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast import formats, paths
+from holdfast.survival import playing, report
+from holdfast.survival.conversation import UNTOLD
+from holdfast.survival.ordinary import PLANTED
+from holdfast.survival.planting import FORMATS
+from holdfast.survival.playing import Job
+from holdfast.survival.rows import ROWS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.survival.result import Result
+
+SMALL = Job(cycles=1, adverse=1, facts=playing.LEAST, instants=3)
+TWICE = {"fork", "new session id", "reply lost", "in a subagent"}  # whose second compaction is another than the first
+# A row is played in one of the formats here, in all by `make simulate`.
+HYBRID = {
+    "warm",
+    "by hand",
+    "registered twice",
+    "two worktrees",
+    "in a subagent",
+    "broken files",
+    "names",
+    "reply lost",
+}
+WFS = {"no PreCompact", "two sessions", "concurrent", "1,000 to-dos", "read-only folder"}
+
+
+def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
+    """Play one row."""
+    job = replace(job, adverse=2) if name in TWICE else job
+    own = "hybrid" if name in HYBRID else "wfs" if name in WFS else "compaction"
+    return playing.one(job, name, format_name or (own if own in ROWS[name].formats else ROWS[name].formats[0]))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_holds(name: str) -> None:
+    """Nothing lost, nothing false, once each, within the budget, in the same bytes."""
+    found = play(name)
+    assert found.holds, "\n".join(report.complaints([found]))
+    assert found.skipped or (found.compactions and found.planted >= playing.LEAST - 1)  # an agent may be dead
+
+
+def test_every_format_is_played() -> None:
+    """One that is added must be planted too."""
+    assert set(FORMATS) == set(formats.NAMES)
+    assert SMALL.parts[:3] == [("warm", "hybrid"), ("warm", "compaction"), ("warm", "wfs")]
+    assert SMALL.parts[-1] == ("no workflow", "trail")
+    assert replace(SMALL, rows=("warm", "no workflow"), formats=("hybrid",)).parts == [
+        ("warm", "hybrid"),
+        ("no workflow", "trail"),
+    ]
+    assert "kill -9" not in {row for row, _ in SMALL.parts}
+
+
+def own(name: str, handler: str) -> None:
+    """Write a handler as the user's own."""
+    paths.user_handlers().mkdir(parents=True)
+    (paths.user_handlers() / f"{name}.py").write_text(handler)
+
+
+def test_a_row_does_not_hold_where_nothing_is_restored(tmp_path: Path) -> None:
+    """A user's own handler runs on the stage in place of the shipped one, and forgets what that is for."""
+    own(
+        "restore_workflow",
+        "from holdfast import environment, hookimpl, paths\n\n\n@hookimpl\ndef on_session_start(event, context):\n"
+        '    """Let the model call the command line."""\n'
+        '    return environment({"HOLDFAST_PROJECT_DIR": str(context.root)}, path=[str(paths.command_dir())])\n',
+    )
+    found = play("no PostCompact", job=Job(adverse=1, facts=playing.LEAST, here=tmp_path))
+    assert not found.holds
+    assert found.inline == 0
+    assert [text for text in found.lost if "workflow title-" in text]
+    assert [text for text in found.faults if "came 0 times" in text]
+
+
+def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path) -> None:
+    """A user's own handler runs on the stage; what it adds to a prompt is guidance that nobody asked for."""
+    said = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️\\nPhase: 1/9 - old"
+    own(
+        "mine",
+        "from holdfast import advise, hookimpl\n\n\n@hookimpl\ndef on_user_prompt_submit(event):\n"
+        f'    """Say something."""\n    return advise("{said}")\n',
+    )
+    found = play("no PostCompact", job=Job(adverse=1, facts=playing.LEAST, here=tmp_path))
+    assert not found.holds
+    assert [text for text in found.faults if text.startswith("guidance without a compaction")]
+    assert [text for text in found.faults if "came 2 times" in text]
+    assert [text for text in found.false if "stale: phase 1/9" in text]
+    assert found.recoverable == found.planted
+
+
+def test_a_row_is_scored_where_no_handler_tells_the_model_the_project(tmp_path: Path) -> None:
+    """A user's own handler replaces the shipped one and leaves that out: it is named, once, and all else is judged."""
+    own("restore_workflow", "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_stop(event):\n    pass\n")
+    found = play("no PostCompact", job=Job(adverse=2, facts=playing.LEAST, here=tmp_path))
+    assert not found.holds
+    assert [text for text in found.faults if "restore_workflow has to return environment(...)" in text] == [UNTOLD]
+    assert not [text for text in found.faults if "could not go on" in text]
+    assert (found.compactions, found.inline) == (3, 0)
+    assert [text for text in found.lost if "workflow title-" in text]
+
+
+def test_the_row_without_a_workflow_does_not_hold_where_there_is_no_trail() -> None:
+    """A user switched it off."""
+    paths.user_config().parent.mkdir(parents=True, exist_ok=True)
+    paths.user_config().write_text("trail = false\n")
+    found = play("no workflow", job=Job(adverse=1, here=paths.config_dir()))
+    assert not found.holds
+    assert (found.inline, found.planted, found.short) == (0, 2 * PLANTED, 2)
+    assert [text for text in found.faults if "came 0 times" in text]
+    assert any("lost: compaction 1: request canary-" in line for line in report.complaints([found]))
+
+
+def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wins(tmp_path: Path) -> None:
+    """A user's own handler gives the trail of whichever session of the folder wrote last."""
+    own(
+        "restore_workflow",
+        "from pathlib import Path\n\nfrom holdfast import advise, hookimpl\n"
+        "from holdfast.sessions.reading import transcripts\n"
+        "from holdfast.trail import text as trail\n\n\n@hookimpl\ndef on_session_start(event, context):\n"
+        '    """Restore the newest."""\n    if event.source == "compact":\n'
+        '        files = Path(event.transcript_path).parent.glob("*.jsonl")\n'
+        "        newest = max(files, key=lambda file: file.stat().st_mtime_ns)\n"
+        "        done = trail.read(transcripts.tail(str(newest)))\n"
+        "        return advise(trail.text(done, branch=context.project.branch, root=context.root))\n",
+    )
+    found = play("no workflow", job=Job(adverse=1, here=tmp_path))
+    assert not found.holds
+    assert [text for text in found.false if "foreign: canary-" in text]
+    assert found.short == 2
+    assert not [text for text in found.faults if text.startswith("guidance of compaction")]

@@ -1,0 +1,77 @@
+"""A simulated transcript is what Holdfast takes for one of the client's."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from holdfast.sessions.reading import transcripts
+from holdfast.survival.conversation import as_delivered
+from holdfast.survival.transcript import Transcript, summary_of
+from holdfast.testkit.output_schema import LIMIT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_there_is_no_file_before_the_first_entry(tmp_path: Path) -> None:
+    """As at a session's first events (client-rig)."""
+    transcript = Transcript(tmp_path / "deep" / "a.jsonl", "a", "/project")
+    assert not transcript.path.exists()
+    transcript.asked("Hello.")
+    assert [entry["type"] for entry in transcripts.tail(str(transcript.path))] == ["user"]
+
+
+def test_guidance_is_confirmed_by_what_hooks_said_and_absent_without(tmp_path: Path) -> None:
+    """After the boundary and an answer."""
+    transcript = Transcript(tmp_path / "a.jsonl", "a", "/project")
+    path = str(transcript.path)
+    transcript.asked("Hello.")
+    since = transcripts.size(path)
+    transcript.compacted("auto", summary_of(["fact"]), transcript.last)
+    assert transcripts.reached(path, "abcdef", since) == "unknown"
+    transcript.told("SessionStart", "compact", ["a mark: abcdef"])
+    transcript.answered("Yes.")
+    assert transcripts.reached(path, "abcdef", since) == "confirmed"
+    assert transcripts.reached(path, "fedcba", since) == "absent"
+    assert transcripts.compacted(path, since)
+    assert not transcripts.compacted(path, transcripts.size(path))
+
+
+def test_entries_follow_one_another_and_a_boundary_names_the_last_one_before_it(tmp_path: Path) -> None:
+    """`parentUuid` chains; the boundary begins anew, with `logicalParentUuid`."""
+    transcript = Transcript(tmp_path / "a.jsonl", "a", "/project")
+    transcript.asked("Hello.")
+    transcript.answered("Yes.")
+    transcript.asked("More.")
+    transcript.compacted("manual", "Short.", transcript.last)
+    entries = [json.loads(line) for line in transcript.path.read_text().splitlines()]
+    assert [entry["parentUuid"] for entry in entries[:4]] == [None, *(entry["uuid"] for entry in entries[:2]), None]
+    assert entries[3]["logicalParentUuid"] == entries[2]["uuid"]
+    assert entries[4]["isCompactSummary"]
+    assert len({entry["uuid"] for entry in entries}) == len(entries)
+
+
+def test_a_fork_shares_its_beginning(tmp_path: Path) -> None:
+    """The entries under their old ids, in a file of its own (client fact §2.5)."""
+    transcript = Transcript(tmp_path / "a.jsonl", "a", "/project")
+    transcript.asked("Hello.")
+    heir = transcript.forked(tmp_path / "b.jsonl", "b")
+    heir.answered("Yes.")
+    assert transcripts.shares(str(heir.path), str(transcript.path))
+    entries = [json.loads(line) for line in heir.path.read_text().splitlines()]
+    assert [entry["sessionId"] for entry in entries] == ["b", "b"]
+    assert entries[1]["parentUuid"] == entries[0]["uuid"]
+    stranger = Transcript(tmp_path / "c.jsonl", "c", "/project")
+    stranger.asked("Hello.")
+    assert not transcripts.shares(str(stranger.path), str(transcript.path))
+
+
+def test_the_client_cuts_what_is_too_long() -> None:
+    """10,000 UTF-16 units pass whole, one more becomes a preview of 2 KB (client fact §1.9)."""
+    assert as_delivered("x" * LIMIT) == "x" * LIMIT
+    assert as_delivered("🧵" * (LIMIT // 2)) == "🧵" * (LIMIT // 2)
+    cut = as_delivered("line\n" * LIMIT)
+    assert cut.startswith("<persisted-output>\nOutput too large.")
+    assert len(cut) < 2_200
+    assert as_delivered("🧵" * (LIMIT // 2) + "x") != "🧵" * (LIMIT // 2) + "x"
