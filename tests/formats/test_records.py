@@ -74,7 +74,7 @@ def test_a_record_costs_nothing_but_itself(record: Record) -> None:
 
     assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
     assert bool(record.COMMANDS) == bool(list((SOURCE / "formats" / record.NAME).glob("commands*")))
-    assert bool(record.CHECK[0]) == (SOURCE / "formats" / record.NAME / "checks.py").is_file()
+    assert bool(record.CHECK) == (SOURCE / "formats" / record.NAME / "checks.py").is_file()
 
 
 def naming() -> Iterator[tuple[str, str]]:
