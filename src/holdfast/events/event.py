@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
 
-from holdfast.events.errors import EventError
+from holdfast.errors import EventError
 from holdfast.events.record import Record
 from holdfast.unplugged import unplugged
 
