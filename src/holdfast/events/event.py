@@ -1,4 +1,4 @@
-"""What all 33 events have in common."""
+"""What all events have in common."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
