@@ -8,13 +8,27 @@ BIN := $(VENV)/bin
 CLIENTS := 2.1.329 2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test lint simulate score bench client clients requirements plugin browser clean
+.PHONY: demo test lint coverage matrix hooks simulate score bench client clients requirements plugin browser clean
 
 demo: $(READY)
 	@$(BIN)/holdfast demo
 
 test: lint
 	$(BIN)/python -m pytest -n auto
+
+# The same, and how many of the lines that are run in the tests' own processes.
+coverage: lint
+	$(BIN)/python -m pytest -n auto --cov
+
+# The tests on every Python that tox.ini names and this machine has.
+matrix: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check tox
+	$(BIN)/python -m tox
+
+# Runs ruff and mypy before each commit.
+hooks: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pre-commit
+	$(BIN)/pre-commit install
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -66,7 +66,7 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
 def on_session_start(event: SessionStart, context: Context) -> None:
     """Note that agents which ran in a client that is gone run no more: they ended with its process."""
     if not event.in_subagent and sessions.process_gone(context.project, event.session_id):
-        from holdfast.events.prompts import TaskNotification
+        from holdfast.events.models.user_prompt_submit import TaskNotification
         from holdfast.sessions.agents import notices
 
         notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted)
@@ -76,7 +76,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 @hookimpl
 def on_stop(event: Stop, context: Context) -> None:
     """Note that the main conversation rests, which results it got meanwhile, and which agents are no longer listed."""
-    from holdfast.events.prompts import TaskNotification
+    from holdfast.events.models.user_prompt_submit import TaskNotification
     from holdfast.sessions.agents import agent_status, notices
 
     sessions.rest(context.project, event.session_id)

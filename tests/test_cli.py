@@ -28,11 +28,11 @@ try:
     cli.main(sys.argv[1:])
 except SystemExit as end:
     print("exit", end.code)
-print(*sorted(name for name in cli.COMMANDS if cli.module(name) in sys.modules))
+print(*sorted(name for name in cli.commands() if cli.module(name) in sys.modules))
 """
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", cli.commands())
 def test_every_command_of_the_table_is_there(name: str) -> None:
     """One lazy row in the table is all a command needs beside its file."""
     command = import_module(cli.module(name)).command
@@ -48,11 +48,11 @@ def test_help_shows_the_table_and_loads_no_command(run_python: RunPython) -> Non
 
     assert (end, loaded) == ("exit 0", "")
     text = " ".join(" ".join(shown).split())
-    for name, line in cli.COMMANDS.items():
+    for name, line in cli.commands().items():
         assert f"{name} {line}" in text
 
 
-@pytest.mark.parametrize("name", [name for name in cli.COMMANDS if name != "dispatch"])
+@pytest.mark.parametrize("name", [name for name in cli.commands() if name != "dispatch"])
 def test_a_command_loads_no_other(run_python: RunPython, name: str) -> None:
     """Calling one command imports no other command's module."""
     *_, end, loaded = run_python(LOADED, name, "--help").splitlines()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SEARCH = frozenset({"importlib.metadata", "importlib_metadata", "pkg_resources"})  # for other packages' entry points
 NEVER = SEARCH | frozenset({"click", "rich", "sqlite3", "subprocess", "asyncio", "pytest", "logging"})
-FAMILIES = frozenset(EVENTS.values())
+MODELS = frozenset(EVENTS.values())
 # The modules of ours that an event of the shipped handlers may load in a project with a workflow, in whichever process.
 # A few more than it does: what goes beyond was imported at the top of a module and belongs where it is used.
 BUDGETS = {
@@ -99,17 +99,18 @@ def test_naming_the_events_loads_no_model(run_python: RunPython) -> None:
     """`holdfast.events` knows all names without pydantic."""
     loaded = loaded_by(run_python, "from holdfast.events import EVENTS, HOOK_NAMES, snake")
 
-    assert not {"pydantic", "holdfast.events.event", *FAMILIES} & loaded
+    assert not {"pydantic", "holdfast.events.event", *MODELS} & loaded
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_a_model_loads_its_family_alone(run_python: RunPython, family: str) -> None:
-    """Of the families of events only the one that is asked for is loaded."""
-    name = next(event for event, home in EVENTS.items() if home == family)
-    loaded = loaded_by(run_python, f"from holdfast.events import model; model({name!r})")
+def test_a_model_loads_no_other(run_python: RunPython) -> None:
+    """Of the models of events only the one that is asked for is loaded, tried in a fork for each."""
+    script = "import os, sys; from holdfast.events import EVENTS, model\n"
+    script += "for name in EVENTS:\n if not os.fork(): model(name); print(name, *sys.modules); sys.exit()\n os.wait()"
+    bare = set(run_python("pass" + SHOW).split())
 
-    assert loaded & FAMILIES == {family}
-    assert not NEVER & loaded
+    for name, *loaded in map(str.split, run_python(script).splitlines()):
+        assert MODELS & set(loaded) == {EVENTS[name]}
+        assert not NEVER & (set(loaded) - bare)
 
 
 def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> None:
@@ -117,7 +118,7 @@ def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> N
     loaded = loaded_for(place, place.payload("Notification-permission_prompt"))
 
     assert "holdfast.engine" in loaded
-    assert not {"pluggy", "holdfast.events.event", *FAMILIES} & loaded
+    assert not {"pluggy", "holdfast.events.event", *MODELS} & loaded
     assert (
         not {
             "holdfast.dispatch.calls",
@@ -135,19 +136,19 @@ def test_an_event_of_another_tool_loads_no_pluggy(place: Place) -> None:
     place.user_handler("reads", "from holdfast import *\n@hookimpl(match='Read')\ndef on_pre_tool_use(event): ...\n")
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
-    assert loaded & FAMILIES == {"holdfast.events.tools"}
+    assert loaded & MODELS == {"holdfast.events.models.pre_tool_use"}
     assert (
         not {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.isolation", "holdfast.dispatch.merging", *NEVER}
         & loaded
     )
 
 
-def test_a_handled_event_loads_one_family_and_no_workflow(place: Place) -> None:
-    """A handler of a stranger's costs its event's family, pluggy and the merging: no ledger, no right wing."""
+def test_a_handled_event_loads_one_model_and_no_workflow(place: Place) -> None:
+    """A handler of a stranger's costs its event's model, pluggy and the merging: no ledger, no right wing."""
     place.user_handler("all", "from holdfast import *\n@hookimpl\ndef on_pre_tool_use(event): return advise('x')\n")
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
-    assert loaded & FAMILIES == {"holdfast.events.tools"}
+    assert loaded & MODELS == {"holdfast.events.models.pre_tool_use"}
     assert {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.merging"} <= loaded
     assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.sessions"))}
     assert not {"holdfast.ledger.database", *NEVER} & loaded

@@ -15,6 +15,7 @@ from holdfast.install import wanted_events
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text()
 
 
 def test_the_configuration_table_is_the_models() -> None:
@@ -25,7 +26,7 @@ def test_the_configuration_table_is_the_models() -> None:
 
 def test_every_command_and_every_outcome_is_named() -> None:
     """Nothing that can be called is missing from the README."""
-    missing = [name for name in cli.COMMANDS if not re.search(rf"`{name}[` ]", README)]
+    missing = [name for name in cli.commands() if not re.search(rf"`{name}[` ]", README)]
     said = [name for name in holdfast.__all__ if name not in ("Context", "Outcome", "hookimpl")]
     missing += [name for name in said if f"`{name}(" not in README]
     assert not missing
@@ -36,9 +37,8 @@ def test_the_readme_opens_with_the_two_commands() -> None:
     first = re.search(r"```\n(.*?)```", README, re.DOTALL)
     assert first is not None
     assert [line.split("#")[0].strip() for line in first[1].splitlines()] == ["make demo", "make test"]
-    makefile = (ROOT / "Makefile").read_text()
-    assert "\ndemo:" in makefile
-    assert "\ntest:" in makefile
+    assert "\ndemo:" in MAKEFILE
+    assert "\ntest:" in MAKEFILE
 
 
 def test_the_example_settings_are_what_print_prints(tmp_path: Path) -> None:
@@ -59,9 +59,17 @@ def test_the_examples_are_python(code: str) -> None:
     ast.parse(code)
 
 
-def test_ci_calls_the_test_command() -> None:
-    """.ci/run is what the README names."""
-    assert "make test" in (ROOT / ".ci" / "run").read_text()
+def test_ci_runs_what_the_test_command_runs() -> None:
+    """.ci/run does what the README names, and measures the coverage beside."""
+    test, coverage = (MAKEFILE.split(f"\n{name}: lint\n")[1].splitlines()[0] for name in ("test", "coverage"))
+    assert coverage == f"{test} --cov"
+    assert "\nmake coverage\n" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_matrix_is_that_of_the_supported_pythons() -> None:
+    """tox.ini has each Python that the package says it runs on."""
+    named = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    assert f"env_list = {', '.join('py' + name.replace('.', '') for name in named)}" in (ROOT / "tox.ini").read_text()
 
 
 def test_no_file_names_a_path_of_a_developers_machine() -> None:

@@ -68,7 +68,7 @@ def test_every_call_it_names_is_one(call: str) -> None:
     """Each command, subcommand and option exists, and the model may call it."""
     words = shlex.split(call)[1:]
     name = words.pop(0)
-    assert name in cli.COMMANDS
+    assert name in cli.commands()
     command: click.Command = import_module(cli.module(name)).command
     verb = name
     while isinstance(command, click.Group):

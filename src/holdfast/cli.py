@@ -4,62 +4,64 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 
+from holdfast import paths
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 
-# name -> one line for `holdfast --help`; the module is holdfast.commands.<name>, loaded only when it is called
-_OWN = {
-    "install": "Register Holdfast in a settings.json.",
-    "uninstall": "Remove it again.",
-    "doctor": "Find what is wrong, and mend it.",
-    "status": "Show what was saved, restored and what failed.",
-    "simulate": "Plant facts, compact again and again, and see what survives.",
-    "demo": "Run the main job on recorded events and watch it happen.",
-    "start": "Start a workflow.",
-    "next": "Say what is to be done next, and begin it.",
-    "done": "Complete the current phase and move on.",
-    "resume": "Claim a workflow for a session, and print what brings it back.",
-    "update": "Change a workflow's phase, reading, reminders or context.",
-    "list": "List the workflows of all formats.",
-    "show": "Show one workflow.",
-    "watch": "Show the current workflow and follow it live.",
-    "log": "Say what happened, and show, compare or put back what was kept.",
-    "profile": "Replay recorded events and say where the time went.",
-    "cost": "Say what was put into the model's context.",
-    "report": "Write what happened as one page for a browser.",
-    "forget": "Forget a session, a workflow, a span of time or everything.",
-    "export": "Print all that is known of a project as one JSON document.",
-    "explain": "Say what is detected, saved and restored here, and why.",
-    "server": "Show, start or stop the warm server.",
-    "handlers": "List, trust, check and write handlers.",
-}
-_OF_FORMATS = {name: record.COMMANDS for name, record in RECORDS.items() if record.COMMANDS}
-COMMANDS = {
-    **_OWN,
-    **_OF_FORMATS,
-    "dispatch": "Answer one event from stdin; what the entrypoint does.",
-}
+_FIRST = (
+    *("install", "uninstall", "doctor", "status", "simulate", "demo"),
+    *("start", "next", "done", "resume", "update", "list", "show", "watch"),
+    *("log", "profile", "cost", "report", "forget", "export", "explain", "server", "handlers"),
+)
+_LAST = "dispatch"
+
+
+def commands() -> dict[str, str]:
+    """Return the line of help of every command, by name, without importing any.
+
+    In this order: those that come first here, every other module of `holdfast.commands`, the formats' own groups, and
+    what only the client calls.
+    """
+    others = (name for name in paths.modules("commands") if name not in (*_FIRST, _LAST))
+    ordered = (*_FIRST, *others, *RECORDS, _LAST)
+    return {name: line for name in ordered if (line := help_line(name))}
+
+
+def help_line(name: str) -> str:
+    """Return a command's line of help; empty if there is no such command.
+
+    A module of `holdfast.commands` is a command if its docstring begins with `holdfast NAME` and what that does. The
+    group of a format is named in its record.
+    """
+    if name in RECORDS:
+        return RECORDS[name].COMMANDS
+    if name not in paths.modules("commands"):
+        return ""
+    with (Path(__file__).parent / "commands" / f"{name}.py").open(encoding="utf-8") as file:
+        _, _, line = file.readline().partition(f'"""`holdfast {name}`: ')
+    return f"{line[:1].upper()}{line[1:].rstrip()}".removesuffix('"""')
 
 
 def module(name: str) -> str:
     """Return the module of a command: one of `holdfast.commands`, or a format's own group."""
-    return f"holdfast.formats.{name}.commands" if name in _OF_FORMATS else f"holdfast.commands.{name}"
+    return f"holdfast.formats.{name}.commands" if name in RECORDS else f"holdfast.commands.{name}"
 
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of the table."""
-        return list(COMMANDS)
+        """Return the commands in the order of their lines of help."""
+        return list(commands())
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import a command's module and return its `command`."""
-        if name not in COMMANDS:
+        if not help_line(name):
             return None
         command: click.Command = import_module(module(name)).command
         return command
@@ -76,7 +78,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' lines without importing any of them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(commands().items()))
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

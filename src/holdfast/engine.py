@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import events, log, paths
 from holdfast.dispatch import costs, faults, intake, pairing, replying
-from holdfast.errors import HoldfastError
-from holdfast.events.errors import EventError
+from holdfast.errors import EventError, HoldfastError
 from holdfast.plugins import deadlines, loader
 from holdfast.plugins.scan import STRICT_EVENTS
 

@@ -12,6 +12,10 @@ class HoldfastError(Exception):
     """Something the user can fix; `str()` is a sentence that says what and how."""
 
 
+class EventError(HoldfastError):
+    """A payload that cannot be read as an event; the message names the event and the field."""
+
+
 class StateError(HoldfastError):
     """A file or folder that cannot be read or written as it must be; reads `<path>: <reason>`."""
 

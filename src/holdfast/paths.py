@@ -80,6 +80,16 @@ def plugin_manifest() -> Path:
     return plugin_root() / ".claude-plugin" / "plugin.json"
 
 
+def modules(folder: str) -> list[str]:
+    """Return the names of the modules in one of the package's folders, sorted, packages left out.
+
+    Args:
+        folder: relative to the package, such as `checks`.
+    """
+    files = os.listdir(_PACKAGE / folder)  # noqa: PTH208 - every event lists one, and this is the quickest
+    return sorted(file[:-3] for file in files if file.endswith(".py") and not file.startswith("_"))
+
+
 def user_handlers() -> Path:
     """Return the folder of the user's own handlers."""
     return config_dir() / "handlers"

@@ -20,7 +20,7 @@ NAMES = [*checks.CHECKS, checks.FIRE]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_check_is_a_file_with_one_sentence(name: str) -> None:
-    """One file and one row are all a check needs."""
+    """One file is all a check needs."""
     module = import_module(checks.module(name))
     assert callable(module.look)
     said = ast.get_docstring(ast.parse(Path(str(module.__file__)).read_text("utf-8")))
@@ -28,7 +28,7 @@ def test_each_check_is_a_file_with_one_sentence(name: str) -> None:
     assert "\n" not in said
 
 
-def test_there_is_no_check_without_a_row() -> None:
+def test_every_file_of_the_folder_is_a_check() -> None:
     """What lies in the folder is run."""
     folder = Path(checks.__file__).parent
     files = {f"holdfast.checks.{path.stem}" for path in folder.glob("*.py")} - {"holdfast.checks.__init__"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.events.prompts import TaskNotification
+from holdfast.events.models.user_prompt_submit import TaskNotification
 
 TRANSCRIPTS = Path(__file__).parents[1] / "sessions" / "transcripts"
 BLOCK = (

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import formats
-from holdfast.formats import RECORDS, compaction, hybrid, wfs
-from holdfast.formats.compaction import adapter as compaction_adapter
-from holdfast.formats.compaction import record as compaction_record
-from holdfast.formats.hybrid import adapter as hybrid_adapter
-from holdfast.formats.hybrid import record as hybrid_record
-from holdfast.formats.wfs import adapter as wfs_adapter
-from holdfast.formats.wfs import record as wfs_record
+from holdfast.formats import RECORDS
+from holdfast.workflow import registry
 from tests.processes import ROOT
 
 if TYPE_CHECKING:
@@ -23,13 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.record import Record
-    from holdfast.workflow.model import AgentFormat, FindsForeignFiles, Format
-
-# mypy holds each record and adapter to what it has to offer.
-_RECORDS: tuple[Record, ...] = (hybrid_record, compaction_record, wfs_record)
-_ADAPTERS: tuple[Format, ...] = (hybrid_adapter, compaction_adapter, wfs_adapter)
-_OF_AGENTS: tuple[AgentFormat, ...] = (hybrid_adapter, wfs_adapter)
-_LOOKING: tuple[FindsForeignFiles, ...] = (hybrid_adapter, compaction_adapter)
 
 SOURCE = ROOT / "src" / "holdfast"
 # What still names a format outside its folder. It goes when the format offers what is asked for there.
@@ -61,20 +49,19 @@ COMPACTIONS = {
 
 def test_each_record_is_a_folders() -> None:
     """They are found by listing the folders, and named as these are."""
-    assert list(RECORDS.values()) == list(_RECORDS)
-    assert [each.__name__.rpartition(".")[2] for each in (hybrid, compaction, wfs)] == list(formats.NAMES)
+    assert {path.parent.name for path in (SOURCE / "formats").glob("*/record.py")} == set(RECORDS)
     assert [record.RANK for record in RECORDS.values()] == list(range(len(RECORDS)))
-    assert {name for name, record in RECORDS.items() if record.AGENTS} == {each.NAME for each in _OF_AGENTS}
+    assert [hasattr(registry.get(name), "judge") for name in RECORDS] == [each.AGENTS for each in RECORDS.values()]
 
 
-@pytest.mark.parametrize("record", _RECORDS, ids=lambda record: str(record.NAME))
+@pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
 def test_a_record_costs_nothing_but_itself(record: Record) -> None:
     """It holds constants and imports nothing."""
     tree = ast.parse((SOURCE / "formats" / record.NAME / "record.py").read_bytes())
 
     assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))]
     assert bool(record.COMMANDS) == bool(list((SOURCE / "formats" / record.NAME).glob("commands*")))
-    assert bool(record.CHECK[0]) == (SOURCE / "formats" / record.NAME / "checks.py").is_file()
+    assert bool(record.CHECK) == (SOURCE / "formats" / record.NAME / "checks.py").is_file()
 
 
 def naming() -> Iterator[tuple[str, str]]:

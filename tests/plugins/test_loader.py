@@ -374,7 +374,7 @@ def test_a_label_names_place_file_and_function(root: Path) -> None:
 def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
     """With tryfirst and trylast the planned order and the calling order are those of a real pluggy call."""
     manager = pluggy.PluginManager(PROJECT_NAME)
-    manager.add_hookspecs(hookspecs)
+    manager.add_hookspecs(hookspecs.of(["on_stop"]))
     for index, (first, last) in reversed(list(enumerate(options))):
         manager.register(plugin(index, first, last))
     real = manager.hook.on_stop(event=None, context=None)

@@ -7,7 +7,6 @@ from textwrap import dedent
 import pytest
 
 from holdfast.events import EVENTS, HOOK_NAMES, model
-from holdfast.plugins import hookspecs
 from holdfast.plugins.scan import STRICT_EVENTS, Route, scan
 
 
@@ -50,12 +49,10 @@ def test_reading_runs_nothing() -> None:
 
 @pytest.mark.parametrize("function", HOOK_NAMES)
 def test_every_event_has_its_function(function: str) -> None:
-    """`on_<event>` is known for all 33 events, and pluggy's specs have the same names."""
+    """`on_<event>` is known for every event."""
     found = scan(f"@hookimpl\ndef {function}(event, context): ...\n".encode())
 
     assert [route.event for route in found.routes] == [HOOK_NAMES[function]]
-    assert hasattr(hookspecs, function)
-    assert len(HOOK_NAMES) == 33
 
 
 @pytest.mark.parametrize("arguments", ["", "event", "context", "event, context", "context, event", "event, /"])

@@ -20,7 +20,6 @@ def test_names_are_sorted_and_begin_with_their_event() -> None:
     """A payload is found by its event's name."""
     names = recorded.names()
     assert names == sorted(names)
-    assert len(names) == 87
     for name in names:
         assert recorded.load(name)["hook_event_name"] == name.partition("-")[0]
 

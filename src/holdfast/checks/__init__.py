@@ -1,4 +1,4 @@
-"""The checks of `holdfast doctor`: one module each, loaded when it is run."""
+"""The checks of `holdfast doctor`: each module here offers `look(project)` and is loaded when it is run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from holdfast import paths
 from holdfast.errors import HoldfastError
 from holdfast.files import access
 from holdfast.formats import RECORDS
@@ -19,26 +20,16 @@ if TYPE_CHECKING:
 
 Level = Literal["ok", "notice", "problem"]
 
-_OF_FORMATS = {record.CHECK[0]: record for record in RECORDS.values() if record.CHECK[0]}
-# name -> what it looks at; the module is holdfast.checks.<name>, or a format's own, and offers look(project)
-CHECKS = {
-    "programs": "the programs that registered commands run",
-    "plugin": "the environments of the plugin's copies",
-    "registration": "what is registered in the settings files",
-    "installs": "the record of what was installed",
-    "switches": "what keeps the client from running hooks",
-    "server": "the warm server",
-    "handlers": "handlers that do not run or fail",
-    "folders": "folders that must be there and be ours",
-    "ledger": "the project's ledger",
-    "deliveries": "what SessionStart restored after the last compactions",
-    "states": "workflow state files",
-    **{name: record.CHECK[1] for name, record in _OF_FORMATS.items()},
-    "configuration": "holdfast.toml",
-}
-UNMENDED = "could not be mended: "
 FIRE = "fire"
 """The check that runs every registered command; only when it is asked for."""
+_OF_FORMATS = {record.CHECK: record for record in RECORDS.values() if record.CHECK}
+_FIRST = (
+    *("programs", "plugin", "registration", "installs", "switches", "server", "handlers", "folders", "ledger"),
+    *("deliveries", "states"),
+)
+CHECKS = (*_FIRST, *_OF_FORMATS, *(name for name in paths.modules("checks") if name not in (*_FIRST, FIRE)))
+"""The checks in the order of their findings: these, then the formats' own, then every other module of this folder."""
+UNMENDED = "could not be mended: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +72,7 @@ def module(name: str) -> str:
     return f"holdfast.formats.{own.NAME}.checks" if own else f"holdfast.checks.{name}"
 
 
-def run(project: Project, names: Iterable[str] = tuple(CHECKS)) -> Iterator[Finding]:
+def run(project: Project, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
     """Run checks one after another and yield what they find; one that fails itself costs only itself."""
     for name in names:
         try:

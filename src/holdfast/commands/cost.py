@@ -1,4 +1,4 @@
-"""`holdfast cost`: what Holdfast put into the model's context."""
+"""`holdfast cost`: say what was put into the model's context."""
 
 from __future__ import annotations
 

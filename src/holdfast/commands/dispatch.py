@@ -1,4 +1,4 @@
-"""`holdfast dispatch`: answer one event; `cli.main` takes this way before any option is parsed."""
+"""`holdfast dispatch`: answer one event from stdin; what the entrypoint does."""
 
 from __future__ import annotations
 

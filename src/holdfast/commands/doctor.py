@@ -1,4 +1,4 @@
-"""`holdfast doctor`: find what is wrong with the installation, the project and its workflows, and how to mend it."""
+"""`holdfast doctor`: find what is wrong, and mend it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def command(fix: bool, fire: bool, as_json: bool, project_dir: str | None) -> No
     belong to its team and are never changed by --fix.
     """
     _say_where(project_dir)
-    found, mended = _look(project_dir, tuple(checks.CHECKS), fix=fix)
+    found, mended = _look(project_dir, checks.CHECKS, fix=fix)
     if mended:  # what is left now
-        found = _told_why(_look(project_dir, tuple(checks.CHECKS))[0], mended)
+        found = _told_why(_look(project_dir, checks.CHECKS)[0], mended)
     if fire:
         found += _look(project_dir, (checks.FIRE,))[0]
     problems = sum(each.level == "problem" for each in found)

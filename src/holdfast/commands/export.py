@@ -1,4 +1,4 @@
-"""`holdfast export`: all that Holdfast knows of a project, as one JSON document."""
+"""`holdfast export`: print all that is known of a project as one JSON document."""
 
 from __future__ import annotations
 

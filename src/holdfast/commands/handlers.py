@@ -1,4 +1,4 @@
-"""`holdfast handlers …`: list, trust, check and write handlers."""
+"""`holdfast handlers`: list, trust, check and write handlers."""
 
 from __future__ import annotations
 

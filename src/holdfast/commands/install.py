@@ -1,4 +1,4 @@
-"""The command `holdfast install`."""
+"""`holdfast install`: register Holdfast in a settings.json."""
 
 from __future__ import annotations
 

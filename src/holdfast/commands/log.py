@@ -1,4 +1,4 @@
-"""`holdfast log`: what happened, and the earlier contents of a workflow's file."""
+"""`holdfast log`: say what happened, and show, compare or put back what was kept."""
 
 from __future__ import annotations
 

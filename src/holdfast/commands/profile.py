@@ -1,4 +1,4 @@
-"""`holdfast profile`: where the time goes that the client waits for."""
+"""`holdfast profile`: replay recorded events and say where the time went."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast report`: what happened, as one page to look at in a browser."""
+"""`holdfast report`: write what happened as one page for a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast resume`: claim a workflow by hand, and print what brings it back."""
+"""`holdfast resume`: claim a workflow for a session, and print what brings it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast server`: the warm server that answers events without a cold start."""
+"""`holdfast server`: show, start or stop the warm server."""
 
 from __future__ import annotations
 

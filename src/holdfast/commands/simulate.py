@@ -1,4 +1,4 @@
-"""`holdfast simulate`: how much of planted workflows survives compactions, and whether anything false is said."""
+"""`holdfast simulate`: plant facts, compact again and again, and see what survives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `holdfast uninstall`."""
+"""`holdfast uninstall`: remove it again."""
 
 from __future__ import annotations
 

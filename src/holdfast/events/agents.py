@@ -1,59 +1,13 @@
-"""The events of a subagent, with the reading of what its launch returned."""
+"""What the call that launched a subagent returned."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self
-
-from holdfast.events.background import BackgroundTask, SessionCron
-from holdfast.events.event import Event
+from typing import Any, Literal, NamedTuple, Self
 
 _ERROR = "Error: "  # with which `toolUseResult` begins where a tool failed
 _ERROR_MARKS = ("is_error", "isError", "error", "errorStatus", "error_status")
 _NO_ERROR: tuple[object, ...] = (None, False, 0, "", "false", "none", [], {})
 _ERROR_STATUSES = frozenset({"error", "errored", "failed", "failure", "timeout", "timed_out"})
 AgentStatus = Literal["completed", "async_launched", "remote_launched", "other"]
-
-
-class SubagentStart(Event):
-    """A subagent starts. Advice reaches the subagent, not the main conversation.
-
-    Attributes:
-        agent_id: the subagent; empty if the client does not say.
-        agent_type: its type, such as `Explore` or `plugin:name`.
-    """
-
-    matcher_field: ClassVar[str | None] = "agent_type"
-    accepts = frozenset({"advise", "tell_user", "terminal"})
-
-    agent_id: str = ""
-
-
-class SubagentStop(Event):
-    """A subagent finished a run; says nothing about success, and may come several times for one agent.
-
-    Attributes:
-        agent_id: the subagent; empty if the client does not say.
-        agent_type: its type; empty for the agent that writes a compaction's summary.
-        stop_hook_active: whether this run was itself forced by a handler.
-        agent_transcript_path: the subagent's JSONL file; may be empty or not exist yet.
-        last_assistant_message: its last words.
-        background_tasks: what still runs, often including this very agent.
-        session_crons: the session's schedule.
-    """
-
-    matcher_field: ClassVar[str | None] = "agent_type"
-    accepts = frozenset({"force_turn", "block", "stop", "tell_user", "terminal"})
-
-    agent_id: str = ""
-    stop_hook_active: bool = False
-    agent_transcript_path: str = ""
-    last_assistant_message: str | None = None
-    background_tasks: tuple[BackgroundTask, ...] = ()
-    session_crons: tuple[SessionCron, ...] = ()
-
-    @property
-    def is_compaction(self) -> bool:
-        """Whether this is the compaction's own agent, whose last words are the summary and nobody's result."""
-        return self.agent_type == ""
 
 
 class AgentResult(NamedTuple):

@@ -1,4 +1,4 @@
-"""The events of an MCP server's question to the user."""
+"""An MCP server's question to the user as the events about it carry it."""
 
 from typing import Any, ClassVar
 
@@ -25,21 +25,3 @@ class ElicitationEvent(Event):
     elicitation_id: str | None = None
     action: str = ""
     content: dict[str, Any] | None = None
-
-
-class Elicitation(ElicitationEvent):
-    """An MCP server asks the user something.
-
-    Attributes:
-        message: the question.
-        url: the page the user is asked to visit, in mode `url`.
-        requested_schema: the JSON schema of the form, in mode `form`.
-    """
-
-    message: str = ""
-    url: str | None = None
-    requested_schema: dict[str, Any] | None = None
-
-
-class ElicitationResult(ElicitationEvent):
-    """The user answered an MCP server's question."""

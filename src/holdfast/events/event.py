@@ -1,11 +1,11 @@
-"""What all 33 events have in common."""
+"""What all events have in common."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
 
-from holdfast.events.errors import EventError
+from holdfast.errors import EventError
 from holdfast.events.record import Record
 from holdfast.unplugged import unplugged
 

@@ -18,7 +18,7 @@ class Record(BaseModel):
     is missing or of a wrong type is refused.
     """
 
-    # Built at first use: a firing pays for its own event, not for its whole family.
+    # Built at first use: a firing pays for its own event, not for every structure beside it.
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     _unreadable: dict[str, Any] = PrivateAttr(default_factory=dict)

@@ -46,6 +46,5 @@ class Record(Protocol):
     """The line of help for `holdfast NAME`, the `command` of `formats/NAME/commands`; empty without one."""
     MODEL_VERBS: tuple[str, ...]
     """Its own commands that a model needs, without those meant for people."""
-    CHECK: tuple[str, str]
-    """The name of its `holdfast doctor` check, the `look` of `formats/NAME/checks`, and what that looks at; empty texts
-    without one."""
+    CHECK: str
+    """The name of its `holdfast doctor` check, the `look` of `formats/NAME/checks`; empty without one."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import events
-from holdfast.events.errors import EventError
+from holdfast.errors import EventError
 from holdfast.install import registration
 from holdfast.plugins import loader, matching
 from holdfast.testkit import recorded

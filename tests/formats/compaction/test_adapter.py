@@ -15,6 +15,7 @@ import pytest
 from holdfast.errors import MissingError, StateError, TransitionError
 from holdfast.files import atomic
 from holdfast.formats.compaction import adapter as compaction
+from holdfast.formats.compaction import record
 from holdfast.sessions.history import archive, generations, history
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start, Workflow
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from holdfast.formats.record import Record
     from holdfast.project import Project
+    from holdfast.workflow.model import FindsForeignFiles, Format
     from tests.workflow.conftest import Put, Seed
 
+# mypy holds them to what a format has to offer.
+RECORD: Record = record
+ADAPTER: Format = compaction
+LOOKING: FindsForeignFiles = compaction
 FOLDER = "untracked/workflow-state"
 NAMED = (("Design", ""), ("Build", "coder"), ("Test", ""))
 

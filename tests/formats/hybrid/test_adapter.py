@@ -10,15 +10,22 @@ import pytest
 from holdfast import log
 from holdfast.errors import HoldfastError, StateError, TransitionError
 from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid import record
 from holdfast.sessions.history import archive, generations
 from holdfast.workflow.model import Changes, Start, Status, Workflow
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.formats.record import Record
     from holdfast.project import Project
+    from holdfast.workflow.model import AgentFormat, FindsForeignFiles
     from tests.workflow.conftest import Put
 
+# mypy holds them to what a format has to offer.
+RECORD: Record = record
+ADAPTER: AgentFormat = hybrid
+LOOKING: FindsForeignFiles = hybrid
 STATE = ".claude/state/workflow.json"
 VIEW = ".claude/workflow_state_system.md"
 PHASES = (("Plan it", "planner"), ("Build it", "coder"), ("Test it", "tester"))

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import StateError, TransitionError
 from holdfast.formats.wfs import adapter as wfs
-from holdfast.formats.wfs import places, store, view
+from holdfast.formats.wfs import places, record, store, view
 from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs.task import New
 from holdfast.sessions.history import history
@@ -19,9 +19,14 @@ from holdfast.workflow.model import Changes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.formats.record import Record
     from holdfast.formats.wfs.session import Session
     from holdfast.project import Project
-    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.model import AgentFormat, Workflow
+
+# mypy holds them to what a format has to offer.
+RECORD: Record = record
+ADAPTER: AgentFormat = wfs
 
 
 @pytest.fixture

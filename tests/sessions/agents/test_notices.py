@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.events.agents import AgentResult, Returned
-from holdfast.events.prompts import TaskNotification
+from holdfast.events.models.user_prompt_submit import TaskNotification
 from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, launches, notices, results
 from holdfast.sessions.reading import transcripts

@@ -29,4 +29,4 @@ MODEL_VERBS: tuple[str, ...] = (
     *(f"wfs task {verb}" for verb in ("add", "set", "decompose", "start", "complete", "block", "list", "show")),
     *(f"wfs task {verb}" for verb in ("next", "validate", "resolve", "step")),
 )
-CHECK = ("sessions", "sessions of the wfs format")
+CHECK = "sessions"

@@ -1,4 +1,4 @@
-"""The events of a change of the session's model."""
+"""A change of the session's model as the events before and after it carry it."""
 
 from typing import ClassVar
 
@@ -32,15 +32,3 @@ class ModelSwitchEvent(Event):
     cache_ttl: str | None = None
     estimated_cache_write_usd: float | None = None
     pricing: str | None = None
-
-
-class PreModelSwitch(ModelSwitchEvent):
-    """The session's model is about to change. If the handlers take too long, the client blocks the switch."""
-
-    accepts = frozenset({"allow", "deny", "ask", "tell_user", "terminal"})
-
-
-class PostModelSwitch(ModelSwitchEvent):
-    """The session's model has changed. Advice reaches the new model with its first request."""
-
-    accepts = frozenset({"advise", "tell_user", "terminal"})

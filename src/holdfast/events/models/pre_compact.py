@@ -1,4 +1,14 @@
-"""The events around a compaction of the conversation."""
+"""`PreCompact` fires before a compaction, which may still be given up or take effect much later.
+
+Example::
+
+    from holdfast import hookimpl, instruct_summary
+
+    @hookimpl
+    def on_pre_compact(event):
+        if not event.in_subagent:
+            return instruct_summary("Keep the names of all failing tests.")
+"""
 
 from typing import ClassVar
 
@@ -18,18 +28,3 @@ class PreCompact(Event):
 
     trigger: str = ""
     custom_instructions: str | None = None
-
-
-class PostCompact(Event):
-    """A compaction took place; SessionStart with source `compact` came before (client fact §2.2).
-
-    Attributes:
-        trigger: `manual` or `auto`.
-        compact_summary: the summary as the model wrote it, often with `<analysis>` and `<summary>` tags; may be empty.
-    """
-
-    matcher_field: ClassVar[str | None] = "trigger"
-    accepts = frozenset({"tell_user"})
-
-    trigger: str = ""
-    compact_summary: str = ""

@@ -1,7 +1,19 @@
-"""The events of a prompt on its way to the model."""
+"""`UserPromptSubmit` fires before a prompt is processed, also one the client made itself.
+
+Those are a background task's end, or a schedule. A prompt cannot be rewritten.
+
+Example::
+
+    from holdfast import advise, hookimpl
+
+    @hookimpl
+    def on_user_prompt_submit(event):
+        if "deploy" in event.prompt and not event.task_notification:
+            return advise("Deployments of this project go through the release branch.")
+"""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from holdfast.events.event import Event
 
@@ -96,28 +108,6 @@ class UserPromptSubmit(Event):
     def task_notification(self) -> TaskNotification | None:
         """The notification this prompt consists of; `None` for a prompt in a person's words."""
         return TaskNotification.read(self.prompt)
-
-
-class UserPromptExpansion(Event):
-    """A typed slash command, skill or MCP prompt expands; comes after UserPromptSubmit.
-
-    Attributes:
-        prompt: the prompt as typed.
-        command_name: the command, without its slash.
-        command_args: the words after it.
-        expansion_type: `slash_command`, `mcp_prompt` or a newer one.
-        command_source: where the command is defined, such as `projectSettings`.
-    """
-
-    matcher_field: ClassVar[str | None] = "command_name"
-    accepts = frozenset({"advise", "block", "suppress_prompt", "tell_user", "stop", "terminal"})
-    strictable = True
-
-    prompt: str
-    command_name: str = ""
-    command_args: str = ""
-    expansion_type: str = ""
-    command_source: str | None = None
 
 
 def _between(text: str, tag: str) -> str:

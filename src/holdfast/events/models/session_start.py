@@ -1,4 +1,17 @@
-"""The events of a session's beginning, setting up, and end."""
+"""`SessionStart` fires when a session begins or goes on: `startup`, `resume`, `clear`, `compact`, `fork`.
+
+After a compaction this is the one place where lost context can be given back.
+
+Example::
+
+    from holdfast import advise, hookimpl
+
+    @hookimpl(match="compact")
+    def on_session_start(event, context):
+        notes = context.root / "NOTES.md"
+        if notes.is_file():
+            return advise(f"The project's notes:\\n{notes.read_text()}")
+"""
 
 from typing import ClassVar
 
@@ -31,31 +44,3 @@ class SessionStart(Event):
     context_tokens: int | None = None
     prompt_cache_likely_expired: bool | None = None
     estimated_cache_write_usd: float | None = None
-
-
-class Setup(Event):
-    """The client was run to set a project up or to maintain it (`--init-only`, `--init`, `--maintenance`).
-
-    Attributes:
-        trigger: `init` or `maintenance`.
-    """
-
-    matcher_field: ClassVar[str | None] = "trigger"
-    accepts = frozenset({"advise", "environment", "tell_user", "terminal"})
-
-    trigger: str = ""
-
-
-class SessionEnd(Event):
-    """A session ended; all handlers together have 1.5 seconds, unless one asks for more with `timeout`.
-
-    Attributes:
-        reason: `clear`, `resume`, `logout`, `prompt_input_exit`, `other`, one of older clients
-            (`bypass_permissions_disabled`, `exit`) or a newer one.
-    """
-
-    matcher_field: ClassVar[str | None] = "reason"
-    accepts = frozenset({"terminal"})
-    deadline = 1.5
-
-    reason: str = ""

@@ -1,4 +1,16 @@
-"""The events of a tool call that needs a permission."""
+"""`PermissionRequest` fires when the user is about to be asked for a permission, or nobody is there to ask.
+
+A changed input counts only together with allow.
+
+Example::
+
+    from holdfast import allow, hookimpl
+
+    @hookimpl(match="Bash")
+    def on_permission_request(event):
+        if event.tool_input.get("command") == "make test":
+            return allow()
+"""
 
 from typing import Any
 
@@ -18,17 +30,3 @@ class PermissionRequest(ToolEvent):
 
     tool_input: dict[str, Any]
     permission_suggestions: tuple[dict[str, Any], ...] = ()
-
-
-class PermissionDenied(ToolEvent):
-    """Auto mode denied a tool call.
-
-    Attributes:
-        reason: why.
-        tool_use_id: the call.
-    """
-
-    accepts = frozenset({"retry", "terminal"})
-
-    reason: str = ""
-    tool_use_id: str | None = None

@@ -1,6 +1,16 @@
-"""The events of a turn's end."""
+"""`Stop` fires when the model has finished a turn, unless the user interrupted it.
 
-from typing import ClassVar
+`force_turn` and `block` make the model take another turn, so never say them without a condition that ends.
+
+Example::
+
+    from holdfast import force_turn, hookimpl
+
+    @hookimpl
+    def on_stop(event, context):
+        if not event.stop_hook_active and (context.root / "FAILING").exists():
+            return force_turn("The file FAILING is still there: the tests have not passed yet.")
+"""
 
 from holdfast.events.background import BackgroundTask, SessionCron
 from holdfast.events.event import Event
@@ -22,20 +32,3 @@ class Stop(Event):
     last_assistant_message: str | None = None
     background_tasks: tuple[BackgroundTask, ...] = ()
     session_crons: tuple[SessionCron, ...] = ()
-
-
-class StopFailure(Event):
-    """A turn died of an API error; fired instead of Stop, inside subagents too.
-
-    Attributes:
-        error: the kind of error, such as `rate_limit`, `overloaded`, `server_error`, `max_output_tokens`.
-        error_details: more about it.
-        last_assistant_message: the turn's last words, often the error as the user sees it.
-    """
-
-    matcher_field: ClassVar[str | None] = "error"
-    accepts = frozenset({"terminal"})
-
-    error: str = ""
-    error_details: str | None = None
-    last_assistant_message: str | None = None
