@@ -289,7 +289,10 @@ def test_a_marker_of_a_completed_session_makes_it_no_active_one(workflows: Workf
 
 
 def test_a_check_fails_on_what_keeps_the_format_from_working(workflows: Workflows) -> None:
-    """R002-10: several markers, one of no session, a broken state, a file in the folder's place; not on a remark."""
+    """R002-10: several markers, one of no session or of a completed one, a broken state, a file in the folder's place.
+
+    It does not fail on a remark.
+    """
     folder = workflows.start("One")
     assert workflows.json("check") == []
     (workflows.top / ".active-WFS-gone").touch()
@@ -298,6 +301,12 @@ def test_a_check_fails_on_what_keeps_the_format_from_working(workflows: Workflow
     workflows.start("Two")
     (workflows.top / ".active-WFS-one").touch()
     assert "markers" in [each["field"] for each in workflows.json("check", code=1)]
+    (workflows.top / ".active-WFS-two").unlink()
+    workflows.run("complete", "two")
+    assert not any(each["wrong"] for each in workflows.json("check"))
+    (workflows.top / ".active-WFS-two").touch()
+    wrong = [each for each in workflows.json("check", code=1) if each["wrong"]]
+    assert [(each["file"], each["field"]) for each in wrong] == [("WFS-two/workflow-session.json", "status")]
     (workflows.top / ".active-WFS-two").unlink()
     (folder / "workflow-session.json").write_text("{")
     assert True in [each["unread"] for each in workflows.json("check", "one", code=1)]

@@ -343,6 +343,20 @@ def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str
     assert verdict.step == (2 if sealed else 4 if wanted is old else 5)
 
 
+def test_a_compaction_notes_in_which_branch_a_session_works_on_what_it_has(tmp_path: Path) -> None:
+    """Who comes after it in that branch goes on with it."""
+    checkout(tmp_path, "main")
+    project = Project.open(tmp_path)
+    mine = workflow(tmp_path, "Mine")
+    owners.own(project, mine, ME)
+    sessions.seen(project, ME)
+    checkout(tmp_path, "feature")
+
+    judging.settle(project, ME, [mine])
+
+    assert owners.branch(project, mine) == "feature"
+
+
 def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> None:
     """Nobody has worked on it yet, so only the time decides."""
     checkout(tmp_path, "main")

@@ -102,7 +102,8 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
     yield from _fields(session)
     over = session.standing == "completed"
     if session.drift:
-        yield Finding(0, places.SESSION, "status", session.said, session.drift, MEND)
+        stale = over and folder.name in marked  # one marker too many: whoever counts them takes it for active
+        yield Finding(0, places.SESSION, "status", session.said, session.drift, MEND, wrong=stale)
     for said, remedy in views.contradictions(session, board):
         yield Finding(0, places.SESSION, "status", session.said, said, remedy)
     if not over and changes.followed(session.file.data, board) != session.file.data:

@@ -54,5 +54,5 @@ class Finding(NamedTuple):
         value = json.dumps(self.value, ensure_ascii=False) if self.value is not None else "missing"
         shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
         where = f"{self.file}: {self.field} is {shown}" if self.field else self.file
-        rule = f"rule {self.rule}: {RULES[self.rule]}" if self.rule else "remark"
+        rule = f"rule {self.rule}: {RULES[self.rule]}" if self.rule else "problem" if self.fails else "remark"
         return f"{where}: {self.problem}; {self.remedy} ({rule})"
