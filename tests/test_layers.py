@@ -78,15 +78,10 @@ MODULES = {module_name(path): path for path in sorted((SOURCE / "holdfast").rglo
 
 
 @cache
-def imports(path: Path, *, typing: bool = True) -> frozenset[str]:
-    """Return the modules a file imports anywhere in it, also inside functions; optionally not for types only."""
+def imports(path: Path) -> frozenset[str]:
+    """Return the modules a file imports anywhere in it, also inside functions and for types only."""
     found: set[str] = set()
-    hidden: set[ast.AST] = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing:
-            hidden |= {inner for statement in node.body for inner in ast.walk(statement)}
-        if node in hidden:
-            continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -152,10 +147,8 @@ def test_no_exception_outlives_its_reason() -> None:
 
 
 def test_no_two_modules_import_each_other() -> None:
-    """There is no circle, not even through imports inside functions."""
-    graph = {
-        name: {other for other in imports(path, typing=False) if other in MODULES} for name, path in MODULES.items()
-    }
+    """There is no circle, not even through imports inside functions or for types."""
+    graph = {name: {other for other in imports(path) if other in MODULES} for name, path in MODULES.items()}
     done: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> None:

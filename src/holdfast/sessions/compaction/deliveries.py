@@ -16,11 +16,23 @@ from holdfast.workflow.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Protocol
 
     from holdfast.project import Project
-    from holdfast.sessions.compaction.snapshots import Seal
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
+
+    class Announced(Protocol):
+        """The part of a compaction's snapshot that is asked for here."""
+
+        @property
+        def transcript(self) -> str:
+            """Where the session's transcript lay."""
+
+        @property
+        def size(self) -> int:
+            """How long it was, in bytes."""
+
 
 State = Literal["pending", "delivered", "confirmed", "absent", "unconfirmed", "refused"]
 KEPT = 500  # deliveries per project; the oldest go
@@ -76,7 +88,7 @@ def begin(
     omitted: int = 0,
     step: int = 0,
     transcript: str,
-    seal: Seal | None = None,
+    seal: Announced | None = None,
 ) -> str:
     """Note that guidance is on its way, before the reply that holds it is written.
 
@@ -120,7 +132,7 @@ def begin(
     return delivery
 
 
-def _begins(transcript: str, seal: Seal | None) -> int:
+def _begins(transcript: str, seal: Announced | None) -> int:
     """Return from which size of a transcript on guidance is looked for that is on its way now."""
     size = transcripts.size(transcript)
     near = seal is not None and seal.transcript == transcript and 0 <= size - seal.size <= transcripts.TAIL // 2
