@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.commands.telling import tell
 from holdfast.testkit import stage
-from holdfast.testkit.shown import Panel, Shown, promise
+from holdfast.testkit.acts import Panel, Shown, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -238,7 +238,7 @@ def _deliver(
     """Give the guidance, and note that it is on its way before anything can go wrong."""
     from holdfast.events.models.user_prompt_submit import TaskNotification
     from holdfast.sessions.agents import notices
-    from holdfast.sessions.compaction import givenback, losses, summaries
+    from holdfast.sessions.compaction import losses, session_guidance, summaries
     from holdfast.sessions.ownership import owners
     from holdfast.sessions.reading import reading
 
@@ -253,7 +253,7 @@ def _deliver(
         notes.append("required reading may be missing: CLAUDE.local.md was not read to its end (`holdfast explain`)")
     if branch and branch != project.branch:
         notes.append(f"it was last worked on in branch {branch!r}; now it is {project.branch or 'a detached head'!r}")
-    back = givenback.compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
+    back = session_guidance.compile(project, session, workflow, others=verdict.others, notes=notes, recap=recap)
     made = back.guidance
     delivery = deliveries.begin(
         project,
@@ -367,9 +367,9 @@ def _vanished(event: SessionStart | UserPromptSubmit, context: Context) -> list[
     keys = hints.take(context.project, event.session_id, hints.GONE)
     if not keys:
         return []
-    from holdfast.sessions.history import vanished
+    from holdfast.sessions.history import removed_state
 
-    lines = [vanished.line(context.project, key) for key in keys]
+    lines = [removed_state.line(context.project, key) for key in keys]
     return [tell_user(f"Holdfast: {line}") for line in lines if line]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import paths
 from holdfast.errors import HoldfastError, StateError
 from holdfast.files import atomic, document, lock, tomlfile
-from holdfast.files.unchanged import Kept
+from holdfast.files.file_memo import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

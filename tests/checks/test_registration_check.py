@@ -12,7 +12,7 @@ import pytest
 from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.events import EVENTS
-from holdfast.install import client, installer, installs, plugin_copies, registered, registration, scopes, skillcopy
+from holdfast.install import client, installer, installs, plugin_copies, registration, registrations, scopes, skillcopy
 from holdfast.plugins import loader
 from holdfast.project import Project
 from tests import pluginhome
@@ -234,14 +234,14 @@ def test_settings_that_cannot_be_read_are_named(root: Path, content: str) -> Non
 def test_settings_that_are_closed_to_us_are_opened(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is sent to install again what may stand in them."""
     target = put(root)
-    read = registered.read
+    read = registrations.read
 
     def refuse(path: Path) -> dict[str, Any]:
         if path == target.settings and target.settings.stat().st_mode & 0o400 == 0:
             raise StateError(path, "cannot be read: Permission denied")
         return read(path)
 
-    monkeypatch.setattr(registered, "read", refuse)
+    monkeypatch.setattr(registrations, "read", refuse)
     monkeypatch.setattr(os, "access", lambda path, wanted: bool(Path(path).stat().st_mode >> 6 & wanted))
     target.settings.chmod(0o000)
 

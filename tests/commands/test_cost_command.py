@@ -18,7 +18,7 @@ from holdfast.dispatch import costs
 from holdfast.dispatch.merging import merge
 from holdfast.errors import LedgerError
 from holdfast.events import EVENTS, model, parse
-from holdfast.ledger import spent
+from holdfast.ledger import context_costs
 from holdfast.plugins import outcomes
 from holdfast.project import Project
 from tests import contract, processes
@@ -185,7 +185,7 @@ def test_what_a_subagents_events_cost_is_the_subagents(
         noted.append(agent)
         raise LedgerError("it is locked")
 
-    monkeypatch.setattr(spent, "note", refuse)
+    monkeypatch.setattr(context_costs, "note", refuse)
     costs.note(Project.open(tmp_path), parse(payload), {"user/a": 8})
 
     assert noted == [agent]
@@ -247,13 +247,13 @@ def test_what_a_subagent_gets_is_told_apart(project: HoldfastProject) -> None:
 
 def test_the_oldest_rows_go(project: HoldfastProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table does not grow for ever."""
-    monkeypatch.setattr(spent, "KEPT", 5)
-    monkeypatch.setattr(spent, "_OFTEN", "")
+    monkeypatch.setattr(context_costs, "KEPT", 5)
+    monkeypatch.setattr(context_costs, "_OFTEN", "")
     there = Project.open(project.root)
     for minute in range(10):
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{minute:02}:00Z")
-        spent.note(there, ME, "Stop", {"shipped/x": minute}, agent=False)
-    (cost,) = spent.totals(there)
+        context_costs.note(there, ME, "Stop", {"shipped/x": minute}, agent=False)
+    (cost,) = context_costs.totals(there)
     assert (cost.units, cost.replies) == (5 + 6 + 7 + 8 + 9, 5)
     there.close()
 
@@ -273,7 +273,7 @@ def test_the_real_entrypoint_counts_too(tmp_path: Path, monkeypatch: pytest.Monk
             monkeypatch.setenv(name, value)
     assert fire(place).advice == "x" * 12
     there = Project.open(place.root)
-    assert [(cost.handler, cost.units) for cost in spent.totals(there)] == [("user/says", 12)]
+    assert [(cost.handler, cost.units) for cost in context_costs.totals(there)] == [("user/says", 12)]
     with there.ledger.transaction():
         assert fire(place).advice == "x" * 12
     there.close()

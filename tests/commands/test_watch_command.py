@@ -24,9 +24,9 @@ from holdfast import clock
 from holdfast.commands import page, sections, watch
 from holdfast.project import Project
 from holdfast.sessions.agents.running_agents import Flight
-from holdfast.sessions.history.following import Following, Sight
 from holdfast.sessions.history.history import History, PhaseHistory
 from holdfast.sessions.history.overview import Overview, Restore, Save, Session, Told
+from holdfast.sessions.history.succession import Following, Sight
 from holdfast.workflow import todos
 from holdfast.workflow.model import Phase, Problem
 from tests.commandline import holdfast

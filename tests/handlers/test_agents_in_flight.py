@@ -17,7 +17,7 @@ from holdfast.dispatch import isolation
 from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, runs
 from holdfast.sessions.compaction import losses, snapshots
-from holdfast.sessions.history import following, overview
+from holdfast.sessions.history import overview, succession
 from holdfast.sessions.ownership import owners
 from holdfast.testkit import recorded
 from holdfast.workflow import registry
@@ -507,7 +507,7 @@ def test_what_ended_is_a_line_where_there_is_little_room(project: HoldfastProjec
     ledger = opened(project)
     found = registry.all_found(ledger)
     seen = overview.gather(ledger, found.workflows[0], found)
-    sight = following.Sight(project.root, seen)
+    sight = succession.Sight(project.root, seen)
     lines = [line.plain for line in page.watched(sight, seen.at + timedelta(seconds=5), 80, 14)]
 
     (line,) = [line for line in lines if "Unused" in line]

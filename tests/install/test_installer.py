@@ -22,7 +22,7 @@ from holdfast.install import (
     installer,
     installs,
     launcher,
-    registered,
+    registrations,
     scopes,
     settingsfile,
     uninstall,
@@ -983,7 +983,7 @@ def test_a_file_is_recorded_as_it_was_installed_last(root: Path, tmp_path: Path)
     record = installs.get(named)
     assert record is not None
     assert (record.scope, record.root) == ("project", moved)
-    assert named in [each.settings for each in registered.targets(Project.open(moved))]
+    assert named in [each.settings for each in registrations.targets(Project.open(moved))]
 
 
 def test_other_settings_that_cannot_be_read_do_not_stop_an_uninstall(root: Path, target: Target) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast import paths, trust
 from holdfast.errors import StateError
-from holdfast.files import cache, document, unchanged
+from holdfast.files import cache, document, file_memo
 from holdfast.plugins import bytecode_cache, loader, route_cache, scan, strictness
 from holdfast.project import Project
 
@@ -31,7 +31,7 @@ GUARD = 'from holdfast import hookimpl\n@hookimpl(match="Bash", strict=True)\nde
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project without shipped handlers, in which every file counts as old enough to be known by its stamp."""
-    monkeypatch.setattr(unchanged, "SETTLED", -(10**18))
+    monkeypatch.setattr(file_memo, "SETTLED", -(10**18))
     monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
     (tmp_path / "project" / ".claude" / "handlers").mkdir(parents=True)
     bytecode_cache.drop()
@@ -136,7 +136,7 @@ def test_a_file_that_was_just_written_is_read_every_time(
     root: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two edits within one tick of the clock leave one stamp: until it is older, it is not believed."""
-    monkeypatch.setattr(unchanged, "SETTLED", 60 * 10**9)
+    monkeypatch.setattr(file_memo, "SETTLED", 60 * 10**9)
     write(paths.user_handlers(), "a.py")
     find(root)
     find(root)
@@ -150,7 +150,7 @@ def test_a_file_that_lies_about_its_stamp_runs_as_it_is(root: Path) -> None:
     find(root)
     path.write_text(STOP + "TRUTH = 'new'\n")
     known = route_cache._shelf(shelf())["a.py"]
-    route_cache._keep(shelf(), path.parent, {"a.py": known._replace(stamp=unchanged.stamp(path.stat()))})
+    route_cache._keep(shelf(), path.parent, {"a.py": known._replace(stamp=file_memo.stamp(path.stat()))})
 
     (file,) = find(root)
     with pytest.raises(StateError, match="changed"):
@@ -169,7 +169,7 @@ def test_an_untrusted_file_is_never_run_through_what_is_kept(root: Path) -> None
     loader.load(call.file)
     path.write_text(STOP + "raise SystemExit\n")
     known = route_cache._shelf(route_cache._file(path.parent))["a.py"]
-    planted = known._replace(stamp=unchanged.stamp(path.stat()))
+    planted = known._replace(stamp=file_memo.stamp(path.stat()))
     route_cache._keep(route_cache._file(path.parent), path.parent, {"a.py": planted})
 
     assert called(find(root)) == []
@@ -337,7 +337,7 @@ def test_a_process_that_forks_hands_on_what_it_read(root: Path, monkeypatch: pyt
 
 
 def _look(folder: Path, number: int) -> None:
-    unchanged.SETTLED = -(10**18)
+    file_memo.SETTLED = -(10**18)
     for _ in range(20):
         for name in ("a", "b", "c"):
             (folder / f"{name}{number}.py").write_text(STOP)

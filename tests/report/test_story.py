@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock, trust
-from holdfast.ledger import spent
+from holdfast.ledger import context_costs
 from holdfast.project import Project
 from holdfast.report import story
 from holdfast.sessions.agents import launches
@@ -237,7 +237,7 @@ def test_what_is_older_than_asked_for_is_not_told(opened: Project, at: Callable[
             opened, ME, event="SessionStart", workflow=one.key, title=one.title, mark="m", units=9, transcript=""
         )
         archive.keep(opened, one, clock.stamp())
-        spent.note(opened, ME, "SessionStart", {"shipped/x": 100}, agent=False)
+        context_costs.note(opened, ME, "SessionStart", {"shipped/x": 100}, agent=False)
 
     work()
     at("10:00")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.ledger.spent import Cost
+from holdfast.ledger.context_costs import Cost
 from holdfast.report import tables
 from holdfast.workflow.model import Phase
 from tests.handmade import ME, OTHER

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import relay
-from holdfast.ledger import spent
+from holdfast.ledger import context_costs
 from holdfast.project import Project
 from holdfast.server import servers
 from tests import warmth
@@ -397,7 +397,7 @@ def test_what_is_still_to_be_noted_is_noted_after_the_caller_went(warm: Warm, mo
     project = Project.open(warm.root)
 
     def counted() -> int:
-        return sum(cost.units for cost in spent.totals(project))
+        return sum(cost.units for cost in context_costs.totals(project))
 
     assert warm.advice() == "warm"
     warm.until(lambda: counted() == len("cold" + "warm"))

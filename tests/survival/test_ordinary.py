@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.survival import ordinary, report, score, worked
+from holdfast.survival import ordinary, report, score, worklog
 from holdfast.survival.ordinary import GOAL, PLANTED, Ordinary
 from holdfast.survival.result import Result, summed
 from holdfast.survival.score import HEADING, TRAIL, TRAIL_CAP, Reading
@@ -55,7 +55,7 @@ def test_what_is_shipped_is_what_a_client_wrote() -> None:
     entries = recorded.transcript()
     assert all(entry in map(json.loads, wrote) for entry in entries)
     for kind in ("prompt", "attachment", "answer", "result", "notification"):
-        assert worked.shape(kind, entries) == worked.shape(kind, written(CLIENTS[0]))
+        assert worklog.shape(kind, entries) == worklog.shape(kind, written(CLIENTS[0]))
 
 
 @pytest.mark.parametrize("leave_out", [0, PLANTED - GOAL, PLANTED - GOAL + 1, PLANTED])

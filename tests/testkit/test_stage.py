@@ -12,10 +12,10 @@ import pytest
 from holdfast.commands.telling import tell
 from holdfast.process.trial import Ended
 from holdfast.testkit import recorded, stage
+from holdfast.testkit.acts import NotShown, Panel, Shown, promise
 from holdfast.testkit.client import SESSION
 from holdfast.testkit.place import Place
 from holdfast.testkit.reply import Heard
-from holdfast.testkit.shown import NotShown, Panel, Shown, promise
 from holdfast.testkit.stage import Stage
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING
 
-from holdfast.survival.worked import Entry, Worked, shape
+from holdfast.survival.worklog import Entry, Worked, shape
 from holdfast.testkit import agent
 from tests.processes import ROOT
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import events
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
-from holdfast.install import launcher, plugin_copies, registered
+from holdfast.install import launcher, plugin_copies, registrations
 from holdfast.plugins import matching
 from holdfast.testkit import output_schema, place, recorded
 from holdfast.testkit.client import Client
@@ -96,9 +96,9 @@ def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[F
 def _registered(project: Project) -> list[_Command]:
     """Return the commands that settings register, each once for an event, in the order in which they are run."""
     found: dict[tuple[str, str], _Command] = {}
-    for target in registered.targets(project, everywhere=True):
+    for target in registrations.targets(project, everywhere=True):
         try:
-            listed = registered.entries(target)
+            listed = registrations.entries(target)
         except StateError:
             continue  # the registration check says so
         for entry in listed:

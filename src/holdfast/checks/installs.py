@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.checks import folders, notice, ok, problem
 from holdfast.errors import StateError
 from holdfast.files import access
-from holdfast.install import installs, registered
+from holdfast.install import installs, registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,9 @@ def look(project: Project) -> Iterator[Finding]:
 def _anew(project: Project) -> str:
     """Return the commands that begin a new record, by installing again where our entries stand."""
     commands = []
-    for target in registered.targets(project):
+    for target in registrations.targets(project):
         try:
-            if any(entry.ours for entry in registered.entries(target)):
+            if any(entry.ours for entry in registrations.entries(target)):
                 commands.append(target.redo)
         except StateError:
             continue  # the registration check says so

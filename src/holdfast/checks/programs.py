@@ -13,7 +13,7 @@ from holdfast import paths
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
-from holdfast.install import launcher, registered
+from holdfast.install import launcher, registrations
 from holdfast.process import trial
 from holdfast.testkit import place
 from holdfast.testkit.client import Client
@@ -32,9 +32,9 @@ _ANSWERED = "stdin is empty"  # what the engine logs when it was reached and sen
 def look(project: Project) -> Iterator[Finding]:
     """Look at the launcher that settings name and at the command for the model, and start each."""
     entries = []
-    for target in registered.targets(project, everywhere=True):
+    for target in registrations.targets(project, everywhere=True):
         try:
-            entries += [entry for entry in registered.entries(target) if entry.ours]
+            entries += [entry for entry in registrations.entries(target) if entry.ours]
         except StateError:
             continue  # the registration check says so
     usual, command, fallback = launcher.programs()

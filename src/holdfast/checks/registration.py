@@ -15,8 +15,8 @@ from holdfast.install import (
     installer,
     installs,
     plugin_copies,
-    registered,
     registration,
+    registrations,
     skillcopy,
     upkeep,
     wanted_events,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.install.installs import Install
     from holdfast.install.plugin_copies import Copy
-    from holdfast.install.registered import Entry
+    from holdfast.install.registrations import Entry
     from holdfast.install.scopes import Target
     from holdfast.plugins.loader import HandlerFile
     from holdfast.project import Project
@@ -44,9 +44,9 @@ def look(project: Project) -> Iterator[Finding]:
     files = loader.find(project)
     entries: dict[Target, list[Entry]] = {}
     unread: list[Target] = []
-    for target in registered.targets(project):
+    for target in registrations.targets(project):
         try:
-            entries[target] = registered.entries(target)
+            entries[target] = registrations.entries(target)
         except StateError as error:
             if target.scope == "user" or not folders.blocked(target.settings):
                 unread.append(target)
@@ -84,7 +84,7 @@ def _absent(targets: Collection[Target]) -> Iterator[Finding]:
         return
     names = ", ".join(str(target.settings) for target in targets)
     for target in targets:
-        if target.scope == "user" and (fault := registered.misshapen(target)):
+        if target.scope == "user" and (fault := registrations.misshapen(target)):
             text = f"nothing of Holdfast's is registered: not in {names}. {target.settings} cannot be changed: {fault}"
             yield problem(text, f"correct {target.settings}, then: holdfast install")
             return
@@ -198,7 +198,7 @@ def _beside(copy: Copy, target: Target, own: Mapping[str, str | None]) -> Iterat
 
 def _allowed(target: Target, record: Install) -> Iterator[Finding]:
     """Say which permission rules are gone; whoever took one out may have meant it, so none is put back unasked."""
-    permissions = registered.read(target.settings).get("permissions")
+    permissions = registrations.read(target.settings).get("permissions")
     rules = permissions.get("allow") if isinstance(permissions, dict) else None
     missing = [rule for rule in installer.ALLOW_RULES if rule not in (rules if isinstance(rules, list) else [])]
     if missing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
 from holdfast.errors import StateError
-from holdfast.install import registered
+from holdfast.install import registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def _policies() -> Iterator[Finding]:
     for file in (MANAGED / "managed-settings.json", *sorted((MANAGED / "managed-settings.d").glob("*.json"))):
         remedy = f"ask whoever administers {file} to change it"
         try:
-            policy = registered.read(file)
+            policy = registrations.read(file)
         except StateError as error:
             yield notice(f"{error}, so it is not known whether it forbids hooks", remedy)
             continue
@@ -55,9 +55,9 @@ def _policies() -> Iterator[Finding]:
 
 
 def _settings(project: Project) -> Iterator[Finding]:
-    for target in registered.targets(project):
+    for target in registrations.targets(project):
         try:
-            settings = registered.read(target.settings)
+            settings = registrations.read(target.settings)
         except StateError:
             continue  # the registration check says so
         if settings.get("disableAllHooks") is True:

@@ -9,14 +9,14 @@ import click
 
 from holdfast import clock
 from holdfast.commands import options
-from holdfast.ledger import spent
+from holdfast.ledger import context_costs
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.ledger.spent import Cost
+    from holdfast.ledger.context_costs import Cost
 
 
 @click.command(name="cost")
@@ -32,7 +32,7 @@ def command(session_id: str | None, since: datetime | None, as_json: bool, proje
     """
     project = options.open_project(project_dir)
     options.insist_on_ledger(project)
-    found = spent.totals(project, session=session_id or "", since=clock.stamp(since) if since else "")
+    found = context_costs.totals(project, session=session_id or "", since=clock.stamp(since) if since else "")
     if session_id and not found:
         sessions.meant(project, session_id)  # one that cost nothing is known, one that is not is a mistake
     if as_json:
@@ -42,7 +42,7 @@ def command(session_id: str | None, since: datetime | None, as_json: bool, proje
         options.say("\n".join(_lines(f"Session {each}", list(costs))) + "\n")
     total = sum(cost.units for cost in found)
     options.say(f"All of it: {_sum(total)}.")
-    options.say(f"({spent.RULE[0].upper()}{spent.RULE[1:]}.)")
+    options.say(f"({context_costs.RULE[0].upper()}{context_costs.RULE[1:]}.)")
 
 
 def _lines(heading: str, costs: Sequence[Cost]) -> list[str]:
@@ -61,7 +61,7 @@ def _times(cost: Cost) -> str:
 
 
 def _sum(units: int) -> str:
-    return f"{units:,} characters, about {spent.tokens(units):,} tokens"
+    return f"{units:,} characters, about {context_costs.tokens(units):,} tokens"
 
 
 def _whole(found: Sequence[Cost]) -> dict[str, Any]:
@@ -71,6 +71,6 @@ def _whole(found: Sequence[Cost]) -> dict[str, Any]:
         total = sum(each.units for each in parts)
         names = ("event", "handler", "agent", "replies", "last_at", "tokens")
         rows = [{"characters": each.units} | {name: getattr(each, name) for name in names} for each in parts]
-        listed.append({"session": session, "characters": total, "tokens": spent.tokens(total), "parts": rows})
+        listed.append({"session": session, "characters": total, "tokens": context_costs.tokens(total), "parts": rows})
     total = sum(each.units for each in found)
-    return {"rule": spent.RULE, "characters": total, "tokens": spent.tokens(total), "sessions": listed}
+    return {"rule": context_costs.RULE, "characters": total, "tokens": context_costs.tokens(total), "sessions": listed}

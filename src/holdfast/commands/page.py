@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.sessions.history.following import Sight
     from holdfast.sessions.history.overview import Overview
+    from holdfast.sessions.history.succession import Sight
     from holdfast.workflow.model import Workflow
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.commands import options
-from holdfast.sessions.compaction import givenback
+from holdfast.sessions.compaction import session_guidance
 from holdfast.sessions.ownership import claims, sessions
 from holdfast.workflow import views
 from holdfast.workflow.wording import quoted
@@ -36,7 +36,7 @@ def command(
     asking = options.session()
     session = sessions.completed(project, session_id) if session_id else asking
     claim = claims.claim(project, workflow_id, session, asked_by=asking, anyway=anyway)
-    text = givenback.compile(project, claim.session or "", claim.workflow).guidance.text
+    text = session_guidance.compile(project, claim.session or "", claim.workflow).guidance.text
     if as_json:
         fields = {"session": claim.session, "before": claim.before, "guidance": text}
         options.print_json(views.row(claim.workflow) | fields)

@@ -10,14 +10,14 @@ from rich.rule import Rule
 from rich.text import Text
 
 from holdfast.commands import sheet
-from holdfast.testkit.shown import NotShown
+from holdfast.testkit.acts import NotShown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
 
-    from holdfast.testkit.shown import Shown
+    from holdfast.testkit.acts import Shown
     from holdfast.testkit.stage import Stage
 
 

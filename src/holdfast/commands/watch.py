@@ -18,7 +18,7 @@ from rich.text import Text
 
 from holdfast import clock
 from holdfast.commands import options, page, sheet
-from holdfast.sessions.history.following import Following
+from holdfast.sessions.history.succession import Following
 from holdfast.terminal_text import forget_output
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from holdfast.sessions.history.following import Sight
+    from holdfast.sessions.history.succession import Sight
 
 _TICK = 1.0  # seconds; running times are shown in seconds
 

@@ -40,11 +40,11 @@ def note(project: Project, event: Event, units: Mapping[str, int]) -> None:
     if not units:
         return
     from holdfast.errors import LedgerError
-    from holdfast.ledger import spent
+    from holdfast.ledger import context_costs
 
     in_agent = event.in_subagent or event.hook_event_name in ("SubagentStart", "SubagentStop")
     try:
-        spent.note(project, event.session_id, event.hook_event_name, units, agent=in_agent)
+        context_costs.note(project, event.session_id, event.hook_event_name, units, agent=in_agent)
     except LedgerError as error:
         log.write("warning", f"what a reply cost is not remembered: {error}")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import clock, log, paths, trust
 from holdfast.errors import HoldfastError
 from holdfast.files import atomic, cache, lock
-from holdfast.files.unchanged import Kept
+from holdfast.files.file_memo import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

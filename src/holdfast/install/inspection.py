@@ -13,7 +13,7 @@ from holdfast import events
 from holdfast.dispatch import faults
 from holdfast.dispatch.isolation import Isolated
 from holdfast.errors import StateError
-from holdfast.install import client, plugin_copies, registered, registration
+from holdfast.install import client, plugin_copies, registration, registrations
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
@@ -96,9 +96,9 @@ def unexpected(project: Project, files: Sequence[HandlerFile]) -> list[tuple[Han
 def _client_limits(project: Project) -> dict[str, float]:
     """Return event -> the least seconds that the client waits for a registered command of ours."""
     hooks = [(event, hook) for copy in plugin_copies.copies(project.root) for event, _, hook in copy.commands()]
-    for target in registered.targets(project):
+    for target in registrations.targets(project):
         with suppress(StateError):
-            hooks += [(entry.event, entry.hook) for entry in registered.entries(target) if entry.ours]
+            hooks += [(entry.event, entry.hook) for entry in registrations.entries(target) if entry.ours]
     found: dict[str, float] = {}
     for event, hook in hooks:
         if event in events.EVENTS:
@@ -194,9 +194,9 @@ def registered_events(project: Project) -> dict[str, list[str | None]]:
     """Return event -> matchers of all that runs Holdfast in a session of the project, as far as it can be read."""
     known: dict[str, list[str | None]] = {}
     pairs: list[tuple[str, str | None]] = []
-    for target in registered.targets(project):
+    for target in registrations.targets(project):
         with suppress(StateError):
-            pairs += [(entry.event, entry.matcher) for entry in registered.entries(target)]
+            pairs += [(entry.event, entry.matcher) for entry in registrations.entries(target)]
     for copy in plugin_copies.copies(project.root):
         pairs += copy.registered().items()
     for event, matcher in pairs:

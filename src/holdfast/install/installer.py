@@ -15,8 +15,8 @@ from holdfast.install import (
     installs,
     launcher,
     plugin_copies,
-    registered,
     registration,
+    registrations,
     settingsfile,
     skillcopy,
     wanted_events,
@@ -117,7 +117,7 @@ def recorded(target: Target) -> Install:
     """
     known = installs.get(target.real)
     fresh = Install(target.real, target.scope, target.root)
-    if known is not None or not installs.unknown() or not any(entry.ours for entry in registered.entries(target)):
+    if known is not None or not installs.unknown() or not any(entry.ours for entry in registrations.entries(target)):
         return known or fresh
     digest = skillcopy.recognised(target.skill)
     skill = target.skill if digest else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast import paths
 from holdfast.errors import StateError
 from holdfast.files import atomic, document
-from holdfast.install import installs, launcher, registered, scopes, settingsfile, skillcopy
+from holdfast.install import installs, launcher, registrations, scopes, settingsfile, skillcopy
 from holdfast.install.installer import ALLOW_RULES
 from holdfast.install.settingstext import SettingsText
 from holdfast.server import servers
@@ -78,7 +78,7 @@ def _others(target: Target) -> bool:
 def _has_ours(target: Target) -> bool:
     """Tell whether an entry of ours stands in a settings file; where it cannot be read none is known of."""
     try:
-        return any(entry.ours for entry in registered.entries(target))
+        return any(entry.ours for entry in registrations.entries(target))
     except StateError:
         return False
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import events, trust
 from holdfast.errors import StateError
 from holdfast.files import cache, document
-from holdfast.files.unchanged import Kept, Stamp, settled, stamp
+from holdfast.files.file_memo import Kept, Stamp, settled, stamp
 from holdfast.plugins import bytecode_cache, deadlines, matching, scan
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from holdfast import log, paths
 from holdfast.errors import HoldfastError
 from holdfast.files import atomic, lock
-from holdfast.files.unchanged import Kept
+from holdfast.files.file_memo import Kept
 from holdfast.plugins import matching
 from holdfast.plugins.scan import STRICT_EVENTS, Route
 

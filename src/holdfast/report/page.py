@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from holdfast.ledger import spent
+from holdfast.ledger import context_costs
 from holdfast.report import chart, markup, tables, wording
 from holdfast.report.markup import said, tag
 from holdfast.report.wording import brief
@@ -84,7 +84,7 @@ def _numbers(story: Story) -> Element:
         (f"{kept}/{total}" if total else "–", "facts kept by summaries", "word for word"),
         (done, "phases completed", wording.count(len(story.workflows), "workflow")),
         (len(runs), "agents", f"{running} running, {failed} failed"),
-        (f"{units:,}", "characters put into the context", f"about {spent.tokens(units):,} tokens"),
+        (f"{units:,}", "characters put into the context", f"about {context_costs.tokens(units):,} tokens"),
     )
     tiles = [
         tag("li", tag("b", f"{number:,}" if isinstance(number, int) else number), tag("span", what), tag("small", more))

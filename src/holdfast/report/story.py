@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from holdfast import clock
-from holdfast.ledger import spent
+from holdfast.ledger import context_costs
 from holdfast.sessions.agents import agent_status
 from holdfast.sessions.compaction import aftermath, deliveries
 from holdfast.sessions.history import archive, history, timeline
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.ledger.spent import Cost
+    from holdfast.ledger.context_costs import Cost
     from holdfast.project import Project
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.compaction.aftermath import Compaction
@@ -165,7 +165,7 @@ def gather(project: Project, *, since: datetime | None = None, session: str = ""
         apart=tuple(_apart(project, start, session, everything)),
         workflows=tuple(workflows),
         attempts=tuple(_attempts(project, start, workflows)),
-        costs=tuple(spent.totals(project, session=session, since=start)),
+        costs=tuple(context_costs.totals(project, session=session, since=start)),
         happened=tuple(happened[:limit]),
         more=len(happened) > limit,
         phases={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from holdfast.ledger import spent
+from holdfast.ledger import context_costs
 from holdfast.report import chart, wording
 from holdfast.report.markup import said, tag
 from holdfast.report.wording import brief
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from xml.etree.ElementTree import Element
 
-    from holdfast.ledger.spent import Cost
+    from holdfast.ledger.context_costs import Cost
     from holdfast.report.markup import Content
     from holdfast.report.story import Run, Story, Told
     from holdfast.sessions.compaction.aftermath import Compaction
@@ -147,7 +147,7 @@ def costs(story: Story) -> Element:
         for row in _costs(session, list(parts), total)
     ]
     heads = ("Session", "Event", "Handler", "How often", "Characters", "Tokens, about")
-    rule = tag("p", f"{spent.RULE[0].upper()}{spent.RULE[1:]}.", class_="note")
+    rule = tag("p", f"{context_costs.RULE[0].upper()}{context_costs.RULE[1:]}.", class_="note")
     return tag("div", _table(heads, rows, "Nothing was put into the context."), rule if rows else "")
 
 
@@ -155,7 +155,7 @@ def _costs(session: str, parts: Sequence[Cost], total: int) -> list[Element]:
     units = sum(each.units for each in parts)
     share = tag("i", class_="share", style=f"width:{units / total * 100:.1f}%", aria_hidden="true")
     size: list[Element | str] = [f"{units:,}", share]
-    whole: tuple[Content, ...] = (wording.session(session), "all", "", "", size, f"{spent.tokens(units):,}")
+    whole: tuple[Content, ...] = (wording.session(session), "all", "", "", size, f"{context_costs.tokens(units):,}")
     return [_row(whole, class_="sum")] + [
         _row(
             (

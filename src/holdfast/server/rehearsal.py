@@ -55,7 +55,7 @@ _ENGINE = (
     "ledger.database",
     "ledger.connection",
     "ledger.schema",
-    "ledger.spent",
+    "ledger.context_costs",
     "events.event",
     "dispatch.tracing",
     "terminal_text",

@@ -12,7 +12,7 @@ from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction import file
 from holdfast.formats.compaction.detection import memory, plans, planstatus
 from holdfast.formats.compaction.detection.detect import detect
-from holdfast.sessions.history import vanished
+from holdfast.sessions.history import removed_state
 from holdfast.sessions.ownership import preview
 from holdfast.workflow import guidance, registry
 from holdfast.workflow.statefile import StateFile
@@ -240,7 +240,7 @@ def _would_save(project: Project, intent: Intent | str) -> dict[str, Any]:
         return {"action": f"warning: impossible: {intent}", "path": None}
     path = intent.path.relative_to(project.root).as_posix() if intent.path else None
     if intent.action == "buried" and intent.path is not None:
-        return {"action": intent.action, "path": path, "way": vanished.way(project, intent.path)}
+        return {"action": intent.action, "path": path, "way": removed_state.way(project, intent.path)}
     return {"action": intent.action, "path": path}
 
 

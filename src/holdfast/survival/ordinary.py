@@ -11,7 +11,7 @@ from holdfast.survival.truth import Fact
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.survival.worked import Worked
+    from holdfast.survival.worklog import Worked
 
 PLANTED, GOAL = 29, 27  # facts, and how many of them are enough (survival, "No workflow at all")
 CLIENTS_OWN = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from holdfast.testkit.shown import NotShown, Panel, Shown, promise
+from holdfast.testkit.acts import NotShown, Panel, Shown, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

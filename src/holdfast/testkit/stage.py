@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.testkit import place
+from holdfast.testkit.acts import NotShown, Panel, promise
 from holdfast.testkit.client import Client
-from holdfast.testkit.shown import NotShown, Panel, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

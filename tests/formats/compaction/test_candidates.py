@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.clock import stamp
-from holdfast.files import cache, document, unchanged
+from holdfast.files import cache, document, file_memo
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction.detection.extract import Extract
@@ -132,7 +132,7 @@ def test_a_save_finds_the_file_of_its_workflow_among_many(project: Project, fold
 @pytest.fixture
 def crowded(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project with more folders than are hot, of which the hot ones are known; every stamp counts as old enough."""
-    monkeypatch.setattr(unchanged, "SETTLED", -(10**18))
+    monkeypatch.setattr(file_memo, "SETTLED", -(10**18))
     monkeypatch.setattr(compaction_near, "MOST", 5)
     monkeypatch.setattr(compaction_near, "HOT", 8)
     paths.ensure_private(paths.state_dir())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.files import cache
-from holdfast.files.unchanged import Stamp, settled, stamp
+from holdfast.files.file_memo import Stamp, settled, stamp
 from holdfast.workflow import manyfiles, statefile
 
 if TYPE_CHECKING:

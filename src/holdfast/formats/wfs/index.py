@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import LargeError, MissingError, StateError
 from holdfast.files import cache, document
-from holdfast.files.unchanged import Stamp, settled, stamp
+from holdfast.files.file_memo import Stamp, settled, stamp
 from holdfast.formats.wfs import brief as briefs
 from holdfast.formats.wfs import places
 from holdfast.formats.wfs.board import Board

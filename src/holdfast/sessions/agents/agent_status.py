@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.sessions.agents import joined, runs
+from holdfast.sessions.agents import launch_runs, runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ _OF_RUN = ("state", "words", "digest", "transcript", "changed_at", "consumed_at"
 _SELECT = (
     f"SELECT {', '.join(f'launches.{name} AS {name}' for name in _COLUMNS)},"
     f" {', '.join(f'runs.{name} AS {name}' for name in _OF_RUN)}"
-    f" FROM {joined.ALL}"
+    f" FROM {launch_runs.ALL}"
 )
 
 

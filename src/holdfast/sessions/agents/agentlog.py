@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.sessions.agents import joined
+from holdfast.sessions.agents import launch_runs
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.wording import one_line
@@ -35,7 +35,8 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
 def _ended(project: Project, asked: Asked) -> list[dict[str, Any]]:
     if not asked.workflow:
         named = ", ".join(
-            f"(SELECT MAX(launches.{each}) FROM launches WHERE {joined.ON}) AS {each}" for each in ("workflow", "phase")
+            f"(SELECT MAX(launches.{each}) FROM launches WHERE {launch_runs.ON}) AS {each}"
+            for each in ("workflow", "phase")
         )
         return timeline_event.newest(
             *(project, asked),
@@ -46,7 +47,7 @@ def _ended(project: Project, asked: Asked) -> list[dict[str, Any]]:
         )
     rows = project.ledger.rows(
         "SELECT runs.session AS session, runs.agent_id AS agent_id, runs.agent_type AS agent_type, state, words,"
-        f" changed_at, runs.worktree AS worktree, workflow, phase FROM {joined.BOTH}"
+        f" changed_at, runs.worktree AS worktree, workflow, phase FROM {launch_runs.BOTH}"
         " WHERE launches.project = ? AND workflow = ? AND launches.worktree = ? AND state <> 'running'"
         " AND changed_at >= ? AND (? = '' OR runs.session = ?) ORDER BY changed_at DESC LIMIT ?",
         *(project.key, asked.workflow, asked.worktree, asked.since, asked.session, asked.session, asked.limit),

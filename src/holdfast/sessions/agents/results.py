@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast.sessions.agents import joined, launches, runs
+from holdfast.sessions.agents import launch_runs, launches, runs
 
 if TYPE_CHECKING:
     from holdfast.project import Project
     from holdfast.sessions.agents.launches import Launch
 
 _COLUMNS = f"SELECT {launches.COLUMNS}, runs.state AS state, runs.words AS words"
-_SELECT = f"{_COLUMNS} FROM {joined.BOTH}"
+_SELECT = f"{_COLUMNS} FROM {launch_runs.BOTH}"
 
 
 class Due(NamedTuple):
@@ -45,7 +45,8 @@ def disputed(project: Project, session: str) -> list[Due]:
     """Return, once each, the launches that were judged completed and whose run reported a failure only afterwards."""
     rows = project.ledger.rows(
         f"{_COLUMNS} FROM runs CROSS JOIN launches WHERE runs.project = ? AND runs.session = ?"  # failures are few
-        f" AND runs.state = 'failed' AND {joined.ON} AND launches.verdict = 'completed' AND launches.phase IS NOT NULL",
+        f" AND runs.state = 'failed' AND {launch_runs.ON} AND launches.verdict = 'completed'"
+        " AND launches.phase IS NOT NULL",
         *(project.key, session),
     )
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.sessions.agents import joined, launches
+from holdfast.sessions.agents import launch_runs, launches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class Flight(NamedTuple):
 def running(project: Project, session: str) -> list[Launch]:
     """Return the launches whose agents have been started and have not reported an end."""
     rows = project.ledger.rows(
-        f"SELECT {launches.COLUMNS} FROM {joined.ALL}"
+        f"SELECT {launches.COLUMNS} FROM {launch_runs.ALL}"
         f" WHERE launches.project = ? AND launches.session = ? AND COALESCE(launches.agent_id, '') <> ''"
         f" AND {_AT_WORK} AND (launches.verdict IS NULL OR launches.agent_id IN"  # no other, but an index finds them
         " (SELECT agent_id FROM runs WHERE project = ? AND session = ? AND resumed = 1))"
@@ -52,7 +52,7 @@ def running(project: Project, session: str) -> list[Launch]:
 def at_work(project: Project, session: str) -> list[Launch]:
     """Return a session's launches for a phase that nobody has judged yet, of the foreground too."""
     rows = project.ledger.rows(
-        f"SELECT {launches.COLUMNS} FROM {joined.ALL}"
+        f"SELECT {launches.COLUMNS} FROM {launch_runs.ALL}"
         " WHERE launches.project = ? AND launches.session = ? AND launches.verdict IS NULL"
         " AND launches.phase IS NOT NULL AND (runs.state IS NULL OR runs.state = 'running')"
         " ORDER BY launches.launched_at, launches.tool_use_id",
@@ -73,7 +73,7 @@ def in_flight(project: Project, workflow: str, free: Callable[[str], bool]) -> l
         free: whether a session's agents for no workflow in particular count too.
     """
     rows = project.ledger.rows(
-        f"SELECT launches.* FROM {joined.ALL}"
+        f"SELECT launches.* FROM {launch_runs.ALL}"
         f" WHERE launches.project = ? AND launches.worktree = ? AND {_AT_WORK}"
         " AND (launches.workflow = ? OR launches.workflow IS NULL)"
         " ORDER BY launches.launched_at, launches.tool_use_id",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.survival.planting import BY_HAND, FORMATS
-from holdfast.survival.rows import contents, files, hooks, identity, killed, plain, workflowless
+from holdfast.survival.rows import contents, files, hooks, identity, kills, plain, workflowless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ ROWS: dict[str, Row] = {
     "fork": Row(identity.fork),
     "branch switched": Row(identity.branch),
     "in a subagent": Row(identity.subagent),
-    "kill -9": Row(killed.killed, unasked=False),
+    "kill -9": Row(kills.killed, unasked=False),
     "broken files": Row(files.broken_files),
     "read-only folder": Row(files.read_only),
     "full disk": Row(files.full_disk),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.survival import ordinary, planting, repository, score, worked
+from holdfast.survival import ordinary, planting, repository, score, worklog
 from holdfast.survival.transcript import summary_of
-from holdfast.survival.worked import Worked
+from holdfast.survival.worklog import Worked
 from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
     from holdfast.survival.conversation import Conversation
     from holdfast.survival.ordinary import Ordinary
     from holdfast.survival.scene import Scene
-    from holdfast.survival.worked import Entry
+    from holdfast.survival.worklog import Entry
 
 
 class _Live(Worked):
@@ -29,7 +29,7 @@ class _Live(Worked):
         self._client.transcript.wrote({**entry, "gitBranch": self._branch, "timestamp": now})
 
     def shape(self, kind: str) -> Entry:
-        return worked.shape(kind, self._shapes)
+        return worklog.shape(kind, self._shapes)
 
     def say(self, text: str) -> None:
         self._client.asks(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.files import cache
-from holdfast.files.unchanged import Stamp, stamp
+from holdfast.files.file_memo import Stamp, stamp
 from holdfast.formats.compaction.detection import planphases, planstatus, plantext
 from holdfast.workflow import prose, statuses
 

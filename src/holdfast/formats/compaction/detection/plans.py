@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.files.unchanged import settled, stamp
+from holdfast.files.file_memo import settled, stamp
 from holdfast.formats.compaction.detection import idleplans, plantext
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
 from holdfast.workflow import manyfiles, prose

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.install import installs, registered, registration, scopes
+from holdfast.install import installs, registration, registrations, scopes
 from holdfast.install.installs import Install
 from holdfast.project import Project
 
@@ -43,7 +43,7 @@ def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
         },
     )
 
-    first, by_hand, third = registered.entries(target)
+    first, by_hand, third = registrations.entries(target)
 
     assert (first.event, first.matcher, first.seconds, first.ours) == ("Stop", None, 7.0, True)
     assert first.program == home / ".local/share/holdfast/run"
@@ -55,7 +55,7 @@ def test_an_entry_says_what_it_runs(target: Target, home: Path) -> None:
 def test_the_home_in_a_command_is_this_one(target: Target, home: Path, prefix: str) -> None:
     """In each way a shell knows."""
     write(target, {"Stop": [hook(f'"{prefix}/.local/share/holdfast/run" Stop')]})
-    (entry,) = registered.entries(target)
+    (entry,) = registrations.entries(target)
     assert entry.program == home / ".local/share/holdfast/run"
 
 
@@ -63,7 +63,7 @@ def test_the_home_in_a_command_is_this_one(target: Target, home: Path, prefix: s
 def test_what_runs_holdfast_is_found_however_it_is_written(target: Target, command: str) -> None:
     """In capitals and over several lines; a matcher the client cannot read selects as none does."""
     write(target, {"Stop": [{"matcher": 3, **hook(command)}]})
-    (entry,) = registered.entries(target)
+    (entry,) = registrations.entries(target)
     assert (entry.command, entry.matcher, entry.ours) == (command, None, False)
 
 
@@ -72,14 +72,14 @@ def test_settings_behind_a_link_are_read(target: Target, tmp_path: Path) -> None
     write(target, {"Stop": [hook(registration.command("Stop"))]})
     target.settings.rename(tmp_path / "kept.json")
     target.settings.symlink_to(tmp_path / "kept.json")
-    assert [entry.event for entry in registered.entries(target)] == ["Stop"]
+    assert [entry.event for entry in registrations.entries(target)] == ["Stop"]
 
 
 @pytest.mark.parametrize("hooks", [None, 3, [], {"Stop": 3}, {"Stop": [3, {"hooks": 3}, {"hooks": [3, {}]}]}])
 def test_shapes_the_client_drops_register_nothing(target: Target, hooks: Any) -> None:
     """Nor do they break anything."""
     write(target, hooks)
-    assert registered.entries(target) == []
+    assert registrations.entries(target) == []
 
 
 @pytest.mark.parametrize("text", [None, "", " \r\n\t", "\ufeff", "\ufeff\n", "{}"])
@@ -87,16 +87,16 @@ def test_settings_without_content_register_nothing(target: Target, text: str | N
     """An editor's byte order mark is none; an install takes all of them for empty."""
     if text is not None:
         target.settings.write_text(text, "utf-8")
-    assert registered.read(target.settings) == {}
-    assert registered.misshapen(target) == ""
-    assert registered.entries(target) == []
+    assert registrations.read(target.settings) == {}
+    assert registrations.misshapen(target) == ""
+    assert registrations.entries(target) == []
 
 
 @pytest.mark.parametrize("text", ['{"hooks": []}', "[]", "{broken"])
 def test_why_an_install_could_not_edit_settings_is_said(target: Target, text: str) -> None:
     """Whether the client can read them or not."""
     target.settings.write_text(text)
-    assert registered.misshapen(target)
+    assert registrations.misshapen(target)
 
 
 def test_the_files_a_session_reads(tmp_path: Path) -> None:
@@ -106,14 +106,14 @@ def test_the_files_a_session_reads(tmp_path: Path) -> None:
         (folder / ".claude").mkdir(parents=True)
     project = Project.open(root)
     usual = [scopes.target(scope, project.root) for scope in ("user", "project", "local")]
-    assert registered.targets(project) == usual
+    assert registrations.targets(project) == usual
 
     own, theirs = root / "own.json", other / ".claude" / "settings.json"
     for file, folder in ((own, root), (theirs, other)):
         file.write_text("{}")
         installs.keep(Install(file, "project", folder))
-    assert [each.settings for each in registered.targets(project)] == [*(each.settings for each in usual), own]
-    assert registered.targets(project, everywhere=True)[-1].settings == theirs
+    assert [each.settings for each in registrations.targets(project)] == [*(each.settings for each in usual), own]
+    assert registrations.targets(project, everywhere=True)[-1].settings == theirs
 
     home = Project.open(scopes.claude_dir().parent)
-    assert [each.scope for each in registered.targets(home)] == ["user", "local"]
+    assert [each.scope for each in registrations.targets(home)] == ["user", "local"]

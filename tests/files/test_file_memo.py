@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from holdfast.files import unchanged
-from holdfast.files.unchanged import Kept, settled, stamp
+from holdfast.files import file_memo
+from holdfast.files.file_memo import Kept, settled, stamp
 
 S = 1_000_000_000  # nanoseconds of a second
 
@@ -44,7 +44,7 @@ class Reader:
 def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
     """A reader whose clock is the module's."""
     made = Reader(time.time_ns() + 3_600 * S)
-    monkeypatch.setattr(unchanged, "time", SimpleNamespace(time_ns=lambda: made.now))
+    monkeypatch.setattr(file_memo, "time", SimpleNamespace(time_ns=lambda: made.now))
     return made
 
 

@@ -15,8 +15,8 @@ from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
-from holdfast.sessions.history import following as module
-from holdfast.sessions.history.following import Following
+from holdfast.sessions.history import succession as module
+from holdfast.sessions.history.succession import Following
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from holdfast.sessions.history.following import Sight
+    from holdfast.sessions.history.succession import Sight
     from holdfast.workflow.model import Workflow
 
 HYBRID = ".claude/state/workflow.json"

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import LedgerError
 from holdfast.project import Project
-from holdfast.sessions.history import archive, ended
+from holdfast.sessions.history import archive, last_workflow
 from tests.handmade import workflow
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def over(project: Project, name: str, at: str = "", *, archived: bool = True) ->
 
 def test_the_one_completed_last(project: Project) -> None:
     """Whether its file is still there or not."""
-    assert ended.last(project, ()) is None
+    assert last_workflow.last(project, ()) is None
     old, new = over(project, "Old", "10:00:00"), over(project, "New", "11:00:00")
     newest = over(project, "Newest", "12:00:00", archived=False)
 
-    last = ended.last(project, (old, workflow(project.root, "Now")))
+    last = last_workflow.last(project, (old, workflow(project.root, "Now")))
     assert last is not None
     assert last.key == new.key
-    assert ended.last(project, (old, newest)) is newest
+    assert last_workflow.last(project, (old, newest)) is newest
 
 
 def test_when_its_file_was_touched_says_nothing(project: Project) -> None:
@@ -48,14 +48,14 @@ def test_when_its_file_was_touched_says_nothing(project: Project) -> None:
     old, new = over(project, "Old", "10:00:00"), over(project, "New", "11:00:00")
     project.ledger.run("UPDATE archive SET completed_at = '2026-03-01T12:00:00.000000Z' WHERE path = ?", old.place)
 
-    assert ended.last(project, (old, new)) is old
+    assert last_workflow.last(project, (old, new)) is old
 
 
 def test_one_that_goes_on_has_not_ended(project: Project) -> None:
     """What its file says counts, and not the archive."""
     over(project, "Book", "10:00:00")
 
-    assert ended.last(project, (workflow(project.root, "Book"),)) is None
+    assert last_workflow.last(project, (workflow(project.root, "Book"),)) is None
 
 
 def test_another_worktrees_is_not_this_ones(project: Project) -> None:
@@ -63,7 +63,7 @@ def test_another_worktrees_is_not_this_ones(project: Project) -> None:
     over(project, "Book", "10:00:00")
     project.ledger.run("UPDATE archive SET worktree = '/elsewhere'")
 
-    assert ended.last(project, ()) is None
+    assert last_workflow.last(project, ()) is None
 
 
 def test_without_a_ledger_files_count(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,4 +75,4 @@ def test_without_a_ledger_files_count(project: Project, monkeypatch: pytest.Monk
     monkeypatch.setattr(archive, "kept", refuse)
     first, second = over(project, "A", "10:00:00", archived=False), over(project, "B", "11:00:00", archived=False)
 
-    assert ended.last(project, (first, second)) is second
+    assert last_workflow.last(project, (first, second)) is second
