@@ -97,6 +97,15 @@ def test_what_cannot_be_migrated_is_read_from_a_copy(file: Path, monkeypatch: py
     assert file.read_bytes() == before
 
 
+def test_half_an_upgrade_marks_nothing_as_done(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the new `schema.py` is there before the new `schema.sql`, the ledger is in memory and the file as it was."""
+    monkeypatch.setattr(schema, "NEWEST", schema.NEWEST + 1)
+    with Ledger.open(file) as opened:
+        assert f"has no migration {schema.NEWEST}" in str(opened.problem)
+        assert opened.one("SELECT count(*) AS number FROM seals") == {"number": 4}
+    assert "migrations" not in rows(file)
+
+
 def test_an_earlier_version_goes_on_beside_this_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What has the ledger open while it is migrated, and what opens it after that: both write, and nothing is lost."""
     summary = "INSERT INTO summaries VALUES ('p', ?, '', '')"

@@ -99,8 +99,9 @@ class Ledger:
         """Make the indexes that only the log needs, unless they are there. Raises LedgerError."""
         from holdfast.ledger import schema
 
-        for statement in schema.statements(schema.LOG):
-            self.run(statement)
+        with suppress(OSError):  # an upgrade may be going on, and the log is only slower without them
+            for statement in schema.statements(schema.LOG):
+                self.run(statement)
 
     def overwrite(self) -> None:
         """Have everything that is deleted from now on overwritten with zeros. Raises LedgerError."""
@@ -215,7 +216,7 @@ def _stand_in(copied: sqlite3.Connection | None) -> sqlite3.Connection:
     from holdfast.ledger import schema
 
     held = copied or connecting.memory()
-    with suppress(sqlite3.Error):  # what was copied need not be ours
+    with suppress(sqlite3.Error, OSError):  # what was copied need not be ours, and an upgrade may be going on
         schema.complete(held)
     return held
 

@@ -84,6 +84,7 @@ def adopt(connection: sqlite3.Connection, file: Path) -> None:
     Raises:
         RefusedError: another process has brought it to a later version meanwhile.
         sqlite3.Error: it cannot be written, or is locked.
+        OSError: the migrations cannot be read.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -103,6 +104,7 @@ def complete(connection: sqlite3.Connection) -> None:
 
     Raises:
         sqlite3.Error: it cannot be written.
+        OSError: the migrations cannot be read.
     """
     for number in range(_newest(connection) + 1, NEWEST + 1):
         present = columns(connection)
@@ -114,11 +116,17 @@ def complete(connection: sqlite3.Connection) -> None:
 
 
 def statements(section: str) -> list[str]:
-    """Return the statements of a section of `schema.sql`: `migration N`, or `LOG`."""
+    """Return the statements of a section of `schema.sql`: `migration N`, or `LOG`.
+
+    Raises:
+        OSError: the file is missing, or lacks the section: an upgrade is replacing the files one by one.
+    """
     from pathlib import Path
 
-    text = Path(__file__).with_name("schema.sql").read_text("utf-8")
-    _, _, rest = text.partition(f"\n-- {section}: ")
+    file = Path(__file__).with_name("schema.sql")
+    _, found, rest = file.read_text("utf-8").partition(f"\n-- {section}: ")
+    if not found:
+        raise OSError(f"{file} has no {section}")
     lines = rest.partition("\n-- migration ")[0].partition(f"\n-- {LOG}: ")[0].split("\n")[1:]
     sql = "\n".join(line for line in lines if not line.startswith("--"))
     return [each.strip() for each in sql.split(";\n") if each.strip()]
