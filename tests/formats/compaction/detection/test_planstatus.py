@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from holdfast.formats.compaction.detection import planstatus
-from holdfast.workflow import prose
+from holdfast.workflow import markdown, scanner
 
 
 def going(text: str) -> bool:
-    return planstatus.standing(prose.lines(f"# Title\n\n{text}\n"), prose.metadata(text)).going
+    return planstatus.standing(scanner.lines(f"# Title\n\n{text}\n"), scanner.metadata(text)).going
 
 
 def why(text: str) -> str:
-    return planstatus.standing(prose.lines(f"# Title\n\n{text}\n"), prose.metadata(text)).why
+    return planstatus.standing(scanner.lines(f"# Title\n\n{text}\n"), scanner.metadata(text)).why
 
 
 def each(words: str) -> list[str]:
@@ -142,15 +142,15 @@ def test_a_status_in_the_title_or_a_comment_counts_where_no_line_has_one() -> No
         ("# A ✅", False),
         ("## A [In Progress]", False),
     ):
-        lines = [title, "", "Text"]
-        assert planstatus.standing(lines, []).going is expected, title
+        assert planstatus.standing(scanner.lines(f"{title}\n\nText"), []).going is expected, title
     assert (
-        planstatus.standing(["# A ✅"], []).why == 'the mark in its title says "completed", which is not "In Progress"'
+        planstatus.standing([markdown.line("# A ✅")], []).why
+        == 'the mark in its title says "completed", which is not "In Progress"'
     )
     assert going("<!-- owner: x -->\n<!-- status: in progress -->")
     assert not going("<!-- status: in progress -->\n\nStatus: Done")
     assert not going("<!-- status: in progress, done, open -->")
-    assert not planstatus.standing(["# A [Done]"], ["status: in progress"]).going
+    assert not planstatus.standing([markdown.line("# A [Done]")], ["status: in progress"]).going
 
 
 def test_the_reason_tells_what_was_seen_instead() -> None:
