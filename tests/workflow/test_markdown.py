@@ -141,8 +141,15 @@ def test_odd_lines_never_raise(line: str) -> None:
 
 @pytest.mark.parametrize(
     "made",
-    [lambda n: "*" * n, lambda n: "# " + " " * n + "x", lambda n: "Workflow:" + " " * n, lambda n: "> " * (n // 2)],
-    ids=["emphasis", "heading", "label", "quotes"],
+    [
+        lambda n: "*" * n,
+        lambda n: "# " + " " * n + "x",
+        lambda n: "Workflow:" + " " * n,
+        lambda n: "> " * (n // 2),
+        lambda n: "(:" * (n // 2),
+        lambda n: "\u00a0" * 400 + "x:" + " " * n,
+    ],
+    ids=["emphasis", "heading", "label", "quotes", "parentheses", "blanks"],
 )
 def test_a_line_of_nothing_but_marks_is_read_quickly(made: Callable[[int], str]) -> None:
     """Neither do they recurse, nor does the processor time grow with their square."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast.patterns import regex
+
+if TYPE_CHECKING:
+    import re
 
 Kind = Literal[
     "blank",
@@ -47,11 +49,11 @@ _BEGUN = regex(rf"(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?{_LABEL}")
 _PART = regex(
     rf"(?:\s*[|·•]\s*|\s{{3,}})(?={_LABEL})|(?:\s*[,;/]\s*|\s+[–—-]+\s+|\s{{2}}|(?<=[\w)%*_`])\s)(?={_BOLD_LABEL})"
 )
-_LED = regex(
-    r"(?:[(:\"'“‘]|\b(?:set|sets|use|see|say|says|write|add|put|mark|change|update|find|like|to|as|an?|the|of|with|is|or|and"
-    r"|when|if|its|your|from|in|into))\s*$",
-    re.IGNORECASE,
-)  # what stands before a label that is only spoken of
+_SPEAKING = (
+    "set, sets, use, see, say, says, write, add, put, mark, change, update, find, like, to, as, a, an, the, of, with"
+    ", is, or, and, when, if, its, your, from, in, into"
+)
+_LEADING = frozenset(_SPEAKING.split(", "))  # words before a label that is only spoken of
 
 
 class Line(NamedTuple):
@@ -236,4 +238,10 @@ def parts(raw: str) -> list[str]:
         return [raw]
     first, *others = _PART.split(whole[begun.end() :])
     found = [begun[0] + first, *filter(None, others)]
-    return found if len(found) > 1 and not any(_LED.search(part) for part in found[:-1]) else [raw]
+    return found if len(found) > 1 and not any(_leads(part) for part in found[:-1]) else [raw]
+
+
+def _leads(part: str) -> bool:
+    """Tell whether a text leads up to a label that is only spoken of."""
+    bare = part.rstrip()
+    return bare[-1:] in ("(", ":", '"', "'", "“", "‘") or (bare[-1:].isalnum() and words(bare[-40:])[-1] in _LEADING)

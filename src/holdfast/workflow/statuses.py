@@ -107,7 +107,9 @@ NOTHING = _each("none, nothing, n/a, empty, tbd") | {""}
 """What stands below a heading on a board that has nothing below it."""
 
 _LONGEST = 400  # characters of a status that are looked at
-_PROGRESS = r"in[\s_\-\u00ad\u2010-\u2015\u2212]*progress"  # with whatever hyphen an editor put between
+_HYPHENS = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # whatever an editor puts between two words
+_PROGRESS = rf"in[\s_\{_HYPHENS}]*progress"
+_BLANKS = str.maketrans(dict.fromkeys(f"_{_HYPHENS}", " "))
 _GAP = r"[\s_-]+"  # between the words of other states
 _WORD = regex(
     "|".join(
@@ -117,7 +119,6 @@ _WORD = regex(
     re.IGNORECASE,
 )
 _SIGN = "🔄"  # the documents' own sign for in progress
-_MENTIONED = regex(_PROGRESS, re.IGNORECASE)
 _LITERAL = regex(rf"{_SIGN}\ufe0f?[\s*_`]*{_PROGRESS}\b", re.IGNORECASE)
 _BOX = regex(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
 _RUNS = regex(r"\s{3,}")
@@ -125,12 +126,10 @@ _STRUCK = regex(r"~~[^~]*~~")
 _BRACKETS = dict(zip("[{<(", "]}>)", strict=True))
 _NAMED = regex(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
 _ASIDE = regex(r"\([^()]*\)|\[[^\[\]]*\]")
-_FRONT = regex(rf"(?P<sign>[{''.join(SIGNS)}])\ufe0f?\s+")
 _BEHIND = regex(rf"[\s:–—-]*(?P<sign>[{ORNAMENTS}])\ufe0f?(?P<words>[^✅✔☑🔄⬜☐()\[\]]{{0,60}})$")
 _IN_BRACKETS = regex(
     rf"\s*[*_]{{0,3}}[(\[]\s*(?P<sign>[{ORNAMENTS}]\ufe0f?)?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$"
 )
-_AFTER_DASH = regex(rf"(?P<sign>)\s+[–—-]+\s*[*_]{{0,3}}(?P<words>(?:{_WORD.pattern})[\W\d]*)$", re.IGNORECASE)
 _CHOICE = regex(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
 _CLAUSE = regex(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
 _BEFORE = regex(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{_PROGRESS}\b", re.IGNORECASE)
@@ -184,7 +183,8 @@ def literal(text: str) -> re.Match[str] | None:
 
 def mentions_progress(text: str) -> bool:
     """Tell whether a text has the words "in progress" in it, whatever it says of them."""
-    return "progress" in text.lower() and _MENTIONED.search(text) is not None
+    low = text.lower()
+    return "progress" in low and "inprogress" in "".join(low.translate(_BLANKS).split())
 
 
 def choices(text: str) -> bool:
@@ -211,16 +211,29 @@ def marked(text: str) -> tuple[str, str | None]:
     Marks are `✅`, `🔄 In Progress`, `[COMPLETE]`, `(in progress, 60%)`, `— Done` and the like.
     """
     text = text.strip()
-    front = _FRONT.match(text)
-    title = text[front.end() :] if front else text
-    state = SIGNS.get(front["sign"]) if front else None
-    for pattern in (_BEHIND, _IN_BRACKETS, _AFTER_DASH):
+    behind = text[1:].removeprefix("\ufe0f")
+    state = SIGNS.get(text[:1]) if behind[:1].isspace() else None
+    title = behind.lstrip() if state else text
+    for pattern in (_BEHIND, _IN_BRACKETS):
         if match := pattern.search(title[-120:]):
             words, sign = match["words"], (match["sign"] or "")[:1]
             found = opening(words) if words.strip() else SIGNS.get(sign)
             if found or (sign and not words.strip()):
                 return title[: len(title) - len(match[0])].strip(), found or state
-    return (title, state) if state else (text, None)
+    before, dashed = _dashed(title)
+    return (before, dashed) if dashed else (title, state) if state else (text, None)
+
+
+def _dashed(title: str) -> tuple[str, str | None]:
+    """Return a title without the state behind a dash, and that state."""
+    tail = title[-120:]
+    for at, sign in enumerate(tail):
+        if sign in "–—-" and tail[:at][-1:].isspace():
+            words = tail[at:].lstrip("–—-").lstrip().lstrip("*")
+            match = _WORD.match(words)
+            if match and not any(each.isalpha() or each == "_" for each in words[match.end() :]):
+                return title[: len(title) - len(tail) + at].strip(), match.lastgroup
+    return title, None
 
 
 def in_progress(text: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.compaction.detection import memoryblocks, memoryphases
@@ -26,10 +26,8 @@ __all__ = ["FILE", "look", "parse", "position", "state"]
 
 FILE = "CLAUDE.local.md"
 
-_BARE_PATH = regex(r"[\w.~/-]*[./][\w./-]*\w")
 _IN_QUOTES = regex(r"@?([\"'])(?P<path>[^\"'@]*[./][^\"'@]*)\1")
 _REMARK = regex(r"\s+(?:[(–—]|-\s).*")
-_ENDING = regex(r"\.[A-Za-z]\w{0,7}")
 _WORDS = 8  # of a path with spaces in it
 _PAIR = regex(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
 
@@ -143,10 +141,16 @@ def _readings(notes: Iterable[Note]) -> tuple[str, ...]:
     for note in notes:
         is_list = note.topic == "reading"
         bare = markdown.plain(_item(note)) if is_list else ""
-        named = markdown.entries(note.line.raw) or ([f"@{bare}"] if _BARE_PATH.fullmatch(bare[:500]) else [])
+        named = markdown.entries(note.line.raw) or ([f"@{bare}"] if _is_path(bare) else [])
         whole = _spaced(markdown.plain(_item(note) or note.line.raw)[:500], unmarked=is_list)
         found.update(dict.fromkeys([whole] if whole else named))
     return tuple(found)
+
+
+def _is_path(text: str) -> bool:
+    """Tell whether a text is a path of letters, digits and a few signs, with a dot or a slash in it."""
+    signs = {sign for sign in text[:500] if not sign.isalnum()}
+    return bool(signs & {".", "/"}) and signs <= set("./~-_") and (text[-1].isalnum() or text[-1] == "_")
 
 
 def _spaced(text: str, *, unmarked: bool) -> str | None:
@@ -161,10 +165,16 @@ def _spaced(text: str, *, unmarked: bool) -> str | None:
     first, *others = path.removeprefix("@").split(" ")
     if not others or len(others) >= _WORDS or not (path[0] == "@" or (unmarked and "/" in first)):
         return None
-    if first[-1:] in ("", "/") or re.search(r"[@,;:()\[\]`]", path[1:]) or not all(others):
+    if first[-1:] in ("", "/") or any(sign in path[1:] for sign in "@,;:()[]`") or not all(others):
         return None
-    ended = [_ENDING.search(word[-9:]) is not None and not word.endswith("/") for word in (first, *others)]
+    ended = [_is_ended(word) for word in (first, *others)]
     return f"@{path.removeprefix('@')}" if ended[-1] and not any(ended[:-1]) else None
+
+
+def _is_ended(word: str) -> bool:
+    """Tell whether a word ends as the name of a file does."""
+    dotted = any(dot == "." and sign.isascii() and sign.isalpha() for dot, sign in pairwise(word[-9:]))
+    return dotted and not word.endswith("/")
 
 
 def _pair(text: str) -> tuple[str, Any] | None:

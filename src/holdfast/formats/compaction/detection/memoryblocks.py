@@ -23,16 +23,18 @@ _MARKER = regex(
     re.IGNORECASE,
 )
 _MARKER_NAMES = ("workflow state", "current workflow state", "active workflow state")
-_SHOWING = regex(r"(?:examples?|samples?|templates?)(?:\s*[:\d(].*)?|.*\b(?:example|sample|template)s?", re.IGNORECASE)
+_SHOWING = frozenset({"example", "examples", "sample", "samples", "template", "templates"})
 _COUNT_IN_NAME = regex(
     r"(?P<name>.*[^\s(\[–—:,-])[\s(\[–—:,-]+phase\s+(?P<phase>\d{1,9}\s*(?:/|of)\s*\d{1,9}[^()\[\]]{0,80}?)[)\]]?",
     re.IGNORECASE,
 )
-_COMMAND = regex(
-    r"(?:please |first,? |always |never |then |just |we )?(?:run|use|do|call|type|execute|make|push|pull|commit|open"
-    r"|create|branch|rebase|merge|fork|clone|checkout|install|build|test|lint|format|start|write|edit|read|follow|check|ask|squash"
-    r"|git|npm|pnpm|yarn|pip|uv|cargo|go|docker|kubectl)\b"
-)  # in small letters: "Test `parse`" may well be a name
+_ADVERBS = ("please", "first", "first,", "always", "never", "then", "just", "we")
+_VERBS = (
+    "run, use, do, call, type, execute, make, push, pull, commit, open, create, branch, rebase, merge, fork, clone"
+    ", checkout, install, build, test, lint, format, start, write, edit, read, follow, check, ask, squash, git, npm"
+    ", pnpm, yarn, pip, uv, cargo, go, docker, kubectl"
+)
+_COMMANDS = frozenset(_VERBS.split(", "))  # in small letters: "Test `parse`" may well be a name
 _RULE = regex(
     r"(?:[Dd]o not|[Dd]on['’]t|[Pp]lease|[Mm]ake sure)\s|(?:[Aa]lways|[Nn]ever|[Ww]e)\s+[a-z]"
     r"|[^\s`]*/[^\s`]*\.ya?ml\b|\S+\.ya?ml\W*$|.*\s[a-z]+\.\s+[A-Z][a-z]*\s+[a-z]"
@@ -124,8 +126,7 @@ def _shown(lines: list[Line]) -> Iterator[Line]:
     hidden = 0
     for line, under in zip_longest(lines, lines[1:]):
         if line.kind == "heading" and (not hidden or line.depth <= hidden):
-            showing = _SHOWING.fullmatch(line.text.strip(" :*_`")) and not _names(line)
-            hidden = line.depth if showing else 0
+            hidden = line.depth if _is_showing(line.text.strip(" :*_`")) and not _names(line) else 0
         if hidden:
             continue
         if len(line.cells) == 2 and line.cells[0]:
@@ -134,6 +135,15 @@ def _shown(lines: list[Line]) -> Iterator[Line]:
         else:
             for part in markdown.parts(line.raw):
                 yield from _without_count(line if part == line.raw else markdown.line(part))
+
+
+def _is_showing(title: str) -> bool:
+    """Tell whether a heading is of examples: it ends with that word, or goes on with a number or names."""
+    words = markdown.words(title) or [""]
+    first = words[0].rstrip("0123456789")
+    behind = title[len(first) :].lstrip()[:1]
+    goes_on = title[:1].isalnum() and (behind in ("(", ":") or behind.isdigit())
+    return (goes_on and first in _SHOWING) or (title[-1:].isalnum() and words[-1] in _SHOWING)
 
 
 def _names(line: Line) -> str | None:
@@ -267,9 +277,16 @@ def instructs(block: Block) -> bool:
 
     Under a heading "Workflow State" and with a phase it is a name whatever it says.
     """
-    if not (_COMMAND.match(block.name) and _STEPS.search(block.name)) and not _RULE.match(block.name):
+    if not (_is_command(block.name) and _STEPS.search(block.name)) and not _RULE.match(block.name):
         return False
     return not (block.marked and memoryphases.is_said(block.notes))
+
+
+def _is_command(name: str) -> bool:
+    adverb, _, others = name.partition(" ")
+    text = others if adverb in _ADVERBS else name
+    verb = next(iter(markdown.words(text[:40])), "")
+    return verb in _COMMANDS and text.startswith(verb)
 
 
 def _instruction(block: Block) -> str:

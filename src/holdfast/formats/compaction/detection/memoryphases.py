@@ -27,7 +27,6 @@ _FIELDS = {
 _MEANINGS = {words: meaning for meaning, several in _FIELDS.items() for words in several.split(", ")}
 _OF = ("", "required", "key", "workflow")  # what may stand before a topic
 _TOPICS = {"reading": "reading", "reminder": "reminders", "reminders": "reminders", "context": "context"}
-_COUNTED = regex(r"(?P<words>(?:(?:current|active)\s+)?phase)\s+#?(?P<count>\d{1,9}(?:\s*(?:/|of)\s*\d{1,9})?)")
 LISTED = regex(
     r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:#{1,6}\s+)?(?:\[(?P<box>[ xX✓✔])\]\s+)?"
     r"(?P<sign>[^\x00-\x7f\w]{0,4})\s*[*_`]{0,3}phase\s+#?(?P<number>\d{1,4})(?!\s*(?:/|of\b)|[.,]\d)[*_`]{0,3}\s*[:：.)–—-]*(?P<title>.*)",
@@ -48,9 +47,10 @@ _PLACEHOLDER = regex(
     r"|\[(?:[^\[\]]*\b(?i:name|title|your|insert|fill|workflow|phase|tbd|todo|none)\b[^\[\]]*|[\s.…]*)\])[*_`\"'\s]*"
 )
 _HOLE = regex(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(?:/|of\b)")
-_POINTED = regex(
-    r"\s*(?:←|⬅\ufe0f?|👈|<-+)[\s*_]*(?:(?:we|you)\s+are\s+)?(?:current|here|now|in progress)?\W*$", re.IGNORECASE
-)
+_POINTERS = ("←", "⬅", "👈", "<-")
+_POINTED = frozenset(
+    f"{who}{where}" for who in ("", "we are ", "you are ") for where in ("", "current", "here", "now", "in progress")
+)  # what stands behind such an arrow
 _MARK = regex(
     r"\s*(?:[✅✔🔄]\ufe0f?\s*(?P<sign>[A-Za-z _-]{0,20})"
     r"|[(\[]\s*[✅✔🔄]?\ufe0f?\s*(?P<word>in[\s_-]*progress|completed?|done|finished)\s*[)\]])$",
@@ -115,11 +115,12 @@ def note(line: Line) -> Note:
     if field is None:
         return Note(line, listed=listed)
     meaning, value = _MEANINGS.get(field.words, ""), field.value
-    counted = _COUNTED.fullmatch(field.words)
+    of, _, number = field.words.partition("phase ")
+    counted = _COUNT.fullmatch(number) if of in ("", "current ", "active ") else None
     if is_current(field):
         meaning = "phase"
-    elif counted and (counted["words"] != "phase" or not counted["count"].isdigit()):
-        meaning, value = "phase", f"{counted['count']} {value}".strip()
+    elif counted and not counted[3] and (of or counted[2]):
+        meaning, value = "phase", f"{number.removeprefix('#')} {value}".strip()
     bare = field.words.removesuffix(" variables")
     of, _, word = bare.rpartition(" ")
     topic = _TOPICS.get(word, "") if of in _OF else ""
@@ -188,8 +189,10 @@ def is_said(notes: list[Note]) -> bool:
 
 def unmarked(text: str) -> tuple[str, str | None]:
     """Return a name without a status mark behind it, such as `✅ Done` or `(in progress)`, and the mark's word."""
-    if (pointed := _POINTED.search(text[-60:])) and len(pointed[0]) < len(text):
-        return text[: len(text) - len(pointed[0])], "in_progress"
+    for pointer in _POINTERS:
+        before, _, behind = text.rpartition(pointer)
+        if before.strip() and len(behind) < 60 and " ".join(markdown.words(behind.replace("_", " "))) in _POINTED:
+            return before.rstrip(), "in_progress"
     match = _MARK.search(text[-60:])
     before = text[: len(text) - len(match[0])].rstrip(" -–—:") if match else ""
     if not match or not before:

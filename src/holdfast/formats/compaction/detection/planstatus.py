@@ -155,7 +155,8 @@ def _kind(title: str) -> str:
 
 
 def _is_numbered(title: str) -> bool:
-    number, _, rest = title.lstrip("*_`[( ").partition(" ")
+    start = next((at for at, sign in enumerate(title) if sign.isalnum()), 0)
+    number, _, rest = title[start:].partition(" ")
     number = number[:-1] if number[-1:] in (".", ")") else number
     return bool(rest) and all(each.isdecimal() for each in number.split("."))
 

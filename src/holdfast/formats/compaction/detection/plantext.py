@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.formats.compaction.detection import memoryphases, planstatus
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 # The words, not a file or a variable that has them in its name.
 _FORMAL = regex(r"(?<![\w/.@])(?:phase|workflow)(?:e?s|d|['’]s|[_-]?\d{1,3})?(?!\w)(?!\.\w)(?!/\S)", re.IGNORECASE)
 _TITLE = regex(r"\W*plan(?:[\s_#-]*(?P<number>\d{1,9}))?\s*(?:[:.–—-]+\s*|(?<=\d)\s+|$)", re.IGNORECASE)
-_FOLDER = regex(r"(?:plan[-_ ]?)?(\d{1,9})(?:\D|$)", re.IGNORECASE)
 _DOCUMENT = regex(r"(?<![\w/.@-])@?(CLAUDE/(?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(?![\w/])")
 _NUMBER = r"(?P<number>\d{1,4}(?:\.\d{1,3})?|[A-Z](?=\s*[:.)–—-]|\s*$)|[IVX]{1,5}(?=\s*[:.)–—-]|\s*$))"
 _PHASE = regex(rf"\W*phase\s+#?{_NUMBER}(?![\w.]\d|\w)\W*(?P<title>.*)", re.IGNORECASE)
@@ -84,9 +84,16 @@ def _name(lines: list[Line], path: Path) -> tuple[str, int | None]:
     title = statuses.marked(markdown.plain(title))[0]
     prefix = _TITLE.match(title)
     name = markdown.plain(title[prefix.end() :] if prefix else title)
-    folder = _FOLDER.match(path.parent.name)
-    number = (prefix["number"] if prefix else None) or (folder[1] if folder else None)
+    number = (prefix["number"] if prefix else None) or _leading_number(path.parent.name)
     return name or path.parent.name, int(number) if number else None
+
+
+def _leading_number(folder: str) -> str:
+    """Return the number that a folder's name begins with, as in `007-harbour` or `plan-7`; nothing where none does."""
+    is_plan = folder[:4].lower() == "plan"
+    name = folder[5:] if is_plan and folder[4:5] in ("-", "_", " ") else folder[4:] if is_plan else folder
+    digits = "".join(takewhile(str.isdecimal, name))
+    return digits if len(digits) < 10 else ""
 
 
 def _front_matter(lines: list[Line]) -> str:
