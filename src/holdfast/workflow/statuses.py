@@ -144,7 +144,9 @@ _SPOKEN_OF = regex(
     r"|\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?to\s+",
     re.IGNORECASE,
 )  # things in progress, and "moved to"
-_OF_A_PART = regex(rf"[,;|·/]\W{{0,4}}{_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?\b(?:{'|'.join(UNITS)})\b", re.IGNORECASE)
+_OF_A_PART = regex(
+    rf"[,;|·/]\W{{0,4}}{_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?\b(?:{'|'.join(sorted(UNITS))})\b", re.IGNORECASE
+)
 _PIECE = regex(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _PHASE = regex(
     r"\bphase\s*#?(?P<number>\d{1,4})(?:\.\d{1,3}|[a-z]\b)?(?:\s*(?:/|of)\s*#?(?P<total>\d{1,4})(?![\d.]*\d))?",
