@@ -141,7 +141,7 @@ _EMPHASIS = regex(r"(?<![^\W_])_+|_+(?![^\W_])")  # the underscores that are no 
 _ANSWERED = regex(rf"{_PROGRESS}[\s*`]*(?:\?\W*(?:no|nope|not|never|n)\b|\s?[:=]\s*(?:no|false)\W*$)", re.IGNORECASE)
 _SPOKEN_OF = regex(
     rf"\b{_PROGRESS}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b"
-    r"|\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?to\s+",
+    r"|\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?(?P<to>to)\s+",
     re.IGNORECASE,
 )  # things in progress, and "moved to"
 _OF_A_PART = regex(
@@ -251,7 +251,7 @@ def in_progress(text: str) -> bool:
     text = _latest(text) if picked is None else picked
     if _named_in_brackets(text):
         return True
-    text = _SPOKEN_OF.sub(" ", _offered(text) or text)
+    text = _SPOKEN_OF.sub(lambda found: "" if found["to"] else " ", _offered(text) or text)
     if opening(text) == "in_progress" or _OF_A_PART.search(text):
         return True
     clauses = [clause for clause in _CLAUSE.split(_ASIDE.sub(" ", text)) if clause.strip()]

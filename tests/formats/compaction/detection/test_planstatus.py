@@ -91,6 +91,8 @@ def test_every_column_of_signs_makes_a_legend() -> None:
         assert not going(f"| {head} | Status |\n|---|---|\n| x | In Progress |"), head
     for head in each("Phase, Task, #, Iconography"):
         assert going(f"| {head} | Status |\n|---|---|\n| x | In Progress |"), head
+    assert going("| _Phase_ | _Status_ |\n|---|---|\n| x | In Progress |")
+    assert going("Task | Status\n:-: | :-:\nx | In Progress")
     assert not going("| Task | Status | x |\n|---|---|---|\n| x |\n| y | Done | In Progress |")
 
 
@@ -132,6 +134,7 @@ def test_no_more_than_a_few_lines_below_a_heading_are_its_status() -> None:
     assert not going("## Status\n\n- Not started\n- In Progress\n- Done")
     assert not going("## Status\n\n### Else\n\nIn Progress")
     assert going("## Status\n\n- [x] In Progress\n- [ ] Done\n\nDone: nothing.")
+    assert not going("## Status\n\n1. [ ] In Progress\n2. [x] Done")
 
 
 def test_a_status_in_the_title_or_a_comment_counts_where_no_line_has_one() -> None:
