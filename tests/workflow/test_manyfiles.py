@@ -12,7 +12,7 @@ from holdfast import paths
 from holdfast.config import Config
 from holdfast.files import cache
 from holdfast.formats.compaction import candidates, save
-from holdfast.formats.compaction.detection import extract, idleplans, plans
+from holdfast.formats.compaction.detection import extract, plans
 from holdfast.formats.wfs import adapter as wfs
 from holdfast.project import Project
 from holdfast.workflow import manyfiles, prose, registry, statefile
@@ -145,7 +145,7 @@ def test_a_plan_anywhere_is_found_once_it_had_its_turn(project: Project) -> None
 def test_the_text_that_is_read_of_plans_is_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last changed are read first; the others another time, for what was read is remembered."""
     monkeypatch.setattr(plans, "READ_BYTES", 1_000)
-    monkeypatch.setattr(idleplans, "FEW", 2)
+    monkeypatch.setattr(plans, "FEW", 2)
     monkeypatch.setattr(plans, "settled", lambda *_: True)  # as two seconds later
     for number in range(20):
         plan(project.root, f"{number:02}", f"Complete {'x' * 200}", OLD + number)

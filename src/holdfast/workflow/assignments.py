@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.patterns import regex
-from holdfast.workflow import prose
+from holdfast.workflow import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _LONGEST = 300  # characters of a hand-over taken from an unmarked result
 _READ = 100_000  # characters of a prompt or result that are looked at
 _MARKERS = {
-    "deliverables": r"deliverables?",
-    "handover": r"context[ _]for[ _]next(?:[ _]phase)?",
+    "deliverable": "deliverables",
+    "deliverables": "deliverables",
+    "context for next": "handover",
+    "context for next phase": "handover",
 }
-_INLINE = {name: prose.label(words) for name, words in _MARKERS.items()}
-_AS_HEADING = {name: regex(words, re.IGNORECASE) for name, words in _MARKERS.items()}
 _DECORATION = " \t*_`#:.\"'()[]"  # of a line that holds an id alone
 _SEPARATORS = regex(r"[^a-z0-9+=<>|~$]+")
 _BETWEEN = regex(r"(?<!\d) | (?!\d)")  # blanks but those between two numbers
@@ -200,7 +200,7 @@ def _blocks(text: str) -> dict[str, list[str]]:
         if marker:
             block, first = marker
             found[block] += [first] if first else []
-        elif block != "rest" and (prose.heading(line) or (not line.strip() and found[block])):
+        elif block != "rest" and (_is_heading(line) or (not line.strip() and found[block])):
             block = "rest"
             found[block].append(line)
         elif line.strip() or block == "rest":
@@ -208,22 +208,27 @@ def _blocks(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _marker(line: str) -> tuple[str, str] | None:
-    for name, pattern in _INLINE.items():
-        value = prose.value(pattern, line)
-        if value is not None:
-            return name, value
-    title = prose.heading(line)
-    bare = prose.plain(title[1] if title else line)
-    marked = title is not None or bare != line.strip()
-    return next(((name, "") for name, pattern in _AS_HEADING.items() if marked and pattern.fullmatch(bare)), None)
+def _marker(raw: str) -> tuple[str, str] | None:
+    """Return which block a line begins, and what stands on the line itself."""
+    field = markdown.field(raw)
+    if field and (name := _MARKERS.get(field.words.replace("_", " "))):
+        return name, field.value
+    line = markdown.line(raw)
+    is_title = line.kind == "heading"
+    bare = markdown.plain(line.text if is_title else raw)
+    block = _MARKERS.get(bare.lower().replace("_", " "))
+    return (block, "") if block and (is_title or bare != raw.strip()) else None
 
 
-def _split(line: str) -> list[str]:
+def _is_heading(raw: str) -> bool:
+    return markdown.line(raw).kind == "heading"
+
+
+def _split(raw: str) -> list[str]:
     """Return the deliverables on a line: a list item, a JSON array, or several divided by `;` or, if paths, by `,`."""
-    item = prose.item(line)
-    parts = [item] if item is not None else _array(line) or _divided(line)
-    return [prose.plain(part) for part in parts if part and part.lower() not in ("none", "-")]
+    line = markdown.line(raw)
+    parts = [line.text] if line.kind == "item" else _array(raw) or _divided(raw)
+    return [markdown.plain(part) for part in parts if part and part.lower() not in ("none", "-")]
 
 
 def _array(line: str) -> list[str]:
@@ -245,7 +250,7 @@ def _divided(line: str) -> list[str]:
 def _first_paragraph(lines: Iterable[str]) -> str:
     paragraphs = [" ".join(part.split()) for part in "\n".join(lines).split("\n\n")]
     filled = [part for part in paragraphs if part and part != "```"]
-    text = next((part for part in filled if not prose.heading(part)), filled[0] if filled else "")
+    text = next((part for part in filled if not _is_heading(part)), filled[0] if filled else "")
     if len(text) <= _LONGEST:
         return text
     cut = text[: _LONGEST - 1]

@@ -5,38 +5,44 @@ from __future__ import annotations
 import re
 
 from holdfast.patterns import regex
+from holdfast.workflow import markdown
 
-_LONGEST = 400  # characters of a status that are looked at
-IN_PROGRESS = r"in[\s_\-\u00ad\u2010-\u2015\u2212]*progress"  # with whatever hyphen an editor put between
-_WORDS = {
-    "in_progress": IN_PROGRESS,
-    "not_started": rf"not[\s_-]+(?:yet[\s_-]+)?(?:started|begun|{IN_PROGRESS}|done|completed?|finished|active)"
-    r"|unstarted|pending|to[\s_-]?do|planned|planning|queued|backlog|draft|proposed|ready|approved|open|new",
-    "blocked": r"blocked|on[\s_-]?hold|paused|stalled|waiting|awaiting|suspended",
-    "completed": r"completed?|done|finished|shipped|merged|closed|resolved|implemented|delivered|released|fixed",
-    "dropped": r"cancell?ed|abandoned|superseded|deprecated|archived|rejected|aborted|obsolete|dropped|inactive"
-    r"|idle|deferred|postponed|skipped",
-    "active": r"active|underway|ongoing|running|started|working",
-    "other": r"(?:in[\s_-]*|under[\s_-]*)?review(?:ing|ed)?|testing|validated|verified|failed|partial",
+
+def _each(words: str) -> frozenset[str]:
+    return frozenset(words.split(", "))
+
+
+_UNDONE = _each("started, begun, in progress, done, complete, completed, finished, active")
+STATES = {
+    "in_progress": _each("in progress"),
+    "not_started": _each(
+        "unstarted, pending, to do, todo, planned, planning, queued, backlog, draft, proposed, ready, approved, open"
+        ", new"
+    )
+    | {f"not {word}" for word in _UNDONE}
+    | {f"not yet {word}" for word in _UNDONE},
+    "blocked": _each("blocked, on hold, onhold, paused, stalled, waiting, awaiting, suspended"),
+    "completed": _each(
+        "complete, completed, done, finished, shipped, merged, closed, resolved, implemented, delivered, released"
+        ", fixed"
+    ),
+    "dropped": _each(
+        "canceled, cancelled, abandoned, superseded, deprecated, archived, rejected, aborted, obsolete, dropped"
+        ", inactive, idle, deferred, postponed, skipped"
+    ),
+    "active": _each("active, underway, ongoing, running, started, working"),
+    "other": _each(
+        "review, reviewing, reviewed, in review, in reviewing, in reviewed, under review, under reviewing"
+        ", under reviewed, inreview, underreview, testing, validated, verified, failed, partial"
+    ),
 }
-_WORD = regex("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _WORDS.items()), re.IGNORECASE)
-_FIRST = regex(rf"\W*(?:{_WORD.pattern})", re.IGNORECASE)
-_PURE = regex(rf"\W*(?:{_WORD.pattern})\W*", re.IGNORECASE)
-_SIGN = "\U0001f504"  # the documents' own sign for in progress
-_LITERAL = regex(rf"{_SIGN}\ufe0f?[\s*_`]*{IN_PROGRESS}\b", re.IGNORECASE)
-_BOX = regex(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
-_RUNS = regex(r"\s{3,}")
-_STRUCK = regex(r"~~[^~]*~~")
-_ARROW = regex(r"\s*(?:→|➜|➔|=>|->)\s*")
-_CHOSEN = regex(r"\s*(\*\*|__)(?P<word>.*)\1\s*")
-_OFFER = regex(r"[*_`\s]*[\[{<(](?P<inside>[^\[\]{}<>()]*)[\]}>)][*_`\s]*")
-_NAMED = regex(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
-_ASIDE = regex(r"\([^()]*\)|\[[^\[\]]*\]")
-_SIGNS = {
+"""What people write for each state. Hyphens and underscores may stand for blanks; in "in progress", nothing may."""
+
+SIGNS = {
     "✅": "completed",
     "✔": "completed",
     "☑": "completed",
-    _SIGN: "in_progress",
+    "🔄": "in_progress",
     "⬜": "not_started",
     "☐": "not_started",
     "⏸": "blocked",
@@ -44,37 +50,106 @@ _SIGNS = {
     "❌": "dropped",
     "⏭": "dropped",
 }
-_MARKS = r"(?:[✅✔☑🔄⬜☐⏸🚫❌⏭⏳⌛🚧🏗🟡🟢🟠🔵⚪🔴🔜📋▶]\ufe0f?)"
-_FRONT = regex(r"(?P<sign>[✅✔☑🔄⬜☐⏸🚫❌⏭])\ufe0f?\s+")
-_BEHIND = regex(rf"[\s:–—-]*(?P<sign>{_MARKS})\ufe0f?(?P<words>[^✅✔☑🔄⬜☐()\[\]]{{0,60}})$")
-_IN_BRACKETS = regex(rf"\s*[*_]{{0,3}}[(\[]\s*(?P<sign>{_MARKS})?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$")
-_AFTER_DASH = regex(rf"(?P<sign>)\s+[–—-]+\s*[*_]{{0,3}}(?P<words>(?:{_WORD.pattern})[\W\d]*)$", re.IGNORECASE)
+"""What a sign says alone."""
+
+ORNAMENTS = "".join(SIGNS) + "⏳⌛🚧🏗🟡🟢🟠🔵⚪🔴🔜📋▶"
+"""The signs that may stand with a status: some of them say nothing alone."""
+
+ARROWS = ("→", "➜", "➔", "=>", "->")
+
+DENIALS = _each(
+    "no, not, never, none, nothing, longer, was, were, previously, formerly, once, until, before, after, when, if"
+    ", unless, will, be, to, from, ready, awaiting, waiting, isn, aren, wasn, un, non, blocked, paused, hold, stalled"
+    ", canceled, cancelled, abandoned, superseded, done, complete, completed"
+)
+"""Words before "in progress" with which it says something else."""
+
+LATER = _each("next, after, before, until, later, soon, from, to, not, upcoming")
+"""Words that say of a phase that it is not the one a plan is at."""
+
+UNITS = _each("phase, stage, step, part, milestone, sprint, iteration, task, wave, batch, week")
+UNITS |= {f"{unit}s" for unit in UNITS}
+"""What a status may say of a part that is in progress."""
+
+WHOLES = ("current", "overall", "project", "implementation", "progress", "phase", "work", "development")
+"""Of what a status may be that is the plan's own."""
+
+PARTS = _each(
+    "phase, step, task, stage, milestone, sprint, wave, batch, part, iteration, epic, story, ticket, item, workstream"
+    ", track, section, zone, module, feature, requirement, deliverable"
+)
+"""The first words of headings under which a status is that part's."""
+
+SUMMARIES = _each("overview, status, summary, info, metadata")
+"""Words in numbered headings that are none of a part."""
+
+ASIDES = _each(
+    "decision, adr, risk, bug, issue, question, finding, option, alternative, example, template, legend, dependency"
+    ", dependencies, related, history, changelog, log, journal, note"
+)
+"""The first words of headings under which a status is nobody's."""
+
+LEGENDS = _each("legend, icon, icons, symbol, symbols, emoji, emojis, notation")
+LEGENDS_OF_STATUS = _each("values, codes, indicators, definitions")
+LEGEND_NAMES = _each("key, keys, marker, markers, meaning, meanings, convention, conventions, states, statuses")
+"""Words in the heading of a legend; those that make one behind "status"; and its whole names."""
+
+SIGN_COLUMNS = _each("icon, emoji, symbol, mark, marker, sign, code, key, status, state")
+"""The first columns of tables that are legends."""
+
+SPEAKING = _each(
+    "to, as, a, an, mean, means, until, once, when, if, not, was, were, use, set, mark, marked, unless, before, after"
+    ", from, with, emoji, icon, of, the"
+)
+"""Words before a status that is only spoken of."""
+
+NOTHING = _each("none, nothing, n/a, empty, tbd") | {""}
+"""What stands below a heading on a board that has nothing below it."""
+
+_LONGEST = 400  # characters of a status that are looked at
+_HYPHENS = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # whatever an editor puts between two words
+_PROGRESS = rf"in[\s_\{_HYPHENS}]*progress"
+_BLANKS = str.maketrans(dict.fromkeys(f"_{_HYPHENS}", " "))
+_GAP = r"[\s_-]+"  # between the words of other states
+_WORD = regex(
+    "|".join(
+        rf"(?P<{state}>\b(?:{'|'.join(sorted(words)).replace('in progress', _PROGRESS).replace(' ', _GAP)})\b)"
+        for state, words in STATES.items()
+    ),
+    re.IGNORECASE,
+)
+_SIGN = "🔄"  # the documents' own sign for in progress
+_LITERAL = regex(rf"{_SIGN}\ufe0f?[\s*_`]*{_PROGRESS}\b", re.IGNORECASE)
+_BOX = regex(r"(\[[ xX✓✔]?\]|[☐☑☒])([^\[\]☐☑☒|]*)")
+_RUNS = regex(r"\s{3,}")
+_STRUCK = regex(r"~~[^~]*~~")
+_BRACKETS = dict(zip("[{<(", "]}>)", strict=True))
+_NAMED = regex(r"(?P<words>[^()\[\],;:.|]{1,30})[(\[](?P<inside>[^()\[\]]{1,40})[)\]][\W\d]*")
+_ASIDE = regex(r"\([^()]*\)|\[[^\[\]]*\]")
+_BEHIND = regex(rf"[\s:–—-]*(?P<sign>[{ORNAMENTS}])\ufe0f?(?P<words>[^✅✔☑🔄⬜☐()\[\]]{{0,60}})$")
+_IN_BRACKETS = regex(
+    rf"\s*[*_]{{0,3}}[(\[]\s*(?P<sign>[{ORNAMENTS}]\ufe0f?)?(?P<words>[^()\[\]]{{0,80}})[)\]][*_]{{0,3}}$"
+)
 _CHOICE = regex(r"[|/,·•]|\s{2,}|\bor\b", re.IGNORECASE)
 _CLAUSE = regex(r"\s*[,;|·•]\s*|\s+[-–—/]+\s+|[.:]\s+|\s+(?:and|but|while)\s+", re.IGNORECASE)
-_BEFORE = regex(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{IN_PROGRESS}\b", re.IGNORECASE)
+_BEFORE = regex(rf"\s*((?:\S+\s+){{0,6}}?)[^\w\s]{{0,8}}{_PROGRESS}\b", re.IGNORECASE)
 _STILL = regex(
-    rf"\W*(?:(?:it|this|we|work|is|are|but|still|currently|now|actively|again|remains?|yet)\W+){{1,5}}{IN_PROGRESS}\b",
+    rf"\W*(?:(?:it|this|we|work|is|are|but|still|currently|now|actively|again|remains?|yet)\W+){{1,5}}{_PROGRESS}\b",
     re.IGNORECASE,
 )
 _EMPHASIS = regex(r"(?<![^\W_])_+|_+(?![^\W_])")  # the underscores that are no part of a word
-_ANSWERED = regex(rf"{IN_PROGRESS}[\s*`]*(?:\?\W*(?:no|nope|not|never|n)\b|\s?[:=]\s*(?:no|false)\W*$)", re.IGNORECASE)
+_ANSWERED = regex(rf"{_PROGRESS}[\s*`]*(?:\?\W*(?:no|nope|not|never|n)\b|\s?[:=]\s*(?:no|false)\W*$)", re.IGNORECASE)
 _SPOKEN_OF = regex(
-    rf"\b{IN_PROGRESS}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b",
+    rf"\b{_PROGRESS}\s+(?:is|are|was|were|will|can|should|must|may|means?|items?|tasks?|work|things?)\b"
+    r"|\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?(?P<to>to)\s+",
     re.IGNORECASE,
+)  # things in progress, and "moved to"
+_OF_A_PART = regex(
+    rf"[,;|·/]\W{{0,4}}{_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?\b(?:{'|'.join(sorted(UNITS))})\b", re.IGNORECASE
 )
-_MOVED = regex(r"\b(?:moved|returned|reverted|changed|set|back)\s+(?:back\s+)?to\s+", re.IGNORECASE)
-_UNIT = regex(r"\b(?:phase|stage|step|part|milestone|sprint|iteration|task|wave|batch|week)s?\b", re.IGNORECASE)
-_OF_A_PART = regex(rf"[,;|·/]\W{{0,4}}{IN_PROGRESS}\W{{0,4}}\([^()]{{0,80}}?{_UNIT.pattern}", re.IGNORECASE)
 _PIECE = regex(r"[,;|·•→➜➔]|\s[–—/-]+>?\s|\.\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
 _PHASE = regex(
     r"\bphase\s*#?(?P<number>\d{1,4})(?:\.\d{1,3}|[a-z]\b)?(?:\s*(?:/|of)\s*#?(?P<total>\d{1,4})(?![\d.]*\d))?",
-    re.IGNORECASE,
-)
-_LATER = regex(r"\b(?:next|after|before|until|later|soon|from|to|not|upcoming)\b", re.IGNORECASE)
-_DENIED = regex(
-    r"\b(?:not?|never|none|nothing|longer|was|were|previously|formerly|once|until|before|after|when|if|unless|will|be"
-    r"|to|from|ready|awaiting|waiting|isn.t|aren.t|wasn.t|un|non|blocked|paused|hold|stalled|cancell?ed|abandoned"
-    r"|superseded|done|completed?)\b",
     re.IGNORECASE,
 )
 
@@ -91,7 +166,7 @@ def word(text: str) -> str | None:
 
 def opening(text: str) -> str | None:
     """Return the state a text begins with, signs before it left out, or None; a lone 🔄 is in_progress."""
-    match = _FIRST.match(_cut(text))
+    match = _WORD.match(markdown.name(_cut(text)))
     if match:
         return match.lastgroup
     return "in_progress" if text.strip(" \t*_`\ufe0f") == _SIGN else None
@@ -99,7 +174,7 @@ def opening(text: str) -> str | None:
 
 def pure(text: str) -> str | None:
     """Return the state a text is the name of and nothing else, or None."""
-    match = _PURE.fullmatch(_cut(text))
+    match = _WORD.fullmatch(markdown.name(_cut(text)))
     return match.lastgroup if match else None
 
 
@@ -108,14 +183,19 @@ def literal(text: str) -> re.Match[str] | None:
     return _LITERAL.search(text) if _SIGN in text else None
 
 
+def mentions_progress(text: str) -> bool:
+    """Tell whether a text has the words "in progress" in it, whatever it says of them."""
+    low = text.lower()
+    return "progress" in low and "inprogress" in "".join(low.translate(_BLANKS).split())
+
+
 def choices(text: str) -> bool:
     """Tell whether a status offers several states and none is picked: a template, or a legend (I001-14)."""
     text = _STRUCK.sub(" ", _cut(text))
     if _picked(text) is not None:
         return False
-    offered = _OFFER.fullmatch(text)
-    parts = _CHOICE.split(offered["inside"] if offered else _ASIDE.sub(" ", text))
-    parts = [part for part in parts if part.strip()]
+    offered = _offered(text)
+    parts = [part for part in _CHOICE.split(offered or _ASIDE.sub(" ", text)) if part.strip()]
     named = [state for part in parts if (state := pure(part))]
     if offered:
         return len(parts) > 1 and bool(named)
@@ -133,16 +213,29 @@ def marked(text: str) -> tuple[str, str | None]:
     Marks are `✅`, `🔄 In Progress`, `[COMPLETE]`, `(in progress, 60%)`, `— Done` and the like.
     """
     text = text.strip()
-    front = _FRONT.match(text)
-    title = text[front.end() :] if front else text
-    state = _SIGNS.get(front["sign"]) if front else None
-    for pattern in (_BEHIND, _IN_BRACKETS, _AFTER_DASH):
+    behind = text[1:].removeprefix("\ufe0f")
+    state = SIGNS.get(text[:1]) if behind[:1].isspace() else None
+    title = behind.lstrip() if state else text
+    for pattern in (_BEHIND, _IN_BRACKETS):
         if match := pattern.search(title[-120:]):
             words, sign = match["words"], (match["sign"] or "")[:1]
-            found = opening(words) if words.strip() else _SIGNS.get(sign)
+            found = opening(words) if words.strip() else SIGNS.get(sign)
             if found or (sign and not words.strip()):
                 return title[: len(title) - len(match[0])].strip(), found or state
-    return (title, state) if state else (text, None)
+    before, dashed = _dashed(title)
+    return (before, dashed) if dashed else (title, state) if state else (text, None)
+
+
+def _dashed(title: str) -> tuple[str, str | None]:
+    """Return a title without the state behind a dash, and that state."""
+    tail = title[-120:]
+    for at, sign in enumerate(tail):
+        if sign in "–—-" and tail[:at][-1:].isspace():
+            words = tail[at:].lstrip("–—-").lstrip().lstrip("*")
+            match = _WORD.match(words)
+            if match and not any(each.isalpha() or each == "_" for each in words[match.end() :]):
+                return title[: len(title) - len(tail) + at].strip(), match.lastgroup
+    return title, None
 
 
 def in_progress(text: str) -> bool:
@@ -156,10 +249,9 @@ def in_progress(text: str) -> bool:
     if picked is None and choices(text):
         return False
     text = _latest(text) if picked is None else picked
-    offered = _OFFER.fullmatch(text)
     if _named_in_brackets(text):
         return True
-    text = _MOVED.sub("", _SPOKEN_OF.sub(" ", offered["inside"] if offered else text))
+    text = _SPOKEN_OF.sub(lambda found: "" if found["to"] else " ", _offered(text) or text)
     if opening(text) == "in_progress" or _OF_A_PART.search(text):
         return True
     clauses = [clause for clause in _CLAUSE.split(_ASIDE.sub(" ", text)) if clause.strip()]
@@ -169,7 +261,7 @@ def in_progress(text: str) -> bool:
     return _says(clauses[0]) or any(
         opening(clause) == "in_progress"
         or _STILL.match(clause)
-        or (_UNIT.search(clause) and (_says(clause) or clause.endswith(_SIGN)))
+        or (not UNITS.isdisjoint(markdown.words(clause)) and (_says(clause) or clause.endswith(_SIGN)))
         for clause in clauses[1:]
     )
 
@@ -182,7 +274,7 @@ def phase(text: str) -> tuple[int, int | None] | None:
     """
     named: tuple[int, int | None] | None = None
     for piece in _PIECE.split(_STRUCK.sub(" ", _cut(text))):
-        if not (match := _PHASE.search(piece)) or _LATER.search(piece):
+        if not (match := _PHASE.search(piece)) or not LATER.isdisjoint(markdown.words(piece)):
             continue
         before, behind = piece[: match.start()], piece[match.end() :]
         state = opening(behind) or _sign(behind) or word(before) or _sign(before)
@@ -195,7 +287,7 @@ def phase(text: str) -> tuple[int, int | None] | None:
 
 
 def _sign(text: str) -> str | None:
-    return next((state for sign, state in _SIGNS.items() if sign in text), None)
+    return next((state for sign, state in SIGNS.items() if sign in text), None)
 
 
 def _cut(text: str) -> str:
@@ -213,7 +305,7 @@ def _named_in_brackets(text: str) -> bool:
 
 def _says(clause: str) -> bool:
     match = _BEFORE.match(clause)
-    return match is not None and not _DENIED.search(match[1])
+    return match is not None and DENIALS.isdisjoint(markdown.words(match[1]))
 
 
 def _picked(text: str) -> str | None:
@@ -221,11 +313,22 @@ def _picked(text: str) -> str | None:
     boxes = _BOX.findall(text)
     if len(boxes) > 1 or _BOX.match(text.lstrip()):
         return next((words for box, words in reversed(boxes) if box.strip("[] ☐")), "")
-    parts = text.split("|")
-    bold = [match["word"] for part in parts if (match := _CHOSEN.fullmatch(part))]
+    parts = [part.strip() for part in text.split("|")]
+    bold = [part[2:-2] for part in parts if len(part) > 3 and part[:2] == part[-2:] and part[:2] in ("**", "__")]
     return bold[0] if len(parts) > 2 and len(bold) == 1 else None
 
 
+def _offered(text: str) -> str:
+    """Return what stands in brackets around the whole of a status, else nothing."""
+    bare = text.strip("*_` \t\u00a0")
+    inside = bare[1:-1] if bare[:1] in _BRACKETS and bare[-1:] in _BRACKETS.values() else ""
+    return "" if any(sign in inside for sign in "[]{}<>()") else inside
+
+
 def _latest(text: str) -> str:
-    parts = [part for part in _ARROW.split(text) if opening(part)]
-    return parts[-1] if len(parts) > 1 else text
+    """Return the last state of a history such as `a → b`, or all of any other text."""
+    divided = text
+    for arrow in ARROWS:
+        divided = divided.replace(arrow, ARROWS[0])
+    parts = [part for part in divided.split(ARROWS[0]) if opening(part)]
+    return parts[-1].strip() if len(parts) > 1 else text

@@ -364,6 +364,7 @@ def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Project, put: 
         "Workflow: X\n",
         "# Workflow State\nWorkflow: X\n",
         "Workflow State\n",
+        "\u00a0" * 1000 + "Workflow:x\n",
         "Phase 1: a\n",
         "## Required Reading\n- a.b\n",
         "e.g.:\n    x\n",

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import paths
 from holdfast.files import cache, file_memo
-from holdfast.formats.compaction.detection import idleplans, plans
+from holdfast.formats.compaction.detection import plans
 from holdfast.workflow import prose
 from tests.workflow import samples
 
@@ -232,7 +232,7 @@ def old(project: Project, put: Put, monkeypatch: pytest.MonkeyPatch) -> list[Pat
     """Plans that are not in progress, of one moment, as after a fresh clone, and old enough to be believed."""
     monkeypatch.setattr(file_memo, "SETTLED", 0)
     paths.ensure_private(paths.state_dir())
-    return [put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", DONE) for number in range(idleplans.FEW + 5)]
+    return [put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", DONE) for number in range(plans.FEW + 5)]
 
 
 def test_what_was_not_in_progress_is_not_read_again(
@@ -280,6 +280,6 @@ def test_what_is_kept_counts_only_where_it_is_ours(
     project: Project, old: list[Path], reads: list[Path], content: bytes
 ) -> None:
     """Broken, of another folder or of another version, it costs only time."""
-    cache.write(idleplans._file(project.root / plans.FOLDER), content)
+    cache.write(plans._idle_file(project.root / plans.FOLDER), content)
     assert plans.active(project.root) is None
     assert len(reads) == len(old)

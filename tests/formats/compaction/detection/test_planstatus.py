@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from holdfast.formats.compaction.detection import planstatus
-from holdfast.workflow import prose
+from holdfast.workflow import markdown, scanner
 
 
 def going(text: str) -> bool:
-    return planstatus.standing(prose.lines(f"# Title\n\n{text}\n"), prose.metadata(text)).going
+    return planstatus.standing(scanner.lines(f"# Title\n\n{text}\n"), scanner.metadata(text)).going
 
 
 def why(text: str) -> str:
-    return planstatus.standing(prose.lines(f"# Title\n\n{text}\n"), prose.metadata(text)).why
+    return planstatus.standing(scanner.lines(f"# Title\n\n{text}\n"), scanner.metadata(text)).why
 
 
 def each(words: str) -> list[str]:
@@ -91,6 +91,8 @@ def test_every_column_of_signs_makes_a_legend() -> None:
         assert not going(f"| {head} | Status |\n|---|---|\n| x | In Progress |"), head
     for head in each("Phase, Task, #, Iconography"):
         assert going(f"| {head} | Status |\n|---|---|\n| x | In Progress |"), head
+    assert going("| _Phase_ | _Status_ |\n|---|---|\n| x | In Progress |")
+    assert going("Task | Status\n:-: | :-:\nx | In Progress")
     assert not going("| Task | Status | x |\n|---|---|---|\n| x |\n| y | Done | In Progress |")
 
 
@@ -132,6 +134,7 @@ def test_no_more_than_a_few_lines_below_a_heading_are_its_status() -> None:
     assert not going("## Status\n\n- Not started\n- In Progress\n- Done")
     assert not going("## Status\n\n### Else\n\nIn Progress")
     assert going("## Status\n\n- [x] In Progress\n- [ ] Done\n\nDone: nothing.")
+    assert not going("## Status\n\n1. [ ] In Progress\n2. [x] Done")
 
 
 def test_a_status_in_the_title_or_a_comment_counts_where_no_line_has_one() -> None:
@@ -142,15 +145,15 @@ def test_a_status_in_the_title_or_a_comment_counts_where_no_line_has_one() -> No
         ("# A ✅", False),
         ("## A [In Progress]", False),
     ):
-        lines = [title, "", "Text"]
-        assert planstatus.standing(lines, []).going is expected, title
+        assert planstatus.standing(scanner.lines(f"{title}\n\nText"), []).going is expected, title
     assert (
-        planstatus.standing(["# A ✅"], []).why == 'the mark in its title says "completed", which is not "In Progress"'
+        planstatus.standing([markdown.line("# A ✅")], []).why
+        == 'the mark in its title says "completed", which is not "In Progress"'
     )
     assert going("<!-- owner: x -->\n<!-- status: in progress -->")
     assert not going("<!-- status: in progress -->\n\nStatus: Done")
     assert not going("<!-- status: in progress, done, open -->")
-    assert not planstatus.standing(["# A [Done]"], ["status: in progress"]).going
+    assert not planstatus.standing([markdown.line("# A [Done]")], ["status: in progress"]).going
 
 
 def test_the_reason_tells_what_was_seen_instead() -> None:

@@ -152,6 +152,7 @@ def test_any_text_is_an_extract_or_a_reason(text: str) -> None:
     "piece",
     [
         "|---|---|\n",
+        "\u00a0" * 1000 + "Status:x\n",
         "| Phase | Status |\n|---|---|\n",
         "Status:\n",
         "## In Progress\n",

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import json
-import re
+from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from holdfast.formats.compaction.detection import memoryblocks, memoryphases
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
 from holdfast.formats.compaction.detection.memoryphases import position
 from holdfast.patterns import regex
-from holdfast.workflow import prose, statuses
+from holdfast.workflow import markdown, prose, statuses
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from holdfast.formats.compaction.detection.memoryblocks import Block, Line
+    from holdfast.formats.compaction.detection.memoryblocks import Block
+    from holdfast.formats.compaction.detection.memoryphases import Note
 
 __all__ = ["FILE", "look", "parse", "position", "state"]
 
 FILE = "CLAUDE.local.md"
 
-_BARE_PATH = regex(r"[\w.~/-]*[./][\w./-]*\w")
 _IN_QUOTES = regex(r"@?([\"'])(?P<path>[^\"'@]*[./][^\"'@]*)\1")
 _REMARK = regex(r"\s+(?:[(–—]|-\s).*")
-_ENDING = regex(r"\.[A-Za-z]\w{0,7}")
 _WORDS = 8  # of a path with spaces in it
 _PAIR = regex(r"[*_`]{0,3}(\w[\w .-]{0,80}?)[*_`]{0,3}\s*[:=][*_`]{0,3}\s*(.+)")
 
@@ -47,7 +47,7 @@ def look(path: Path) -> tuple[Candidate, Extract | None]:
         cut = "" if found.whole else f" (its first {prose.LIMIT // 1024} KB were read)"
         return _candidate(path, f"{extract}{cut}", found.mtime, warnings=unused), None
     marks = ['a heading "Workflow State"'] if block.marked else []
-    marks += ['a "Phase:" line'] if memoryphases.is_said(block.texts) else []
+    marks += ['a "Phase:" line'] if memoryphases.is_said(block.notes) else []
     reason = f"names the workflow {quoted(extract.name)} and has {' and '.join(marks)}"
     unread = _unread(block, whole=found.whole)
     warnings = (*_beyond(extract), *filter(None, (unread,)), *unused)
@@ -72,10 +72,10 @@ def state(text: str) -> str | None:
 def _extract(block: Block, path: Path, mtime: float) -> Extract | str:
     if statuses.opening(block.status) == "dropped":
         return f"names the workflow {quoted(block.name)}, but its status is {quoted(block.status)}"
-    place = memoryphases.place(block.texts, block.status)
+    place = memoryphases.place(block.notes, block.status)
     name, over = memoryphases.unmarked(block.name)
     word = state(block.status) or over or place.word
-    whole = over or prose.first(memoryblocks.WHOLE_STATUS, block.texts)
+    whole = over or memoryphases.first(block.notes, "whole status")
     return Extract(
         name=name,
         # Where the workflow is over, it is, whatever phase was noted last.
@@ -83,10 +83,10 @@ def _extract(block: Block, path: Path, mtime: float) -> Extract | str:
         total=place.total,
         phase=place.title,
         status=word,
-        kind=prose.first(memoryblocks.KIND, block.texts),
-        reading=_readings(block.lines),
-        reminders=tuple(dict.fromkeys(_items(block.lines, "reminders"))),
-        context=dict(pair for text in _items(block.lines, "context") if (pair := _pair(text))),
+        kind=memoryphases.first(block.notes, "kind") or None,
+        reading=_readings(block.notes),
+        reminders=tuple(dict.fromkeys(_items(block.notes, "reminders"))),
+        context=dict(pair for text in _items(block.notes, "context") if (pair := _pair(text))),
         source=path,
         mtime=mtime,
     )
@@ -105,7 +105,7 @@ def _beyond(extract: Extract) -> Iterator[str]:
 def _unread(block: Block, *, whole: bool) -> str:
     """Say what of the notes was not read, so that no required reading is dropped without a word; else nothing."""
     if block.cut:
-        return f"only {len(block.lines):,} lines of its notes were read. Shorten them"
+        return f"only {len(block.notes):,} lines of its notes were read. Shorten them"
     return "" if whole else f"only its first {prose.LIMIT // 1024} KB were read. Shorten it"
 
 
@@ -125,27 +125,32 @@ def _unused(other: Block, used: Block) -> str:
     return f"{words}: the first that is not over counts"
 
 
-def _items(lines: Iterable[Line], topic: str) -> list[str]:
+def _items(notes: Iterable[Note], topic: str) -> list[str]:
     """Return the list items of a topic, and what stands on the line that names it."""
-    found = []
-    for line in lines:
-        if line.topic == topic:
-            named = prose.value(memoryblocks.TOPIC, line.text)
-            text = prose.item(line.text) if named is None else named
-            if text:
-                found.append(prose.plain(text))
-    return found
+    of = [note for note in notes if note.topic == topic]
+    texts = [note.value if note.meaning == "topic" else _item(note) for note in of]
+    return [markdown.plain(text) for text in texts if text]
 
 
-def _readings(lines: Iterable[Line]) -> tuple[str, ...]:
+def _item(note: Note) -> str:
+    return note.line.text if note.line.kind == "item" else ""
+
+
+def _readings(notes: Iterable[Note]) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for line in lines:
-        bare = prose.plain(prose.item(line.text) or "") if line.topic == "reading" else ""
-        named = prose.entries(line.text) or ([f"@{bare}"] if _BARE_PATH.fullmatch(bare[:500]) else [])
-        whole = _spaced(prose.plain(prose.item(line.text) or line.text)[:500], unmarked=line.topic == "reading")
-        named = [whole] if whole else named
-        found.update(dict.fromkeys(named))
+    for note in notes:
+        is_list = note.topic == "reading"
+        bare = markdown.plain(_item(note)) if is_list else ""
+        named = markdown.entries(note.line.raw) or ([f"@{bare}"] if _is_path(bare) else [])
+        whole = _spaced(markdown.plain(_item(note) or note.line.raw)[:500], unmarked=is_list)
+        found.update(dict.fromkeys([whole] if whole else named))
     return tuple(found)
+
+
+def _is_path(text: str) -> bool:
+    """Tell whether a text is a path of letters, digits and a few signs, with a dot or a slash in it."""
+    signs = {sign for sign in text[:500] if not sign.isalnum()}
+    return bool(signs & {".", "/"}) and signs <= set("./~-_") and (text[-1].isalnum() or text[-1] == "_")
 
 
 def _spaced(text: str, *, unmarked: bool) -> str | None:
@@ -160,21 +165,28 @@ def _spaced(text: str, *, unmarked: bool) -> str | None:
     first, *others = path.removeprefix("@").split(" ")
     if not others or len(others) >= _WORDS or not (path[0] == "@" or (unmarked and "/" in first)):
         return None
-    if first[-1:] in ("", "/") or re.search(r"[@,;:()\[\]`]", path[1:]) or not all(others):
+    if first[-1:] in ("", "/") or any(sign in path[1:] for sign in "@,;:()[]`") or not all(others):
         return None
-    ended = [_ENDING.search(word[-9:]) is not None and not word.endswith("/") for word in (first, *others)]
+    ended = [_is_ended(word) for word in (first, *others)]
     return f"@{path.removeprefix('@')}" if ended[-1] and not any(ended[:-1]) else None
+
+
+def _is_ended(word: str) -> bool:
+    """Tell whether a word ends as the name of a file does."""
+    dotted = any(dot == "." and sign.isascii() and sign.isalpha() for dot, sign in pairwise(word[-9:]))
+    return dotted and not word.endswith("/")
 
 
 def _pair(text: str) -> tuple[str, Any] | None:
     match = _PAIR.fullmatch(text)
-    return (match[1].strip(), _scalar(prose.plain(match[2]))) if match else None
+    return (match[1].strip(), _scalar(markdown.plain(match[2]))) if match else None
 
 
 def _scalar(text: str) -> Any:
-    """Return a number, true, false or null as such and anything else as text."""
-    if re.fullmatch(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?|true|false|null", text):
-        return json.loads(text)
+    """Return a number of up to 15 digits on either side, true, false or null as such, and anything else as text."""
+    is_number = set(text) <= set("-.0123456789") and all(len(part) < 16 for part in text.lstrip("-").split("."))
+    with suppress(ValueError):
+        return json.loads(text) if is_number or text in ("true", "false", "null") else text
     return text
 
 

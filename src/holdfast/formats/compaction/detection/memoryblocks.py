@@ -3,65 +3,56 @@
 from __future__ import annotations
 
 import re
-from itertools import islice, takewhile
+from itertools import dropwhile, islice, takewhile, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.formats.compaction.detection import memoryphases
 from holdfast.patterns import regex
-from holdfast.workflow import prose, statuses
+from holdfast.workflow import markdown, scanner, statuses
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-STATUS = prose.label(r"(?:(?:current|phase)\s+)?status")
-WHOLE_STATUS = prose.label(r"workflow\s+status")
-KIND = prose.label(r"(?:workflow[ _])?type")
-TOPIC = prose.label(r"(?:(?:required|key|workflow)\s+)?(?P<topic>reading|reminders?|context)(?:\s+variables)?")
-_WORKFLOW = prose.label(r"(?:(?:current|active)\s+)?workflow(?:\s+name)?")
-_FIELD = prose.label(r"\w[\w /-]{0,40}")
-_LABELS = (_WORKFLOW, STATUS, WHOLE_STATUS, KIND, TOPIC, memoryphases.PHASE, memoryphases.TOTAL, memoryphases.NAME)
+    from holdfast.formats.compaction.detection.memoryphases import Note
+    from holdfast.workflow.markdown import Line
+
 _MARKER = regex(
     r"\bworkflow[\s-]+state\b(?!\s+(?:management|machine|files?|formats?|schema|handling|tracking|persistence|docs?"
     r"|documentation|rules?|system|diagram|transitions?|restoration|director(?:y|ies)|folders?|json|handlers?))",
     re.IGNORECASE,
 )
-_BARE_MARKER = regex(r"(?:(?:current|active)\s+)?workflow\s+state\s*:?", re.IGNORECASE)
-_SHOWING = regex(r"(?:examples?|samples?|templates?)(?:\s*[:\d(].*)?|.*\b(?:example|sample|template)s?", re.IGNORECASE)
+_MARKER_NAMES = ("workflow state", "current workflow state", "active workflow state")
+_SHOWING = frozenset({"example", "examples", "sample", "samples", "template", "templates"})
 _COUNT_IN_NAME = regex(
     r"(?P<name>.*[^\s(\[–—:,-])[\s(\[–—:,-]+phase\s+(?P<phase>\d{1,9}\s*(?:/|of)\s*\d{1,9}[^()\[\]]{0,80}?)[)\]]?",
     re.IGNORECASE,
 )
-_COMMAND = regex(
-    r"(?:please |first,? |always |never |then |just |we )?(?:run|use|do|call|type|execute|make|push|pull|commit|open"
-    r"|create|branch|rebase|merge|fork|clone|checkout|install|build|test|lint|format|start|write|edit|read|follow|check|ask|squash"
-    r"|git|npm|pnpm|yarn|pip|uv|cargo|go|docker|kubectl)\b"
-)  # in small letters: "Test `parse`" may well be a name
+_ADVERBS = ("please", "first", "first,", "always", "never", "then", "just", "we")
+_VERBS = (
+    "run, use, do, call, type, execute, make, push, pull, commit, open, create, branch, rebase, merge, fork, clone"
+    ", checkout, install, build, test, lint, format, start, write, edit, read, follow, check, ask, squash, git, npm"
+    ", pnpm, yarn, pip, uv, cargo, go, docker, kubectl"
+)
+_COMMANDS = frozenset(_VERBS.split(", "))  # in small letters: "Test `parse`" may well be a name
 _RULE = regex(
     r"(?:[Dd]o not|[Dd]on['’]t|[Pp]lease|[Mm]ake sure)\s|(?:[Aa]lways|[Nn]ever|[Ww]e)\s+[a-z]"
     r"|[^\s`]*/[^\s`]*\.ya?ml\b|\S+\.ya?ml\W*$|.*\s[a-z]+\.\s+[A-Z][a-z]*\s+[a-z]"
 )  # what people must do, the file of a build server, or more than one sentence
 _STEPS = regex(r"`[^`]+`|\s(?:->|→|=>|&&)\s|,\s*(?:then|and|never|not|next)\b|\bthen\b|[;.](?:\s|$)")
-_TOPICS = (
-    ("reading", regex(r"\bread(?:ing|s)?\b", re.IGNORECASE)),
-    ("reminders", regex(r"\breminders?\b", re.IGNORECASE)),
-    ("context", regex(r"\bcontext\b", re.IGNORECASE)),
-)
-_OWN_TOPIC = regex(
-    r"\W*(?:(?:required|key|important|mandatory|workflow)\s+)*(?:reading(?:\s+list)?|reads|reminders?|context)"
-    r"(?:\s+(?:variables|list|files))?\W*",
-    re.IGNORECASE,
-)
+_TOPICS = {
+    "read": "reading",
+    "reads": "reading",
+    "reading": "reading",
+    "reminder": "reminders",
+    "reminders": "reminders",
+    "context": "context",
+}
+_TOPIC_WORDS = frozenset({"required", "key", "important", "mandatory", "workflow"})  # before the topic of a heading
+_TOPIC_ENDS = frozenset({"variables", "list", "files"})
 _LINES = 2000  # of one workflow's notes that are looked at in any case
 _ALL_LINES = 80_000  # of all workflows' notes in a file; one workflow alone can have nearly every file it fits in
 _BLOCKS = 20  # places in a file that may hold a workflow's notes
-
-
-class Line(NamedTuple):
-    """A line with the topic of the list it stands in: reading, reminders, context or nothing."""
-
-    text: str
-    topic: str
 
 
 class Block(NamedTuple):
@@ -73,20 +64,15 @@ class Block(NamedTuple):
 
     name: str
     marked: bool
-    lines: list[Line]
+    notes: list[Note]
     at: int
     first: int
     cut: bool = False
 
     @property
-    def texts(self) -> list[str]:
-        """The lines without their topics."""
-        return [line.text for line in self.lines]
-
-    @property
     def status(self) -> str:
         """What is said of the status, of the whole workflow's first; empty where nothing is."""
-        return prose.first(WHOLE_STATUS, self.texts) or prose.first(STATUS, self.texts) or ""
+        return memoryphases.first(self.notes, "whole status") or memoryphases.first(self.notes, "status")
 
 
 def find(text: str) -> tuple[Block | str, list[Block]]:
@@ -95,8 +81,8 @@ def find(text: str) -> tuple[Block | str, list[Block]]:
     A name counts under a heading "Workflow State", or where a phase is named beside it; one that reads like an
     instruction needs both. Of several workflows the first that is not over counts.
     """
-    everything = list(_shown(prose.lines(text)))
-    marks = sum(_is_marker(line) or _WORKFLOW.match(line) is not None for line in everything)
+    everything = [memoryphases.note(line) for line in _shown(scanner.lines(text))]
+    marks = sum(_is_marker(note.line) or note.meaning == "workflow" for note in everything)
     most = max(_LINES, _ALL_LINES // max(marks, 1))
     found = [*islice(_marked(everything, most), _BLOCKS), *islice(_unheaded(everything, most), _BLOCKS)]
     named = [block for block in found if block.name and not instructs(block)]
@@ -104,7 +90,7 @@ def find(text: str) -> tuple[Block | str, list[Block]]:
     chosen = next(going, named[0] if named else None)
     if chosen is None:
         return next(map(_instruction, filter(instructs, found)), "") or _nothing(everything), []
-    inside = range(chosen.first, chosen.first + len(chosen.lines))
+    inside = range(chosen.first, chosen.first + len(chosen.notes))
     others = {
         block.at: block for block in reversed(found) if block.at != chosen.at and (block.name or block.at not in inside)
     }
@@ -115,12 +101,12 @@ def is_over(block: Block) -> bool:
     """Tell whether a block says that its workflow is completed or given up."""
     if word := statuses.word(block.status):
         return word in ("dropped", "completed") and not statuses.in_progress(block.status)
-    return "completed" in (memoryphases.unmarked(block.name)[1], memoryphases.place(block.texts).word)
+    return "completed" in (memoryphases.unmarked(block.name)[1], memoryphases.place(block.notes).word)
 
 
-def _nothing(everything: list[str]) -> str:
+def _nothing(everything: list[Note]) -> str:
     """Return why there is no workflow."""
-    values = [value for line in everything if (value := prose.value(_WORKFLOW, line)) is not None]
+    values = [note.value for note in everything if note.meaning == "workflow"]
     if name := next((value for value in values if not memoryphases.is_empty(value)), ""):
         line = f'has a line "Workflow: {name[:80]}"'
         phase = memoryphases.unnamed(everything)
@@ -135,146 +121,154 @@ def _nothing(everything: list[str]) -> str:
     return 'has no name in its line "Workflow:"' if values else 'has no line "Workflow: NAME"'
 
 
-def _shown(lines: list[str]) -> Iterator[str]:
+def _shown(lines: list[Line]) -> Iterator[Line]:
     """Yield the lines outside sections that are headed as examples, one label on each."""
     hidden = 0
-    for number, line in enumerate(lines):
-        title = prose.heading(line)
-        if title and (not hidden or title[0] <= hidden):
-            showing = _SHOWING.fullmatch(title[1].strip(" :*_`")) and prose.value(_WORKFLOW, line) is None
-            hidden = title[0] if showing else 0
+    for line, under in zip_longest(lines, lines[1:]):
+        if line.kind == "heading" and (not hidden or line.depth <= hidden):
+            hidden = line.depth if _is_showing(line.text.strip(" :*_`")) and not _names(line) else 0
         if hidden:
             continue
-        row = prose.cells(line)
-        if len(row) == 2 and row[0]:
-            is_head = number + 1 < len(lines) and prose.is_rule(lines[number + 1])
-            yield "" if is_head else f"{row[0].rstrip(':*')}: {row[1]}"
+        if len(line.cells) == 2 and line.cells[0]:
+            is_head = under is not None and under.kind == "rule"
+            yield markdown.line("" if is_head else f"{line.cells[0].rstrip(':*')}: {line.cells[1]}")
         else:
-            for part in prose.parts(line):
-                yield from _without_count(part)
+            for part in markdown.parts(line.raw):
+                yield from _without_count(line if part == line.raw else markdown.line(part))
 
 
-def _without_count(line: str) -> tuple[str, ...]:
+def _is_showing(title: str) -> bool:
+    """Tell whether a heading is of examples: it ends with that word, or goes on with a number or names."""
+    words = markdown.words(title) or [""]
+    first = words[0].rstrip("0123456789")
+    behind = title[len(first) :].lstrip()[:1]
+    goes_on = title[:1].isalnum() and (behind in ("(", ":") or behind.isdigit())
+    return (goes_on and first in _SHOWING) or (title[-1:].isalnum() and words[-1] in _SHOWING)
+
+
+def _names(line: Line) -> str | None:
+    """Return what a line `Workflow: NAME` names, or None for any other line."""
+    named = memoryphases.note(line) if "orkflow" in line.raw or "ORKFLOW" in line.raw else None
+    return named.value if named and named.meaning == "workflow" else None
+
+
+def _without_count(line: Line) -> tuple[Line, ...]:
     """Return `Workflow: NAME (phase 2/3)` as two lines: a name that counts would be another workflow at each phase."""
-    match = _COUNT_IN_NAME.fullmatch((prose.value(_WORKFLOW, line) or "")[:500])
+    match = _COUNT_IN_NAME.fullmatch((_names(line) or "")[:500])
     if not match:
         return (line,)
-    title = prose.heading(line)
-    marks = "#" * title[0] + " " if title else ""
-    return (f"{marks}Workflow: {match['name']}", f"Phase: {match['phase']}")
+    marks = "#" * line.depth + " " if line.kind == "heading" else ""
+    return (markdown.line(f"{marks}Workflow: {match['name']}"), markdown.line(f"Phase: {match['phase']}"))
 
 
-def _marked(everything: list[str], most: int) -> Iterator[Block]:
+def _marked(everything: list[Note], most: int) -> Iterator[Block]:
     """Yield the blocks under headings "Workflow State"; the name may stand in a section around the heading."""
-    markers = [index for index, line in enumerate(everything) if _is_marker(line)]
+    markers = [index for index, note in enumerate(everything) if _is_marker(note.line)]
     for index in markers[:_BLOCKS]:
-        title = prose.heading(everything[index])
-        level = title[0] if title else 6
-        lines = list(_topical(everything[index + 1 : index + 1 + most], level))
-        texts = [line.text for line in lines]
-        at, name = _named(enumerate(texts, index + 1))
-        if not name and memoryphases.is_said(texts):
+        line = everything[index].line
+        level = line.depth if line.kind == "heading" else 6
+        notes = list(_topical(everything[index + 1 : index + 1 + most], level))
+        at, name = _named(enumerate(notes, index + 1))
+        if not name and memoryphases.is_said(notes):
             at, name = _named(_around(everything[:index], level))
-        yield Block(name, True, lines, at if name else index, index + 1, _is_cut(everything, index + 1, lines, most))
+        yield Block(name, True, notes, at if name else index, index + 1, _is_cut(everything, index + 1, notes, most))
 
 
-def _is_marker(line: str) -> bool:
-    if "workflow" not in line.lower():
+def _is_marker(line: Line) -> bool:
+    if "workflow" not in line.raw.lower():
         return False
-    title = prose.heading(line)
-    return bool(title and _MARKER.search(title[1])) or bool(_BARE_MARKER.fullmatch(prose.plain(line[:200])))
+    is_headed = line.kind == "heading" and _MARKER.search(line.text) is not None
+    return is_headed or markdown.plain(line.raw[:200]).rstrip(":").rstrip().lower() in _MARKER_NAMES
 
 
-def _is_cut(everything: list[str], first: int, lines: list[Line], most: int) -> bool:
-    return len(lines) == most and len(everything) > first + most
+def _is_cut(everything: list[Note], first: int, notes: list[Note], most: int) -> bool:
+    return len(notes) == most and len(everything) > first + most
 
 
-def _unheaded(everything: list[str], most: int) -> Iterator[Block]:
+def _unheaded(everything: list[Note], most: int) -> Iterator[Block]:
     """Yield the blocks of `Workflow:` lines beside which a phase is named, one for each section.
 
     Beside a line are the fields and lists around it; beside a heading is its section. Headings `Phase N` are some road
     map's, unless the workflow is a heading too.
     """
     level, start, seen = 0, 0, -1
-    for index, line in enumerate(everything):
-        label, title = prose.value(_WORKFLOW, line), prose.heading(line)
-        if title and (label is not None or not _is_label(line)):
-            level, start = title[0], index + 1
-        if label and seen != start and not memoryphases.is_empty(label):
+    for index, note in enumerate(everything):
+        is_name, is_heading = note.meaning == "workflow", note.line.kind == "heading"
+        if is_heading and (is_name or not note.is_label):
+            level, start = note.line.depth, index + 1
+        if is_name and note.value and seen != start and not memoryphases.is_empty(note.value):
             seen = start
             first = max(start, index - _LINES // 2)
-            lines = list(_topical(everything[first : first + most], level))
-            cut = _is_cut(everything, first, lines, most)
-            lines = lines if title else [each for each in lines if not _is_road_map(each.text)]
-            if memoryphases.is_said([each.text for each in lines] if title else _beside(everything, index)):
-                yield Block(label, False, lines, index, first, cut)
+            notes = list(_topical(everything[first : first + most], level))
+            cut = _is_cut(everything, first, notes, most)
+            notes = notes if is_heading else [each for each in notes if not _is_road_map(each)]
+            if memoryphases.is_said(notes if is_heading else _beside(everything, index)):
+                yield Block(note.value, False, notes, index, first, cut)
 
 
-def _beside(everything: list[str], index: int) -> list[str]:
+def _beside(everything: list[Note], index: int) -> list[Note]:
     """Return a line with those around it, up to the next heading or text that is neither a field nor in a list."""
     above = takewhile(_is_field, reversed(everything[max(index - _LINES // 2, 0) : index]))
     below = takewhile(_is_field, everything[index + 1 : index + _LINES])
     return [*reversed(list(above)), everything[index], *below]
 
 
-def _is_field(line: str) -> bool:
-    if _is_label(line):
-        return not _is_road_map(line)
-    return (
-        not line.strip() or prose.item(line) is not None or _FIELD.match(line) is not None or bool(prose.entries(line))
-    )
+def _is_field(note: Note) -> bool:
+    if note.is_label:
+        return not _is_road_map(note)
+    return note.line.kind in ("blank", "item") or note.is_field or bool(markdown.entries(note.line.raw))
 
 
-def _is_road_map(line: str) -> bool:
-    return prose.heading(line) is not None and memoryphases.LISTED.fullmatch(line[:1000]) is not None
+def _is_road_map(note: Note) -> bool:
+    return note.line.kind == "heading" and note.listed is not None
 
 
-def _around(before: list[str], level: int) -> list[tuple[int, str]]:
+def _around(before: list[Note], level: int) -> list[tuple[int, Note]]:
     """Return what stands directly in the sections around a heading of this level that follows, the nearest first."""
-    found: list[tuple[int, str]] = []
-    section: list[tuple[int, str]] = []
+    found: list[tuple[int, Note]] = []
+    section: list[tuple[int, Note]] = []
     for at in reversed(range(len(before))):
-        line = before[at]
-        title = prose.heading(line)
-        if title is None:
-            section.append((at, line))
+        note = before[at]
+        if note.line.kind != "heading":
+            section.append((at, note))
             continue
-        if title[0] < level:
-            found += [*section, (at, line)]
-            level = title[0]
+        if note.line.depth < level:
+            found += [*section, (at, note)]
+            level = note.line.depth
         section = []
     return found + section
 
 
-def _topical(lines: Iterable[str], level: int) -> Iterator[Line]:
+def _topical(notes: Iterable[Note], level: int) -> Iterator[Note]:
     """Yield a section's lines with their topics.
 
     Sections for reading, reminders and context that follow it belong to it; another one of its heading's level, or
     above, ends it. `level` 0 is the text before the first heading.
     """
     topic = ""
-    for line in lines:
-        title = None if _is_label(line) else prose.heading(line)
-        if title:
-            if title[0] <= (level or 6) and not _OWN_TOPIC.fullmatch(title[1]):
+    for note in notes:
+        line = note.line
+        if line.kind == "heading" and not note.is_label:
+            if line.depth <= (level or 6) and not _is_own_topic(line.text):
                 return
-            topic = next((name for name, pattern in _TOPICS if pattern.search(title[1])), "")
-        elif match := TOPIC.match(line):
-            topic = {"reminder": "reminders"}.get(word := match["topic"].lower(), word)
-        elif line.strip() and not prose.item(line) and not prose.entries(line):
+            named = {_TOPICS.get(word) for word in markdown.words(line.text)}
+            topic = next((each for each in _TOPICS.values() if each in named), "")
+        elif note.meaning == "topic":
+            topic = note.topic
+        elif line.kind not in ("blank", "item") and not markdown.entries(line.raw):
             topic = ""
-        yield Line(line, topic)
+        yield note if note.topic == topic else note._replace(topic=topic)
 
 
-def _is_label(line: str) -> bool:
-    if ":" not in line and "：" not in line and "phase" not in line.lower():
-        return False
-    return any(pattern.match(line) for pattern in _LABELS) or memoryphases.LISTED.fullmatch(line[:1000]) is not None
+def _is_own_topic(title: str) -> bool:
+    """Tell whether a heading is for the reading, the reminders or the context of a workflow and nothing else."""
+    first, *others = list(dropwhile(_TOPIC_WORDS.__contains__, markdown.name(title).split())) or [""]
+    return first != "read" and first in _TOPICS and _TOPIC_ENDS.issuperset(others)
 
 
-def _named(lines: Iterable[tuple[int, str]]) -> tuple[int, str]:
+def _named(notes: Iterable[tuple[int, Note]]) -> tuple[int, str]:
     """Return where the first line stands that names a workflow, and the name; an empty one where none does."""
-    values = ((at, prose.value(_WORKFLOW, line)) for at, line in lines)
+    values = ((at, note.value) for at, note in notes if note.meaning == "workflow")
     return next(((at, value) for at, value in values if value and not memoryphases.is_empty(value)), (0, ""))
 
 
@@ -283,9 +277,16 @@ def instructs(block: Block) -> bool:
 
     Under a heading "Workflow State" and with a phase it is a name whatever it says.
     """
-    if not (_COMMAND.match(block.name) and _STEPS.search(block.name)) and not _RULE.match(block.name):
+    if not (_is_command(block.name) and _STEPS.search(block.name)) and not _RULE.match(block.name):
         return False
-    return not (block.marked and memoryphases.is_said(block.texts))
+    return not (block.marked and memoryphases.is_said(block.notes))
+
+
+def _is_command(name: str) -> bool:
+    adverb, _, others = name.partition(" ")
+    text = others if adverb in _ADVERBS else name
+    verb = next(iter(markdown.words(text[:40])), "")
+    return verb in _COMMANDS and text.startswith(verb)
 
 
 def _instruction(block: Block) -> str:

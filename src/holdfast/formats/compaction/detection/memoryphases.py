@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.patterns import regex
-from holdfast.workflow import prose, statuses
+from holdfast.workflow import markdown, statuses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PHASE = prose.label(
-    r"(?:current|active)\s+phase(?:\s+#?(?P<alone>\d{1,9}(?:\s*(?:/|of)\s*\d{1,9})?))?"
-    r"|current(?=[*_`:\s]{1,5}phase\s+#?\d)|phase(?:\s+#?(?P<count>\d{1,9}\s*(?:/|of)\s*\d{1,9}))?"
-)
-TOTAL = prose.label(r"(?:total\s+phases|phases(?:\s+in)?\s+total|phases)")
-NAME = prose.label(r"(?:current\s+)?phase\s+(?:name|title)")
+    from holdfast.workflow.markdown import Field, Line
+
+_FIELDS = {
+    "workflow": "workflow, current workflow, active workflow"
+    ", workflow name, current workflow name, active workflow name",
+    "status": "status, current status, phase status",
+    "whole status": "workflow status",
+    "kind": "type, workflow type, workflow_type, workflowtype",
+    "phase": "phase, current phase, active phase",
+    "total": "phases, total phases, phases total, phases in total",
+    "title": "phase name, phase title, current phase name, current phase title",
+}
+_MEANINGS = {words: meaning for meaning, several in _FIELDS.items() for words in several.split(", ")}
+_OF = ("", "required", "key", "workflow")  # what may stand before a topic
+_TOPICS = {"reading": "reading", "reminder": "reminders", "reminders": "reminders", "context": "context"}
 LISTED = regex(
     r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(?:#{1,6}\s+)?(?:\[(?P<box>[ xX✓✔])\]\s+)?"
     r"(?P<sign>[^\x00-\x7f\w]{0,4})\s*[*_`]{0,3}phase\s+#?(?P<number>\d{1,4})(?!\s*(?:/|of\b)|[.,]\d)[*_`]{0,3}\s*[:：.)–—-]*(?P<title>.*)",
@@ -37,19 +47,16 @@ _PLACEHOLDER = regex(
     r"|\[(?:[^\[\]]*\b(?i:name|title|your|insert|fill|workflow|phase|tbd|todo|none)\b[^\[\]]*|[\s.…]*)\])[*_`\"'\s]*"
 )
 _HOLE = regex(r"\W{0,4}(?:\{[\w .-]+\}|<[\w .-]+>|\[[A-Za-z][\w .-]*\]|[XN])\s*(?:/|of\b)")
-_POINTED = regex(
-    r"\s*(?:←|⬅\ufe0f?|👈|<-+)[\s*_]*(?:(?:we|you)\s+are\s+)?(?:current|here|now|in progress)?\W*$", re.IGNORECASE
-)
+_POINTERS = ("←", "⬅", "👈", "<-")
+_POINTED = frozenset(
+    f"{who}{where}" for who in ("", "we are ", "you are ") for where in ("", "current", "here", "now", "in progress")
+)  # what stands behind such an arrow
 _MARK = regex(
     r"\s*(?:[✅✔🔄]\ufe0f?\s*(?P<sign>[A-Za-z _-]{0,20})"
     r"|[(\[]\s*[✅✔🔄]?\ufe0f?\s*(?P<word>in[\s_-]*progress|completed?|done|finished)\s*[)\]])$",
     re.IGNORECASE,
 )
-_OWN = regex(
-    rf"\W*(?:(?P<not_started>not[\s_-]*started)|(?P<in_progress>{statuses.IN_PROGRESS})|(?P<blocked>blocked)"
-    r"|(?P<completed>completed))\W*",
-    re.IGNORECASE,
-)  # the document's own words
+_OWN = ("not_started", "in_progress", "blocked", "completed")  # the document's own words
 WORDS = {
     "not_started": "not_started",
     "in_progress": "in_progress",
@@ -57,6 +64,31 @@ WORDS = {
     "blocked": "blocked",
     "completed": "completed",
 }  # of `statuses`, as R001-07 has them
+
+
+class Note(NamedTuple):
+    """A line of a memory file, and what its label and value are.
+
+    Attributes:
+        line: the line.
+        meaning: what its label is for: a key of `_FIELDS`, "topic", or nothing.
+        value: what stands behind the label; the number in `Phase 2/3: Print` is a part of it.
+        topic: reading, reminders or context, where the label announces such a list, or the line stands in it.
+        is_field: whether the line has any label of a few words.
+        listed: where the line is one of a list of phases, as `Phase 2: Print`.
+    """
+
+    line: Line
+    meaning: str = ""
+    value: str = ""
+    topic: str = ""
+    is_field: bool = False
+    listed: re.Match[str] | None = None
+
+    @property
+    def is_label(self) -> bool:
+        """Whether it is one of the labels that a workflow's notes have, or a phase of a list."""
+        return bool(self.meaning) or self.listed is not None
 
 
 class Place(NamedTuple):
@@ -76,21 +108,54 @@ class _Phase(NamedTuple):
     word: str | None
 
 
+def note(line: Line) -> Note:
+    """Return a line with what its label is for."""
+    listed = LISTED.fullmatch(line.raw[:1000]) if "phase" in line.raw.lower() else None
+    field = markdown.field(line.raw)
+    if field is None:
+        return Note(line, listed=listed)
+    meaning, value = _MEANINGS.get(field.words, ""), field.value
+    of, _, number = field.words.partition("phase ")
+    counted = _COUNT.fullmatch(number) if of in ("", "current ", "active ") else None
+    if is_current(field):
+        meaning = "phase"
+    elif counted and not counted[3] and (of or counted[2]):
+        meaning, value = "phase", f"{number.removeprefix('#')} {value}".strip()
+    bare = field.words.removesuffix(" variables")
+    of, _, word = bare.rpartition(" ")
+    topic = _TOPICS.get(word, "") if of in _OF else ""
+    is_field = len(field.words) < 42 and all(sign.isalnum() or sign in "_ /-" for sign in field.words)
+    return Note(line, meaning or ("topic" if topic else ""), value, topic, is_field, listed)
+
+
+def is_current(field: Field) -> bool:
+    """Tell whether a label is for the current phase; `Current: Phase 2` is too."""
+    if field.words == "current":
+        word, behind = field.value[:5].lower(), field.value[5:]
+        return word == "phase" and behind[:1].isspace() and behind.lstrip().removeprefix("#")[:1].isdigit()
+    return _MEANINGS.get(field.words) == "phase"
+
+
+def first(notes: Iterable[Note], meaning: str) -> str:
+    """Return the first value with a label for this that is not empty, else nothing."""
+    return next((each.value for each in notes if each.meaning == meaning and each.value), "")
+
+
 def position(text: str) -> tuple[int | None, int | None, str | None]:
     """Return number, total and name from `4/10 - SEO Generation`; what is not said is None."""
     if behind := _COUNT_BEHIND.fullmatch(text[:1000]):
-        return int(behind[2]), int(behind[3]), prose.plain(behind[1].rstrip(" -–—:")) or None
+        return int(behind[2]), int(behind[3]), markdown.plain(behind[1].rstrip(" -–—:")) or None
     match = _COUNT.fullmatch(text)
     if not match:
         return None, None, text or None
-    title = prose.plain(match[3])
+    title = markdown.plain(match[3])
     title = title[1:-1].strip() if title[:1] == "(" and title.find(")") == len(title) - 1 else title
     return int(match[1]), int(match[2]) if match[2] else None, title or None
 
 
-def place(lines: list[str], status: str = "") -> Place:
+def place(notes: list[Note], status: str = "") -> Place:
     """Return where the workflow of these lines stands: by its `Phase:` line, its `status`, or a list of phases."""
-    listed, said, told = _listed(lines), _said(lines), statuses.phase(status)
+    listed, said, told = _listed(notes), _said(notes), statuses.phase(status)
     number = total = title = word = None
     if said is not None:
         number, total, title = position(said)
@@ -103,28 +168,31 @@ def place(lines: list[str], status: str = "") -> Place:
         number, title, word = _running(listed)
         whole = {phase.number for phase in listed} == set(range(1, len(listed) + 1))
         total = len(listed) if whole and len(listed) > 1 else None
-    if total is None and (match := re.match(r"\d{1,9}", prose.first(TOTAL, lines) or "")):
-        total = int(match[0])
-    title, mark = unmarked(title or prose.first(NAME, lines) or "")
+    if total is None:
+        digits = "".join(takewhile(str.isdecimal, first(notes, "total")[:9]))
+        total = int(digits) if digits else None
+    title, mark = unmarked(title or first(notes, "title"))
     return Place(number, total, title or None, mark or word or _own(title, counted=number is not None))
 
 
-def unnamed(lines: list[str]) -> str | None:
+def unnamed(notes: list[Note]) -> str | None:
     """Return what stands in a `Phase:` line where none names a phase, such as `n/a`; None where that is not so."""
-    if _said(lines) is not None:
+    if _said(notes) is not None:
         return None
-    return next((prose.plain(match["value"]) for line in lines if (match := PHASE.match(line))), None)
+    return next((each.value for each in notes if each.meaning == "phase"), None)
 
 
-def is_said(lines: list[str]) -> bool:
+def is_said(notes: list[Note]) -> bool:
     """Tell whether lines name a phase (I001-2)."""
-    return _said(lines) is not None or bool(_listed(lines))
+    return _said(notes) is not None or any(each.listed for each in notes)
 
 
 def unmarked(text: str) -> tuple[str, str | None]:
     """Return a name without a status mark behind it, such as `✅ Done` or `(in progress)`, and the mark's word."""
-    if (pointed := _POINTED.search(text[-60:])) and len(pointed[0]) < len(text):
-        return text[: len(text) - len(pointed[0])], "in_progress"
+    for pointer in _POINTERS:
+        before, _, behind = text.rpartition(pointer)
+        if before.strip() and len(behind) < 60 and " ".join(markdown.words(behind.replace("_", " "))) in _POINTED:
+            return before.rstrip(), "in_progress"
     match = _MARK.search(text[-60:])
     before = text[: len(text) - len(match[0])].rstrip(" -–—:") if match else ""
     if not match or not before:
@@ -139,26 +207,20 @@ def is_empty(value: str) -> bool:
     return len(value) < 300 and any(pattern.fullmatch(value) for pattern in (_NOTHING, _PLACEHOLDER))
 
 
-def _said(lines: Iterable[str]) -> str | None:
+def _said(notes: Iterable[Note]) -> str | None:
     """Return what a line says that names the current phase, or None."""
-    for line in lines:
-        if match := PHASE.match(line):
-            text = f"{match['alone'] or match['count'] or ''} {prose.plain(match['value'])}".strip()
-            if not is_empty(text) and not _HOLE.match(text):
-                return text
-    return None
+    values = (each.value for each in notes if each.meaning == "phase")
+    return next((value for value in values if not is_empty(value) and not _HOLE.match(value)), None)
 
 
-def _listed(lines: Iterable[str]) -> list[_Phase]:
+def _listed(notes: Iterable[Note]) -> list[_Phase]:
     """Return the phases that stand as `Phase N: title` on lines of their own, each number once."""
     found: dict[int, _Phase] = {}
-    for line in lines:
-        if match := LISTED.fullmatch(line[:1000]):
-            title, mark = unmarked(f"{prose.plain(match['title'])} {match['sign']}".strip())
-            own = "completed" if statuses.pure(title) == "completed" else _own(title, counted=True)
-            ticked = match["box"] not in (None, " ")
-            word = "completed" if ticked else mark or own
-            found.setdefault(int(match["number"]), _Phase(int(match["number"]), "" if own else title, word))
+    for match in (each.listed for each in notes if each.listed):
+        title, mark = unmarked(f"{markdown.plain(match['title'])} {match['sign']}".strip())
+        own = "completed" if statuses.pure(title) == "completed" else _own(title, counted=True)
+        word = "completed" if match["box"] not in (None, " ") else mark or own
+        found.setdefault(int(match["number"]), _Phase(int(match["number"]), "" if own else title, word))
     return list(found.values())
 
 
@@ -169,8 +231,8 @@ def _own(title: str, *, counted: bool) -> str | None:
     """
     if not counted:
         return WORDS.get(statuses.pure(title) or "")
-    match = _OWN.fullmatch(title[:100])
-    return match.lastgroup if match else None
+    letters = "".join(each for each in title[:100].lower() if each.isalnum())
+    return next((word for word in _OWN if word.replace("_", "") == letters), None)
 
 
 def _running(listed: list[_Phase]) -> _Phase:

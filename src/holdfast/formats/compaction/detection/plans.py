@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 import os
 import shlex
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.files.file_memo import settled, stamp
-from holdfast.formats.compaction.detection import idleplans, plantext
+from holdfast.files import cache
+from holdfast.files.file_memo import Stamp, settled, stamp
+from holdfast.formats.compaction.detection import memoryphases, planstatus, plantext
 from holdfast.formats.compaction.detection.extract import Candidate, Extract
-from holdfast.workflow import manyfiles, prose
+from holdfast.workflow import manyfiles, markdown, prose, scanner, statuses
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from pathlib import Path
+    from collections.abc import Collection, Iterable, Mapping
 
 FOLDER = "CLAUDE/Plan"
 FILE = "PLAN.md"
+FEW = 32  # plans that are read again each time rather than all be written down
+KEPT = 20_000  # plans that are written down at most, those that were seen last
+_IDLE_FORMAT = 1
 READ_BYTES = 16 * 1024 * 1024  # of plans that an event reads
 
 
@@ -28,7 +34,7 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
     """Return what the most recently changed plan in progress says, or None (I001-13).
 
     Plans that changed before it are not read; of the others no more than 256 KB each, and none again that was not in
-    progress and did not change since (`idleplans`). Of very many some are looked at (`manyfiles.newest`) and some of
+    progress and did not change since (`_keep`). Of very many some are looked at (`manyfiles.newest`) and some of
     those read, the last changed first; how many were not is left for `manyfiles.left`.
 
     Args:
@@ -41,7 +47,7 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
         listed, left = _listed(root, wanted)
     except OSError:
         return None
-    known = idleplans.known(root / FOLDER) if len(listed) > idleplans.FEW else {}
+    known = _known(root / FOLDER) if len(listed) > FEW else {}
     idle, found = {}, {}
     maybe = []
     for name, info in listed:
@@ -64,7 +70,7 @@ def active(root: Path, written: Path | None = None) -> Extract | None:
         if info and settled(stamp(info), now):
             found[path.parent.name] = stamp(info)
     gone = {name for name, _ in maybe}
-    idleplans.keep(root / FOLDER, {name: seen for name, seen in known.items() if name not in gone} | idle, found)
+    _keep(root / FOLDER, {name: seen for name, seen in known.items() if name not in gone} | idle, found)
     manyfiles.leave(root / FOLDER, left)
     return extract
 
@@ -189,3 +195,41 @@ def _unreadable(path: Path, error: OSError, mtime: float) -> Candidate:
     return Candidate(
         path, "plan", False, (f"cannot be read: {error.strerror or error}",), mtime, True, "cannot be read"
     )
+
+
+def _known(top: Path) -> dict[str, Stamp]:
+    """Return the plans in a folder that were not in progress: by folder name, the stamp each file had.
+
+    Empty where nothing is kept, or it is broken, of another folder, or was found by other rules than ours.
+    """
+    body = cache.read(_idle_file(top))
+    if body is None:
+        return {}
+    try:
+        place, rules, stamps = marshal.loads(body)
+    except (ValueError, EOFError, TypeError):
+        return {}
+    return stamps if (place, rules) == (os.fsencode(top), _rules()) else {}
+
+
+def _keep(top: Path, before: Mapping[str, Stamp], found: Mapping[str, Stamp]) -> None:
+    """Keep that these plans are not in progress, where they are more than a few.
+
+    Args:
+        top: the folder of all plans.
+        before: those that were known and did not change since, or were not looked at.
+        found: those that were read just now and are old enough for their stamps to be believed.
+    """
+    if len(found) > FEW:
+        kept = dict([*before.items(), *found.items()][-KEPT:])
+        cache.write(_idle_file(top), marshal.dumps((os.fsencode(top), _rules(), kept)))
+
+
+def _rules() -> tuple[int | Stamp, ...]:
+    """Return by what rules a plan counts as one in progress: the form that is kept, and this very code."""
+    modules = (plantext, planstatus, memoryphases, markdown, scanner, prose, statuses)
+    return (_IDLE_FORMAT, *(stamp(Path(str(each.__file__)).stat()) for each in modules))
+
+
+def _idle_file(top: Path) -> Path:
+    return cache.folder() / f"{hashlib.sha256(os.fsencode(top)).hexdigest()[:32]}.idle"

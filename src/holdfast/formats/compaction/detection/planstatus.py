@@ -3,56 +3,36 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.patterns import regex
-from holdfast.workflow import prose, statuses
+from holdfast.workflow import markdown, scanner, statuses
 from holdfast.workflow.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OF = r"(?:(?P<of>current|overall|project|implementation|progress|phase|work|development)\s+|plan\s+)?"
-_WHEN = r"(?:\s*\([^()]{0,60}\)|\s+as\s+of\s+[^:：]{1,40}?)?"
-_LABEL = prose.label(rf"{_OF}status{_WHEN}")
-_STATE = prose.label(r"(?:(?:current|overall|plan)\s+)?(?P<of>state)")
-_UNSIGNED = (
-    regex(rf"{prose.OPENING}{_OF}status[*_`]{{0,3}}(?:\s+[–—-]{{1,2}}\s+|\s*=\s*)(?P<value>\S.*)$", re.IGNORECASE),
-    regex(rf"{prose.OPENING}[*_`]{{1,3}}{_OF}status[*_`]{{1,3}}\s+(?P<value>\S.*)$", re.IGNORECASE),
-)
-_STATED = regex(r"status|state\b", re.IGNORECASE)
-_CELL = regex(rf"\W*{_OF}status\W*", re.IGNORECASE)
-_HEADING = regex(rf"\W*{_OF}status\b(?:\s+(?:tracking|update|report))?(?P<rest>.*)", re.IGNORECASE)
-_BOLD = regex(r"\s*(?:\*\*|__)[^*:：]{1,40}(?:\*\*|__)\s*")  # a line that serves as a heading
-_UNIT = regex(
-    r"\W*(?:phase|step|task|stage|milestone|sprint|wave|batch|part|iteration|epic|story|ticket|item|work ?stream|track"
-    r"|section|zone|module|feature|requirement|deliverable)s?\b|\W*\d+(?:\.\d+)*[.)]?\s+(?!.*\b(?:overview|status"
-    r"|summary|info|metadata)\b)",
+    from holdfast.workflow.markdown import Line
+
+_STATUS = {
+    "status": "",
+    "plan status": "",
+    **{f"{whole} status": whole for whole in statuses.WHOLES},
+}  # of what each is
+_STATE = ("state", "current state", "overall state", "plan state")
+_OF = rf"(?:(?P<of>{'|'.join(statuses.WHOLES)})\s+|plan\s+)?status"
+_UNSIGNED = regex(
+    rf"{markdown.OPENING}(?P<bold>[*_`]{{0,3}}){_OF}(?:[*_`]{{0,3}}(?:\s+[–—-]{{1,2}}\s+|\s*=\s*)|(?P<end>[*_`]{{1,3}})\s+)"
+    r"(?P<value>\S.*)",
     re.IGNORECASE,
-)
-_ASIDE = regex(
-    r"\W*(?:decision|adr|risk|bug|issue|question|finding|option|alternative|example|template|legend|dependency"
-    r"|dependencies|related|history|changelog|log|journal|note)s?\b",
-    re.IGNORECASE,
-)
-_LEGEND = regex(
-    r"\b(?:legend|icons?|symbols?|emojis?|notation|status\s+(?:values|codes|indicators|definitions))\b"
-    r"|^\W*(?:status\s+)?(?:keys?|markers?|meanings?|conventions?|states|statuses)\W*$",
-    re.IGNORECASE,
-)
-_SIGNS_COLUMN = regex(r"\W*(?:icon|emoji|symbol|mark(?:er)?|sign|code|key|status|state)\W*", re.IGNORECASE)
-_TICKED = regex(r"\s*(?:[-*+]\s+)?\[(?P<box>[^\[\]])\]\s+(?P<words>.*)")
+)  # a label without a colon: a dash, an equals sign, or nothing where it is bold
+_HEADING = regex(rf"\W*{_OF}\b(?:\s+(?:tracking|update|report))?(?P<rest>.*)", re.IGNORECASE)
 _SIGNED = regex(r"[✅⬜🔄❌⏳🚫⏸☐☑]\ufe0f?[\s*_`]*[A-Za-z]+(?:[\s_-]+[A-Za-z]+)?")
-_SPOKEN = regex(
-    r"(?:[\"'“‘`]|\b(?:to|as|an?|means?|until|once|when|if|not|was|were|use|set|mark|marked|unless|before|after|from|with"
-    r"|emoji|icon|status\s+of|of|the)|=)[\s*_`]*$",
-    re.IGNORECASE,
-)
 _STATEMENTS = 1000  # lines with the word in them that are looked at
 _UNDER = 12  # lines under a heading "Status" that are looked at
 _BELOW = 4  # of them with text, one of which may be the status
 _AROUND = 20  # lines up and down from "🔄 In Progress" that are looked at for what it stands in
-_NONE = regex(r"[\W_]*(?:none|nothing|n/a|no\b.*|empty|tbd)?[\W_]*", re.IGNORECASE)
 
 
 class Standing(NamedTuple):
@@ -87,7 +67,7 @@ class _Part(NamedTuple):
     status: str
 
 
-def standing(lines: list[str], comments: list[str]) -> Standing:
+def standing(lines: list[Line], comments: list[str]) -> Standing:
     """Return whether a plan is in progress.
 
     Its own status line decides; else a status mark in its title, a status in a comment, a phase or task that is in
@@ -107,7 +87,7 @@ def standing(lines: list[str], comments: list[str]) -> Standing:
         return _by(value, "its status is")
     if part := next((part for part in parts if statuses.in_progress(part.status)), None):
         return Standing(True, f"it has no status of its own, but {quoted(part.title, 60)} in it is in progress")
-    if said := next(_said([line for line in lines if not offered or offered not in line]), ""):
+    if said := next(_said([line for line in lines if not offered or offered not in line.raw]), ""):
         return Standing(True, f"it has no status line, but says {quoted(said)}", status=said)
     return _silent(lines, parts, offered)
 
@@ -119,12 +99,12 @@ def _by(value: str, words: str) -> Standing:
     return Standing(False, f'{words} {quoted(value)}, which is not "In Progress"', kind=kind)
 
 
-def _silent(lines: list[str], parts: list[_Part], offered: str) -> Standing:
+def _silent(lines: list[Line], parts: list[_Part], offered: str) -> Standing:
     """Return why a plan that says nothing of its status is not in progress."""
     if offered:
         kind = "the status line picks none of what it offers"
         return Standing(False, f"its status line offers {quoted(offered)} and picks none", notable=True, kind=kind)
-    if any("progress" in line.lower() and re.search(statuses.IN_PROGRESS, line, re.IGNORECASE) for line in lines):
+    if any(statuses.mentions_progress(line.raw) for line in lines):
         why = 'has no status line, and "in progress" stands only in its prose or a legend'
         return Standing(False, why, kind='no status line, and "in progress" only in prose or a legend')
     if any(part.status for part in parts):
@@ -133,101 +113,132 @@ def _silent(lines: list[str], parts: list[_Part], offered: str) -> Standing:
     return Standing(False, 'has no status line and no "🔄 In Progress"', kind=SILENT)
 
 
-def _statements(lines: list[str], parts: list[_Part]) -> Iterator[tuple[str, bool]]:
+def _statements(lines: list[Line], parts: list[_Part]) -> Iterator[tuple[str, bool]]:
     """Yield what a plan says of its own status, and whether that decides whatever it is; collect its parts' statuses.
 
     What stands under a phase, a task or the like is that part's; what stands under a decision or a note is neither's.
     """
     inside, level, first, left = "", 0, True, _STATEMENTS
     for index, line in enumerate(lines):
-        title = prose.heading(line)
-        if title:
-            kind = "" if first and title[0] == 1 else _kind(title[1])
+        if line.kind == "heading":
+            kind = "" if first and line.depth == 1 else _kind(line.text)
             first = False
-            if not inside or title[0] <= level:
-                inside, level = kind, title[0]
+            if not inside or line.depth <= level:
+                inside, level = kind, line.depth
             if kind == "part":
-                parts.append(_Part(*_marked(title[1])))
-        elif prose.is_break(line):
+                parts.append(_Part(*_marked(line.text)))
+        elif line.kind == "break":
             inside, level = "", 0
-        if not _STATED.search(line) or left <= 0:
+        low = line.raw.lower()
+        if ("status" not in low and "state" not in low) or left <= 0:
             continue
         left -= 1
-        for of, value in _labelled(line, lines[index + 1 : index + _UNDER], title):
-            nested = inside == "part" or (line[:2].isspace() and prose.item(line) is not None)
+        for of, value in _labelled(line, lines[index + 1 : index + _UNDER]):
+            nested = inside == "part" or (line.kind == "item" and line.raw[:2].isspace())
             if nested and inside != "aside":
                 parts.append(_Part(parts[-1].title if parts else "a task", value))
             elif not inside:
                 yield value, not of
-    for head, rows in prose.tables(lines):
+    for head, rows in scanner.tables(lines):
         parts += _of_table(head, rows)
 
 
 def _kind(title: str) -> str:
-    return "part" if _UNIT.match(title) else "aside" if _ASIDE.match(title) else ""
+    """Tell whether a heading is a part's or an aside's, by its first word; a number makes a part too."""
+    words = markdown.words(title[:200])
+    first = words[0] if words else ""
+    if {first, first.removesuffix("s"), "".join(words[:2]).removesuffix("s")} & statuses.PARTS or (
+        _is_numbered(title) and not statuses.SUMMARIES & {*markdown.words(title)}
+    ):
+        return "part"
+    return "aside" if {first, first.removesuffix("s")} & statuses.ASIDES else ""
 
 
-def _labelled(line: str, below: list[str], title: tuple[int, str] | None) -> Iterator[tuple[str, str]]:
+def _is_numbered(title: str) -> bool:
+    start = next((at for at, sign in enumerate(title) if sign.isalnum()), 0)
+    number, _, rest = title[start:].partition(" ")
+    number = number[:-1] if number[-1:] in (".", ")") else number
+    return bool(rest) and all(each.isdecimal() for each in number.split("."))
+
+
+def _labelled(line: Line, below: list[Line]) -> Iterator[tuple[str, str]]:
     """Yield (of what, status) for each status a line states or heads."""
-    row = prose.cells(line)
-    if row:
-        match = _CELL.fullmatch(row[0][:60])
-        is_head = bool(below) and prose.is_rule(below[0])
-        if match and len(row) > 1 and not (is_head and not statuses.opening(row[1])):
-            yield match["of"] or "", prose.plain(row[1])
+    if row := line.cells:
+        of = _STATUS.get(markdown.name(row[0][:60]))
+        is_head = bool(below) and below[0].kind == "rule"
+        if of is not None and len(row) > 1 and not (is_head and not statuses.opening(row[1])):
+            yield of, markdown.plain(row[1])
         return
-    for part in prose.parts(line):
-        patterns = (_LABEL, *_UNSIGNED, _STATE)
-        by, match = next(((each, found) for each in patterns if (found := each.match(part[:500]))), (None, None))
-        if match:
-            value = prose.plain(match["value"]) or _below(below)
-            if value and (by is not _STATE or statuses.opening(value)):
-                yield match["of"] or "", value
-        elif (
-            not title
-            and _BOLD.fullmatch(part)
-            and (match := _HEADING.fullmatch(part[:200]))
-            and not match["rest"].strip("* ")
-        ):
-            if value := _below(below):
-                yield match["of"] or "", value
-        elif title and (match := _HEADING.fullmatch(title[1][:200])):
+    for part in markdown.parts(line.raw):
+        if stated := _stated(part[:500]):
+            of, value = stated
+            value = value or _below(below)
+            if value and (of != "state" or statuses.opening(value)):
+                yield of, value
+        elif (head := _head(line, part)) and (match := _HEADING.fullmatch(head[:200])):
             rest = match["rest"].strip(" -–—:*_`")
-            value = rest if statuses.opening(rest) else "" if rest else _below(below)
+            value = _below(below) if not rest else rest if line.kind == "heading" and statuses.opening(rest) else ""
             if value:
                 yield match["of"] or "", value
 
 
-def _below(lines: list[str]) -> str:
+def _stated(part: str) -> tuple[str, str] | None:
+    """Return (of what, status) for a label with its value, which may be empty; None for anything else."""
+    field = markdown.field(part)
+    if field and (of := _STATUS.get(_undated(field.words))) is not None:
+        return of, field.value
+    match = _UNSIGNED.match(part)
+    if match and (match["end"] is None or part[: match.end("bold")].endswith(("*", "_", "`"))):
+        return (match["of"] or "").lower(), markdown.plain(match["value"])
+    return ("state", field.value) if field and field.words in _STATE else None
+
+
+def _undated(words: str) -> str:
+    """Return a label's words without the day or a remark behind them."""
+    words = words.partition(" as of ")[0]
+    return words.partition("(")[0].rstrip() if words.endswith(")") else words
+
+
+def _head(line: Line, part: str) -> str:
+    """Return the text of a heading, or of bold words alone on a line, which serve as one."""
+    bare = part.strip()
+    inner = bare[2:-2]
+    if line.kind == "heading":
+        return line.text
+    is_bold = bare[:2] in ("**", "__") and bare[-2:] in ("**", "__") and 0 < len(inner) <= 40
+    return inner if is_bold and not any(sign in inner for sign in "*:：") else ""
+
+
+def _below(lines: list[Line]) -> str:
     """Return the status that stands under a heading "Status" or after an empty label, if any.
 
     Of boxes the last ticked one counts. A list of nothing but states is a legend.
     """
-    boxes: list[tuple[str, str]] = []
+    boxes: list[Line] = []
     texts: list[str] = []
     for line in lines:
-        if prose.heading(line) or prose.cells(line) or len(texts) == _BELOW:
+        if line.kind == "heading" or line.cells or len(texts) == _BELOW:
             break
-        if match := _TICKED.match(line[:500]):
-            boxes.append((match["box"], match["words"]))
-        elif line.strip() and not boxes:
-            texts.append(prose.plain(prose.item(line) or line.strip().lstrip("> ")))
+        if line.box:
+            boxes.append(line)
+        elif line.kind != "blank" and not boxes:
+            texts.append(markdown.plain(line.text or line.raw))
     if boxes:
-        return next((words for box, words in reversed(boxes) if box.strip()), "")
+        return next((line.text for line in reversed(boxes) if (line.box or "").strip()), "")
     if len({state for text in texts if (state := statuses.pure(text))}) > 1:
         return ""
     going = next((text for text in texts if statuses.in_progress(text)), "")
     return going or next((text for text in texts if statuses.opening(text)), "")
 
 
-def _of_table(head: list[str], rows: list[list[str]]) -> Iterator[_Part]:
+def _of_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[_Part]:
     """Yield the statuses in a table with a column of that name; a table of signs and their meanings is a legend."""
-    column = next((at for at, cell in enumerate(head) if at and _CELL.fullmatch(cell[:60])), 0)
-    if column and not _SIGNS_COLUMN.fullmatch(head[0][:60]):
+    column = next((at for at, cell in enumerate(head) if at and markdown.name(cell[:60]) in _STATUS), 0)
+    if column and markdown.name(head[0][:60]) not in statuses.SIGN_COLUMNS:
         for row in rows:
             if len(row) > column:
                 titles = [cell for cell in row[:column] if not cell.strip("*_` ").isdigit()] or row
-                yield _Part(prose.plain(titles[0]), row[column])
+                yield _Part(markdown.plain(titles[0]), row[column])
 
 
 def _marked(title: str) -> tuple[str, str]:
@@ -235,80 +246,98 @@ def _marked(title: str) -> tuple[str, str]:
     return text, (mark or "").replace("_", " ")
 
 
-def _title(lines: list[str]) -> str:
+def _title(lines: list[Line]) -> str:
     """Return the status mark in a plan's title."""
-    title = next((found for line in lines if (found := prose.heading(line))), None)
-    return _marked(title[1].lstrip("✅🔄\ufe0f "))[1] if title and title[0] == 1 else ""
+    title = next((line for line in lines if line.kind == "heading"), None)
+    return _marked(title.text.lstrip("✅🔄\ufe0f "))[1] if title and title.depth == 1 else ""
 
 
 def _in_comments(comments: list[str]) -> Iterator[str]:
     for comment in comments:
-        if (match := _LABEL.match(comment)) and not statuses.choices(match["value"]):
-            yield match["value"].strip()
+        field = markdown.field(comment)
+        if field and _undated(field.words) in _STATUS and not statuses.choices(field.value):
+            yield field.value
 
 
-def _said(lines: list[str]) -> Iterator[str]:
+def _said(lines: list[Line]) -> Iterator[str]:
     """Yield the lines that say "In Progress" as a heading or as the documents write it; legends and the like do not."""
     section = ""
     board: set[str] = set()
     for index, line in enumerate(lines):
-        if "progress" not in line.lower():
-            section = title[1] if (title := prose.heading(line)) else section
+        section = line.text if line.kind == "heading" else section
+        if "progress" not in line.raw.lower():
             continue
-        title = prose.heading(line)
-        section = title[1] if title else section
-        if title and statuses.pure(title[1]) == "in_progress":
+        if line.kind == "heading" and statuses.pure(line.text) == "in_progress":
             board = board or _board(lines)
             if _is_filled(lines[index + 1 : index + _AROUND], board):
-                yield title[1]
-        elif (match := statuses.literal(line)) and not _is_explained(lines, index, match, section):
-            yield line.strip()
+                yield line.text
+        elif (match := statuses.literal(line.raw)) and not _is_explained(lines, index, match, section):
+            yield line.raw.strip()
 
 
-def _board(lines: list[str]) -> set[str]:
+def _board(lines: list[Line]) -> set[str]:
     """Return the states that have headings of their own."""
-    return {state for line in lines if (title := prose.heading(line)) and (state := statuses.pure(title[1]))}
+    return {state for line in lines if line.kind == "heading" and (state := statuses.pure(line.text))}
 
 
-def _is_filled(below: list[str], board: set[str]) -> bool:
+def _is_filled(below: list[Line], board: set[str]) -> bool:
     """Tell whether a heading "In Progress" means anything: nothing or "None" may stand below it on a board."""
-    first = next((line for line in below if line.strip()), "")
-    if not first or prose.heading(first):
+    first = next((line for line in below if line.kind != "blank"), None)
+    if first is None or first.kind == "heading":
         return len(board) < 2
-    return not _NONE.fullmatch(prose.item(first) or first[:200])
+    name = markdown.name(_own(first)[:200])
+    return name not in statuses.NOTHING and markdown.words(name)[:1] != ["no"]
 
 
-def _is_explained(lines: list[str], index: int, match: re.Match[str], section: str) -> bool:
+def _is_explained(lines: list[Line], index: int, match: re.Match[str], section: str) -> bool:
     """Tell whether "🔄 In Progress" in a line is a legend's, a quotation, or what somebody is told to write."""
     line = lines[index]
-    row = prose.cells(line)
+    row = line.cells
+    if (row and statuses.literal(row[0])) or _is_legend(section) or _is_spoken_of(match.string[: match.start()][-60:]):
+        return True
+    label, colon, rest = line.raw.partition(":")
     if (
-        (row and statuses.literal(row[0]))
-        or _LEGEND.search(section[:200])
-        or _SPOKEN.search(line[: match.start()][-60:])
+        len({statuses.opening(each) for each in _SIGNED.findall(line.raw[:1000])} - {None}) > 2
+        or len(statuses.listed(line.raw)) > 1
+        or (colon and (len(statuses.listed(rest)) > 1 or _is_legend(label)))
     ):
         return True
-    label, colon, rest = line.partition(":")
-    if (
-        len({statuses.opening(each) for each in _SIGNED.findall(line[:1000])} - {None}) > 2
-        or len(statuses.listed(line)) > 1
-        or (colon and (len(statuses.listed(rest)) > 1 or _LEGEND.search(label[:200])))
-    ):
-        return True
-    text = prose.item(line) or line
     around = (_next(lines, index, -1), _next(lines, index, 1))
-    others = {statuses.pure(prose.item(each) or each) for each in around} - {None, "in_progress"}
-    return bool(statuses.pure(text) and others) or _is_under_legend(lines, index)
+    others = {statuses.pure(_own(each)) for each in around if each} - {None, "in_progress"}
+    return bool(statuses.pure(_own(line)) and others) or _is_under_legend(lines, index)
 
 
-def _next(lines: list[str], index: int, step: int) -> str:
+def _is_legend(text: str) -> bool:
+    """Tell whether a heading or a label is one of a legend."""
+    words = markdown.words(text[:200])
+    pairs = pairwise(words)
+    return (
+        not statuses.LEGENDS.isdisjoint(words)
+        or any(one == "status" and other in statuses.LEGENDS_OF_STATUS for one, other in pairs)
+        or markdown.name(text[:200]).removeprefix("status ") in statuses.LEGEND_NAMES
+    )
+
+
+def _is_spoken_of(before: str) -> bool:
+    """Tell whether words lead up to a status that is only spoken of, as in: set it to "🔄 In Progress"."""
+    bare = before.rstrip("\u00a0 \t*_")
+    if bare[-1:] in ("`", '"', "'", "“", "‘", "="):
+        return True
+    return bare[-1:].isalnum() and markdown.words(bare)[-1] in statuses.SPEAKING
+
+
+def _own(line: Line) -> str:
+    return line.text if line.kind == "item" and line.text else line.raw
+
+
+def _next(lines: list[Line], index: int, step: int) -> Line | None:
     near = lines[index + 1 : index + _AROUND] if step > 0 else lines[max(index - _AROUND, 0) : index][::-1]
-    return next((line for line in near if line.strip()), "")
+    return next((line for line in near if line.kind != "blank"), None)
 
 
-def _is_under_legend(lines: list[str], index: int) -> bool:
+def _is_under_legend(lines: list[Line], index: int) -> bool:
     """Tell whether a list or table begins right below a line that calls it a legend."""
     for above in reversed(lines[max(index - _AROUND, 0) : index]):
-        if above.strip() and prose.item(above) is None and not prose.cells(above):
-            return _LEGEND.search(above[:200]) is not None and above.rstrip("*_` ").endswith(":")
+        if above.kind not in ("blank", "item") and not above.cells:
+            return _is_legend(above.raw) and above.raw.rstrip("*_` ").endswith(":")
     return False

@@ -1,0 +1,247 @@
+"""A line of Markdown by itself: its kind, its text, and its label and value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from holdfast.patterns import regex
+
+if TYPE_CHECKING:
+    import re
+
+Kind = Literal[
+    "blank",
+    "text",
+    "heading",
+    "underline",
+    "item",
+    "quote",
+    "row",
+    "rule",
+    "break",
+    "fence",
+    "code",
+    "comment",
+    "example",
+]
+
+LONGEST_CHARS = 20_000  # characters of a line; nobody looks at more
+MARK = regex(r"(?P<mark>[-*+]|\d{1,9}[.)])(?P<space>\s+|$)")
+"""The mark of a list's item, whatever the number."""
+
+_MARK_CHARS = 4  # a number of more digits is a year at the beginning of a sentence
+_EMPHASIS = ("***", "**", "*", "__", "_", "`")
+_ENTRY = regex(r"(?:(?<=[\s,(\[`*])|^)@[^\s,;`()\[\]]*[\w/*]")
+_HEAD_CHARS = 500  # of a line before its colon that are looked at
+_WORD = regex(r"\w+")
+_SIGN = r"(?:[^\x00-\x7f\w\s]{1,4}\s*)?"
+OPENING = rf"\s*(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?(?:#{{1,6}}\s+(?:\d{{1,3}}[.)]\s+)?)?{_SIGN}[*_`]{{0,3}}{_SIGN}"
+"""What may stand before a label, as a regular expression."""
+
+# The same label in another language may stand on either side, as people write for two readers.
+_HEAD = regex(
+    rf"{OPENING}(?:[^\x00-\x7f\W]{{1,20}}\s?[/／]\s?)?(?P<words>\w.*?)"
+    r"(?:\s?[/／(（]\s?[^\x00-\x7f\W][^\s:：*]{0,20}[)）]?)?[*_`]{0,3}\s*"
+)
+_LABEL = r"[^\w\s]{0,4}\s?[^\x00-\x7f\w]{0,4}\s?\w[\w ]{0,30}[*_`]{0,3}\s*[:：]"
+_BOLD_LABEL = r"(?:\*\*|__)\w[\w ]{0,30}(?:[:：](?:\*\*|__)|(?:\*\*|__)\s?[:：])"
+_BEGUN = regex(rf"(?:>\s*)*(?:(?:[-*+]|\d{{1,3}}[.)])\s+)?{_LABEL}")
+_PART = regex(
+    rf"(?:\s*[|·•]\s*|\s{{3,}})(?={_LABEL})|(?:\s*[,;/]\s*|\s+[–—-]+\s+|\s{{2}}|(?<=[\w)%*_`])\s)(?={_BOLD_LABEL})"
+)
+_SPEAKING = (
+    "set, sets, use, see, say, says, write, add, put, mark, change, update, find, like, to, as, a, an, the, of, with"
+    ", is, or, and, when, if, its, your, from, in, into"
+)
+_LEADING = frozenset(_SPEAKING.split(", "))  # words before a label that is only spoken of
+
+
+class Line(NamedTuple):
+    """A line of Markdown.
+
+    Attributes:
+        kind: what it is; one in `scanner.HIDDEN` says nothing itself.
+        raw: the line without comments and tags; an underlined heading with `#`, a table's row with a bar in front.
+        text: what stands behind the marks of a heading, item or quote, without a check box; else the line, stripped.
+        depth: a heading's level, the marks of a quote, the column of an item's mark.
+        box: what stands between the brackets of a check box.
+        cells: of a table's row, the one below its head included.
+        number: of the line in the text, from 0.
+        fenced: whether the line belongs to fenced code.
+    """
+
+    kind: Kind
+    raw: str
+    text: str = ""
+    depth: int = 0
+    box: str | None = None
+    cells: tuple[str, ...] = ()
+    number: int = 0
+    fenced: bool = False
+
+
+def line(raw: str, number: int = 0) -> Line:
+    """Return what a line is by itself."""
+    raw = raw[:LONGEST_CHARS]
+    bare = raw.strip()
+    if not bare:
+        return Line("blank", raw, number=number)
+    first = bare[0]
+    if first == "#" and (level := _level(raw)):
+        return Line("heading", raw, " ".join(bare[level:].rstrip(" \t#").split()), level, number=number)
+    if first in "|>":
+        inner = bare.lstrip("> ")
+        if inner[:1] == "|":
+            return Line("rule" if is_rule(raw) else "row", raw, bare, 0, None, _cells(inner), number)
+        if first == ">" and is_rule(raw):
+            return Line("rule", raw, inner, number=number)
+        if first == ">":
+            return Line("quote", raw, inner, bare[: len(bare) - len(inner)].count(">"), number=number)
+    elif raw[:3] in ("---", "***", "___") and not raw.strip("-*_ \t"):
+        return Line("break", raw, bare, number=number)
+    elif mark := item(raw.lstrip()):
+        text, box = _unboxed(mark.string[mark.end() :].strip())
+        return Line("item", raw, text, columns(raw[: -len(mark.string)]), box, number=number)
+    text, box = _unboxed(bare)
+    return Line("text", raw, text, 0, box, number=number)
+
+
+def is_rule(raw: str) -> bool:
+    """Tell whether a line is the one between a table's head and its rows."""
+    return "|" in raw and "-" in raw and not raw.strip(" \t>|:-")
+
+
+def entries(raw: str) -> list[str]:
+    """Return the `@path` entries of a line; a path has a dot or a slash in it, so that `@alice` is none."""
+    return [entry for entry in _ENTRY.findall(raw) if "/" in entry or "." in entry] if "@" in raw else []
+
+
+def plain(text: str) -> str:
+    """Return text without spaces and emphasis marks around it; marks inside stay."""
+    start, end = _trimmed(text, 0, len(text))  # a copy for each pair of marks would take time with their square
+    while size := next((len(mark) for mark in _EMPHASIS if _wraps(mark, text, start, end)), 0):
+        start, end = _trimmed(text, start + size, end - size)
+    text = text[start:end]
+    if text.endswith("**") and text.count("**") % 2:
+        return text[:-2].rstrip()
+    return text[:-1] if text.endswith("*") and text.count("*") == 1 and not text.endswith(" *") else text
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where a part of a text begins and ends without the white space around it."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _wraps(mark: str, text: str, start: int, end: int) -> bool:
+    return end - start > 2 * len(mark) and text.startswith(mark, start) and text.endswith(mark, start, end)
+
+
+def _level(raw: str) -> int:
+    """Return a heading's level, or 0 for any other line."""
+    marks = raw[:9].lstrip(" ")
+    level = len(marks) - len(marks.lstrip("#"))
+    return level if raw[:4].lstrip(" ")[:1] == "#" and level < 7 and marks[level : level + 1] in (" ", "\t") else 0
+
+
+def item(bare: str) -> re.Match[str] | None:
+    """Return the mark of a list's item at the beginning of a text, or None."""
+    match = MARK.match(bare) if bare[:1] in ("-", "*", "+") or bare[:1].isdigit() else None
+    return match if match and match["space"] and len(match["mark"]) <= _MARK_CHARS else None
+
+
+def _unboxed(text: str) -> tuple[str, str | None]:
+    """Return a text without the check box before it, and what stands in the box, which is no letter but `x`.
+
+    A box right before a word is one, but stays in the text; a link's brackets are none.
+    """
+    box, behind = text[1:2], text[3:4]
+    if text[:1] != "[" or text[2:3] != "]" or behind in {"(", "[", ":"} or (box.isalnum() and box not in "xX"):
+        return text, None
+    return (text, box) if behind and not behind.isspace() else (text[3:].lstrip(), box)
+
+
+def _cells(inner: str) -> tuple[str, ...]:
+    inner = inner[1:-1] if inner.endswith("|") and len(inner) > 1 else inner[1:]
+    parts = inner.replace("\\|", "\n").split("|")  # a line has no end of line in it
+    return tuple(part.replace("\n", "\\|").strip() for part in parts)
+
+
+def columns(space: str) -> int:
+    """Return how many columns white space takes; a tab ends at the next fourth one."""
+    return len(space.expandtabs(4))
+
+
+class Field(NamedTuple):
+    """A label's words in small letters with single spaces, and its value without marks around it."""
+
+    words: str
+    value: str
+
+
+def field(raw: str) -> Field | None:
+    """Return the label and value of a line, or None for any other line.
+
+    The label begins the line, so that prose has none (I001-2). Marks of quotes, lists, headings and emphasis may stand
+    before it, a sign such as 📍, and a number in a heading.
+    """
+    at = _colon(raw)
+    if at < 0 or not (head := _HEAD.fullmatch(raw[:at])):
+        return None
+    marks = len(raw[at + 1 : at + 4]) - len(raw[at + 1 : at + 4].lstrip("*_`"))
+    return Field(" ".join(head["words"].lower().split()), plain(raw[at + 1 + marks :]))
+
+
+def name(text: str) -> str:
+    """Return text as names are compared: in small letters, with single spaces, without marks at either end."""
+    start, end = 0, len(text)
+    while start < end and not text[start].isalnum():
+        start += 1
+    while start < end and not text[end - 1].isalnum():
+        end -= 1
+    return " ".join(text[start:end].lower().split())
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in small letters."""
+    return _WORD.findall(text.lower())
+
+
+def _colon(raw: str) -> int:
+    """Return where the colon of a label stands, or -1. One in parentheses belongs to the label's words."""
+    at = 0
+    while found := [place for sign in ":：" if (place := raw.find(sign, at, _HEAD_CHARS)) >= 0]:
+        at = min(found)
+        is_inside = raw.rfind("(", 0, at) > raw.rfind(")", 0, at)
+        closed = raw.find(")", at, _HEAD_CHARS) if is_inside else -1
+        if closed < 0:
+            behind = raw[at + 1 : at + 2]
+            return at if raw[at] == "：" or behind in ("", "*", "_", "`") or behind.isspace() else -1
+        at = closed
+    return -1
+
+
+def parts(raw: str) -> list[str]:
+    """Return what stands on a line side by side as `Label: value | Label: value`; any other line as it is.
+
+    Bold labels may also follow each other with a comma, a dash or mere spaces between.
+    """
+    if raw.count(":") + raw.count("：") < 2 or raw.lstrip().startswith("|"):
+        return [raw]
+    bare = raw.strip()
+    whole = bare[1:-1] if bare[:1] in ("_", "*") and bare[1:2] not in ("_", "*", " ") else bare
+    begun = _BEGUN.match(whole)
+    if not begun:
+        return [raw]
+    first, *others = _PART.split(whole[begun.end() :])
+    found = [begun[0] + first, *filter(None, others)]
+    return found if len(found) > 1 and not any(_leads(part) for part in found[:-1]) else [raw]
+
+
+def _leads(part: str) -> bool:
+    """Tell whether a text leads up to a label that is only spoken of."""
+    bare = part.rstrip()
+    return bare[-1:] in ("(", ":", '"', "'", "“", "‘") or (bare[-1:].isalnum() and words(bare[-40:])[-1] in _LEADING)

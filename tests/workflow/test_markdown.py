@@ -1,0 +1,168 @@
+"""A line by itself: its kind, its text, the words before its colon and the value behind."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.workflow import markdown, scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "depth", "text", "box"),
+    [
+        ("", "blank", 0, "", None),
+        (" \t", "blank", 0, "", None),
+        (" a  b ", "text", 0, "a  b", None),
+        ("[x] a", "text", 0, "a", "x"),
+        ("# A  b ##", "heading", 1, "A b", None),
+        ("   ### C", "heading", 3, "C", None),
+        ("#no", "text", 0, "#no", None),
+        ("####### seven", "text", 0, "####### seven", None),
+        ("    # indented", "text", 0, "# indented", None),
+        ("- a", "item", 0, "a", None),
+        ("  12) [ ] a", "item", 2, "a", " "),
+        ("\t* [✓] a", "item", 4, "a", "✓"),
+        ("+ [x]a", "item", 0, "[x]a", "x"),
+        ("- [x](y)", "item", 0, "[x](y)", None),
+        ("- [1] a", "item", 0, "[1] a", None),
+        ("- [ ]", "item", 0, "", " "),
+        ("-a", "text", 0, "-a", None),
+        ("2026. a", "text", 0, "2026. a", None),
+        ("> a", "quote", 1, "a", None),
+        (">> > a", "quote", 3, "a", None),
+        ("---", "break", 0, "---", None),
+        ("___ ", "break", 0, "___", None),
+        ("--x", "text", 0, "--x", None),
+        ("* * *", "item", 0, "* *", None),
+        ("|---|:-:|", "rule", 0, "|---|:-:|", None),
+        ("> ---|---", "rule", 0, "---|---", None),
+    ],
+)
+def test_each_line_has_a_kind(raw: str, kind: str, depth: int, text: str, box: str | None) -> None:
+    """What its marks make it, how deep, what stands behind them, and the check box."""
+    assert markdown.line(raw, 7) == (kind, raw, text, depth, box, markdown.line(raw).cells, 7, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ("| a | b |", ("a", "b")),
+        ("> | a | |", ("a", "")),
+        (r"| a \| b | c", (r"a \| b", "c")),
+        ("|", ("",)),
+        ("a | b", ()),
+        ("", ()),
+    ],
+)
+def test_rows_are_told_from_other_lines(line: str, cells: tuple[str, ...]) -> None:
+    """A row begins with a bar; an escaped one belongs to its cell."""
+    assert markdown.line(line).cells == cells
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("📍 Workflow: X", "X"),
+        ("**📍 Workflow:** X", "X"),
+        ("## 2. Workflow: X", "X"),
+        ("**Workflow:**X", "X"),
+        ("Workflow：X", "X"),
+        ("**Workflow / 工作流:** X", "X"),
+        ("工作流 / Workflow: X", "X"),
+        ("Workflow (工作流): X", "X"),
+        ("Workflow / Phase: X", None),
+        ("*Workflow: X*", "X"),
+        ("Workflow: -rf *", "-rf *"),
+        ("Ä Workflow: X", None),
+        ("Workflow: X", "X"),
+        ("workflow:X", None),
+        ("WORKFLOW:   X  ", "X"),
+        ("- **Workflow:** X", "X"),
+        ("  * __Workflow__: **X**", "X"),
+        ("1. `Workflow`: `X`", "X"),
+        ("> Workflow: X", "X"),
+        ("### Workflow: X", "X"),
+        ("**Workflow: X**", "X"),
+        ("Workflow:", ""),
+        ("git workflow: rebase", None),
+        ("The workflow: X", None),
+        ("Workflows: X", None),
+        ("See https://workflow:80", None),
+    ],
+)
+def test_labels_are_anchored_to_the_line(line: str, value: str | None) -> None:
+    """I001-2: list items, bold and indentation are accepted, prose is not."""
+    field = markdown.field(line)
+    assert value == (field.value if field and field.words == "workflow" else None)
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("**A:** b | **C:** d", ["**A:** b", "**C:** d"]),
+        ("_A: b · C: d_", ["A: b", "C: d"]),
+        ("- A: b   C: d", ["- A: b", "C: d"]),
+        ("A: b | c | d", ["A: b | c | d"]),
+        ("| A: b | C: d |", ["| A: b | C: d |"]),
+        ("A: b", ["A: b"]),
+        ("At 10:30 | B: c", ["At 10:30", "B: c"]),
+        ("A: b | c | D: e", ["A: b | c", "D: e"]),
+        ("**A:** b  **C:** d", ["**A:** b", "**C:** d"]),
+        ("**A:** b **C**: d", ["**A:** b", "**C**: d"]),
+        ("**A:** b, **C:** d; __E:__ f", ["**A:** b", "**C:** d", "__E:__ f"]),
+        ("> - **A:** b — **C:** d", ["> - **A:** b", "**C:** d"]),
+        ("A: b.  C: d", ["A: b.  C: d"]),
+        ("**A:** set **C:** d", ["**A:** set **C:** d"]),
+        ("**A:** b (see **C:** d)", ["**A:** b (see **C:** d)"]),
+        ("b **C:** d: e", ["b **C:** d: e"]),
+    ],
+)
+def test_labels_side_by_side_are_parted(line: str, parts: list[str]) -> None:
+    """Only where the line begins with a label, and no other one is merely spoken of."""
+    assert markdown.parts(line) == parts
+
+
+@given(st.text(alphabet="*_`# -:@>\tab", max_size=3000))
+def test_odd_lines_never_raise(line: str) -> None:
+    """Marks without end and nesting without sense are text like any other."""
+    markdown.plain(line)
+    scanner.scan(line)
+    markdown.field(line)
+    markdown.parts(line)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda n: "*" * n,
+        lambda n: "# " + " " * n + "x",
+        lambda n: "Workflow:" + " " * n,
+        lambda n: "> " * (n // 2),
+        lambda n: "(:" * (n // 2),
+        lambda n: "\u00a0" * 400 + "x:" + " " * n,
+    ],
+    ids=["emphasis", "heading", "label", "quotes", "parentheses", "blanks"],
+)
+def test_a_line_of_nothing_but_marks_is_read_quickly(made: Callable[[int], str]) -> None:
+    """Neither do they recurse, nor does the processor time grow with their square."""
+
+    def spent(length: int) -> float:
+        line, best = made(length), float("inf")
+        for _ in range(3):
+            began = time.process_time()
+            markdown.plain(line)
+            markdown.line(line)
+            markdown.field(line)
+            best = min(best, time.process_time() - began)
+        return best
+
+    # Sixteen times the marks: sixteen times the time, where the square would be 256 times.
+    assert spent(800_000) < 80 * max(spent(50_000), 0.001)
