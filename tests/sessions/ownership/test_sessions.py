@@ -384,7 +384,7 @@ def test_gone_is_what_ended_or_lost_its_process_on_this_machine(project: Project
     assert sessions.gone(project) == {"ended", "crashed"}
 
 
-@pytest.mark.parametrize(("process", "silent"), [(2**22 + 1, True), (os.getpid(), False)])
+@pytest.mark.parametrize(("process", "silent"), [(2**22 + 1, True), (os.getpid(), False)], ids=["gone", "running"])
 def test_a_session_without_a_process_is_silent_whatever_its_transcript_shows(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: int, *, silent: bool
 ) -> None:
