@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -1066,6 +1067,24 @@ def test_a_call_whose_input_is_no_object_is_refused_only_where_a_guard_would_jud
     assert "tool_input" in place.log()
 
 
+@pytest.mark.parametrize("how", ["broken", "unreadable"])
+def test_a_projects_guard_that_cannot_judge_names_the_command_that_lifts_it_anywhere(tmp_path: Path, how: str) -> None:
+    """The terminal may be in another folder, so the command names the project, quoted for a shell."""
+    place = processes.make(tmp_path / "it's here")
+    guard = place.project_handler("team", handler("1 / 0", options="match='Bash', strict=True"))
+    grant(place, guard)
+    assert "ZeroDivisionError" in refusal_of(place.fire(bash(place))), "from now on it is known"
+
+    said = refusal_of(place.fire(bash(place) if how == "broken" else b'{"tool_name": "Bash", "x": \xff', "PreToolUse"))
+
+    lift = said.partition("To do without it: holdfast ")[2].partition(". Log: ")[0]
+    assert lift == f"handlers untrust --project {shlex.quote(str(place.root))} team.py"
+    script = f"{shlex.quote(sys.executable)} -m holdfast {lift}"
+    terminal = place.environ(PYTHONPATH=str(processes.SOURCE), CLAUDECODE=None, CLAUDE_PROJECT_DIR=None)
+    assert processes.run(["/bin/sh", "-c", script], b"", terminal, place.home).exit_code == 0
+    assert place.fire(bash(place)).stdout == ""
+
+
 def test_null_and_unknown_keys_are_dispatched(place: Place) -> None:
     """null counts as absent, and what no model knows is passed on."""
     place.user_handler("loud", handler("return advise(f'{event.permission_mode} {event.brand_new}')"))
@@ -1193,7 +1212,7 @@ def test_a_refusal_has_the_form_of_its_event(event: str) -> None:
     """Tool calls and permissions are denied, prompts blocked."""
     wanted = "deny" if event in ("PreToolUse", "PermissionRequest") else "block"
 
-    refusal = engine.refusal(event, "user/a.py: on_x raised ValueError")
+    refusal = engine.refusal(event, "user/a.py: on_x raised ValueError", "/x")
 
     assert refusal.kind == wanted
     assert "user/a.py: on_x raised ValueError" in refusal.text

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log, paths
+from holdfast.files.redact import MASK, redact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +64,21 @@ def test_secrets_are_redacted_in_messages_and_fields() -> None:
     text = paths.log_file().read_text()
     assert "hunter2" not in text
     assert "abcdefgh" not in text
+
+
+def test_secrets_are_redacted_before_anything_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value ends at a backslash, so behind an escape the rest of it would stay."""
+    secret = "DB_PASSWORD=hun\ater2"
+    assert "ter2" in redact(secret.encode("unicode_escape").decode()), "this text no longer shows the order"
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", f"/srv/{secret}")
+
+    log.write("error", f"{secret} for good", field=secret, quoted=f"set {secret}")
+
+    masked = f"DB_PASSWORD={MASK}"
+    assert log.tail(1)[0].endswith(
+        f" error {masked} for good field={masked} quoted='set {masked}' project=/srv/{masked}"
+    )
+    assert log.written(secret) == masked
 
 
 def test_a_message_cannot_forge_a_line() -> None:

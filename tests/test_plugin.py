@@ -155,6 +155,27 @@ def test_until_it_is_ready_every_event_is_silence(plugin: Plugin, event: str) ->
     assert not plugin.calls
 
 
+@pytest.mark.parametrize("environment", ["none", "half-built"])
+def test_until_it_is_ready_a_known_guard_refuses(plugin: Plugin, environment: str) -> None:
+    """The shell refuses the guard's event in its project; other events and other projects stay silent."""
+    why = "Holdfast's Python is missing"  # for a minute, as `find` tells; there is none on this PATH
+    if environment == "half-built":
+        why = "Holdfast did not answer"
+        plugin.place.write(plugin.environment / "bin" / "python", "#!/bin/sh\nexit 1\n").chmod(0o755)
+    memory = plugin.place.home / ".local/state/holdfast/strict"
+    line = "PreToolUse\tBash\t{}\t/x/guard.py\tf\n"
+    for root, refused in ((plugin.place.root, True), ("*", True), ("/elsewhere", False)):
+        plugin.place.write(memory, line.format(root))
+        ended = plugin.fire("PreToolUse")
+        assert (ended.exit_code, bool(ended.stdout), ended.stderr) == (0, refused, "")
+        if refused:
+            assert ended.specific["permissionDecision"] == "deny"
+            start = f"Refused: the strict handler guard.py could not check this, because {why}. "
+            assert ended.specific["permissionDecisionReason"].startswith(start)
+            assert plugin.fire("UserPromptSubmit").stdout == ""
+    assert not plugin.calls
+
+
 def test_a_session_start_is_not_kept_waiting(plugin: Plugin) -> None:
     """It returns, with its pipes closed, while the environment is still being built behind it."""
     (plugin.programs / "uv.log.wait").touch()

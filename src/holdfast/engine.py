@@ -285,7 +285,7 @@ def labels(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> lis
 
 
 def _said(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list[tuple[str, Outcome]]:
-    strict = {call.label for call in plan if call.route.strict}
+    strict = {call.label: call.file.path for call in plan if call.route.strict}
     changes = _changes(event, answers)
     said: list[tuple[str, Outcome]] = []
     for position, given in enumerate(answers):
@@ -293,21 +293,25 @@ def _said(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> list
         stale = any(later > position and answers[later].label != given.label for later in changes)
         said += [(given.label, one) for one in given.outcomes if not (stale and one.kind == "allow")]
         if given.fault and given.label in strict:
-            said.append((given.label, refusal(event.hook_event_name, f"{given.label} {given.fault}")))
+            root = strict[given.label].parent.parent.parent  # of ROOT/.claude/handlers/x.py
+            said.append((given.label, refusal(event.hook_event_name, f"{given.label} {given.fault}", str(root))))
     return said
 
 
-def refusal(event: str, fault: str) -> Outcome:
+def refusal(event: str, fault: str, root: str) -> Outcome:
     """Say no in a strict handler's place (only on the four events where strict is possible).
 
     Args:
         event: the event's name.
         fault: which handler could not check it, and why: `user/guard.py: on_pre_tool_use raised ValueError`.
+        root: the root of the project, if it is a project's handler.
     """
+    from shlex import join
+
     from holdfast.plugins.outcomes import block, deny
 
     place, _, name = fault.partition(":")[0].partition("/")
-    lift = f"untrust {name}" if place == "project" else f"off {name.removesuffix('.py')}"
+    lift = join(["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")])
     reason = f"Refused, because a strict handler could not check it: {fault}."
     if "holdfast handlers " not in fault:  # a handler that is gone or broken names what lifts it
         reason += (
@@ -436,12 +440,12 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
         return
     from holdfast.plugins import strictness
 
-    value = head.get(_VALUES.get(name, ""))
-    guards = strictness.guarding(name, value if isinstance(value, str) else None, os.environ["CLAUDE_PROJECT_DIR"])
+    value, root = head.get(_VALUES.get(name, "")), os.environ["CLAUDE_PROJECT_DIR"]
+    guards = strictness.guarding(name, value if isinstance(value, str) else None, root)
     if guards:
         from holdfast.dispatch.merging import merge
 
-        reply = merge(name, [refusal(name, f"{', '.join(guards)}: {why}")])
+        reply = merge(name, [refusal(name, f"{', '.join(guards)}: {why}", paths.real_root(root))])
         (streams or replying.Streams()).write(reply)
 
 

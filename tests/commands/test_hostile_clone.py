@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -246,6 +248,43 @@ def test_an_install_into_a_clone_writes_nothing_outside_it(
     assert [each.name for each in mine.iterdir()] == ["config.json"]
 
 
+def moved_on(root: Path) -> None:
+    holdfast("start", "Shop", "--phase", "One", root=root)
+
+
+def completed(root: Path) -> None:
+    moved_on(root)
+    holdfast("done", root=root)
+
+
+def completed_long_ago(root: Path) -> None:
+    completed(root)
+    project = Project.open(root, trusted=True)
+    for table in ("phases_seen", "attempts", "generations"):
+        project.ledger.run(f"DELETE FROM {table}")
+    project.close()
+
+
+@pytest.mark.parametrize("use", [moved_on, completed, completed_long_ago])
+def test_a_project_used_only_from_a_terminal_is_told_of_its_ledger(
+    holdfast_project: Callable[..., HoldfastProject], tmp_path: Path, use: Callable[[Path], None]
+) -> None:
+    """No session was ever seen in it; a clone that asks for the same id is told nothing."""
+    made = holdfast_project({".claude/holdfast.toml": CONFIG, ".git/HEAD": "ref: refs/heads/main\n"})
+    made.trust()
+    use(made.root)
+    old = Project.open(made.root, trusted=True).ledger_file
+    with closing(sqlite3.connect(old)) as ledger:
+        assert ledger.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
+    holdfast("handlers", "untrust", root=made.root)
+    (tmp_path / "clone").mkdir()
+    by_id(tmp_path / "clone", made.root)
+
+    assert former_ledger.find(Project.open(tmp_path / "clone")) is None
+    assert str(old) in holdfast("status", root=made.root).out
+    assert str(old) in made.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER).stdout
+
+
 def test_sessions_of_worktrees_are_told_of_the_ledger_they_shared(tmp_path: Path) -> None:
     """A worktree that never used the ledger belongs to a repository that did, with others that share its id."""
     git, tree = tmp_path / "repo/.git", tmp_path / "tree"
@@ -261,6 +300,7 @@ def test_sessions_of_worktrees_are_told_of_the_ledger_they_shared(tmp_path: Path
         paths.project_config(root).write_text(CONFIG)
     shared = Project.open(tmp_path / "repo", trusted=True)
     sessions.seen(shared, ME)
+    shared.ledger.run("DROP INDEX sessions_live")  # as a ledger of an earlier version
     shared.close()
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / ".claude").mkdir(parents=True)

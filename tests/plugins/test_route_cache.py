@@ -509,6 +509,21 @@ def test_a_folder_of_no_handlers_hides_none_that_is_known(root: Path, monkeypatc
     assert called(find(root, "PreToolUse", "Bash"), "PreToolUse", "Bash") == ["guard"]
 
 
+def test_a_folder_whose_names_are_not_all_read_says_which_count(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first by name need not be among those that were read."""
+    for name in ("a.py", "b.py", "c.py"):
+        write(paths.user_handlers(), name)
+    monkeypatch.setattr(route_cache, "LIST_LIMIT", 2)
+
+    files = find(root)
+
+    assert len([file for file in files if file.routes]) == 2
+    assert [file.faults[0] for file in files if not file.routes] == [
+        "holds at least 2 files: only 200 handlers run, those known before, then the first by name among the "
+        "2 that the system lists first"
+    ]
+
+
 @pytest.mark.parametrize("linked", ["file", "handlers", ".claude"])
 def test_no_link_leads_out_of_the_project(root: Path, tmp_path: Path, linked: str) -> None:
     """A file, the folder or `.claude` itself: what it leads to is neither read nor run, trusted or not."""

@@ -203,8 +203,10 @@ def _names(folder: Folder, rules: Rules) -> list[str]:
     if cut or len(names) > COUNT_LIMIT:
         first = {name for name in rules.first() if (folder.path / name).exists()}
         names = [*sorted(first), *sorted(set(names) - first)]
-        held = f"more than {LIST_LIMIT} files" if cut else f"{len(names)} handler files"
-        folder.fault = f"holds {held}: only {COUNT_LIMIT} handlers run, those known before, then the first by name"
+        held = f"at least {LIST_LIMIT} files" if cut else f"{len(names)} handler files"
+        order = "those known before, then the first by name"
+        order += f" among the {LIST_LIMIT} that the system lists first" if cut else ""
+        folder.fault = f"holds {held}: only {COUNT_LIMIT} handlers run, {order}"
     return names[:COUNT_LIMIT]
 
 

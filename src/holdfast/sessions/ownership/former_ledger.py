@@ -6,12 +6,30 @@ import shlex
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.config import Config
 from holdfast.project import Project
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PATIENCE_S = 0.5  # to wait for another process: an event waits for the answer
+# The tables that name worktrees and that an index finds by them, and `sessions`, whose index an earlier version may not
+# have made. What the other tables have is a session's, so `sessions` has its worktree.
+_TABLES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'sessions'"
+    " UNION SELECT tables.name FROM sqlite_master AS tables, pragma_index_list(tables.name) AS indexes,"
+    " pragma_index_info(indexes.name) AS columns"
+    " WHERE tables.type = 'table' AND columns.seqno = 1 AND columns.name = 'worktree'"
+)
+# From one worktree to the next in the index, however many rows there are of each.
+_WORKTREES = (
+    "WITH RECURSIVE known (checkout) AS (SELECT min(worktree) FROM {table} WHERE project = :project UNION"
+    " SELECT (SELECT min(worktree) FROM {table} WHERE project = :project AND worktree > known.checkout)"
+    " FROM known WHERE known.checkout IS NOT NULL) SELECT checkout FROM known WHERE checkout > ''"
+)
 
 
 def find(project: Project) -> Path | None:
@@ -22,10 +40,11 @@ def find(project: Project) -> Path | None:
     file = project.untrusted_ledger
     if file is None:
         return None
-    known: list[str] = []
     with suppress(sqlite3.Error), closing(_reader(file)) as connection:
-        known = [str(row[0]) for row in connection.execute("SELECT DISTINCT worktree FROM sessions")]
-    return file if any(Project(Path(each), Config()).location == project.location for each in known) else None
+        for each in _worktrees(connection, file.stem):
+            if Project(Path(each), Config()).location == project.location:
+                return file
+    return None
 
 
 def notice(project: Project) -> str:
@@ -44,6 +63,15 @@ def command(project: Project) -> str:
     """Return the command that trusts the project's `holdfast.toml`."""
     place = paths.project_config(project.root)
     return shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), str(place)])
+
+
+def _worktrees(connection: sqlite3.Connection, project: str) -> Iterator[str]:
+    """Yield the checkouts that a ledger knows, of sessions and of what was done in a terminal. Raises sqlite3.Error."""
+    seen = set[str]()
+    for (table,) in connection.execute(_TABLES).fetchall():
+        found = {str(row[0]) for row in connection.execute(_WORKTREES.format(table=table), {"project": project})}
+        yield from found - seen
+        seen |= found
 
 
 def _reader(file: Path) -> sqlite3.Connection:
