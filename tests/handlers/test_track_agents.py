@@ -462,7 +462,7 @@ def test_a_background_launch_whose_pretooluse_never_fired_begins_its_phase(tool:
 
 
 def test_calls_without_an_id_still_finish_their_phase(tool: Tool) -> None:
-    """Older clients send no tool_use_id (client facts §7)."""
+    """Older clients send no tool_use_id."""
     for number, kind in enumerate(("builder", "tester")):
         agent = Agent(tool.project, kind=kind, number=number)
         agent.about_to(tool_use_id=None)

@@ -270,7 +270,7 @@ def test_a_finished_task_is_not_undone(workflows: Workflows, folder: Path) -> No
 
 
 def test_a_completed_session_takes_no_late_agent(workflows: Workflows, folder: Path) -> None:
-    """R002-08: an agent that ends after the session was completed writes nothing (D002-7)."""
+    """R002-08: an agent that ends after the session was completed writes nothing."""
     first = agent(workflows, "IMPL-1.1")
     first.about_to()
     first.launched()

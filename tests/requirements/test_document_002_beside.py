@@ -75,7 +75,7 @@ def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflo
 
 
 def test_what_general_verbs_complete_is_archived_at_once(workflows: Workflows, folder: Path) -> None:
-    """As in the other formats; what is left is not said to be done (D002-3)."""
+    """As in the other formats; what is left is not said to be done."""
     said = holdfast("done", "--all", root=workflows.root)
     assert "ended with 2 tasks left as they are" in said.out
     assert "0/2" in said.out
@@ -89,7 +89,7 @@ def test_what_general_verbs_complete_is_archived_at_once(workflows: Workflows, f
 
 
 def test_a_completed_session_takes_nothing_more(workflows: Workflows, folder: Path) -> None:
-    """D002-7: neither steps nor what the general verbs would add."""
+    """Neither steps nor what the general verbs would add."""
     step = {"step": "look", "action": "look", "command": "ls", "output_to": "seen", "on_error": "fail"}
     workflows.put(folder, alone("IMPL-3") | {"flow_control": {"pre_analysis": [step]}})
     workflows.run("complete", "--anyway")
@@ -149,7 +149,7 @@ def test_a_state_of_another_kind_is_made_anew(workflows: Workflows, folder: Path
 def test_a_completed_session_stays_so_when_its_state_is_lost(
     workflows: Workflows, folder: Path, content: str | None
 ) -> None:
-    """I002-23, D002-7: its last content is put back, and not a new one made that is open to late writers."""
+    """I002-23: its last content is put back, and not a new one made that is open to late writers."""
     workflows.run("complete", "--anyway")
     path = folder / "workflow-session.json"
     good = path.read_bytes()

@@ -115,7 +115,7 @@ def test_each_rule_has_its_own_message(
 
 
 def test_a_commands_array_is_named_as_what_it_is(workflows: Workflows, folder: Path) -> None:
-    """R002-33: 210 times in users' data (D002-6); it is read as the step's commands all the same."""
+    """R002-33: 210 times in users' data; it is read as the step's commands all the same."""
     step = {"step": "look", "action": "Look", "commands": ["bash(ls)", "grep(x)"]}
     workflows.put(folder, changed(example(), "flow_control.pre_analysis", [step]))
     (found,) = workflows.violations()

@@ -162,7 +162,7 @@ def test_a_session_with_open_tasks_is_not_completed_unasked(workflows: Workflows
 
 
 def test_a_completed_session_refuses_late_writers(workflows: Workflows) -> None:
-    """R002-08: who comes late (D002-7) hears how to open it again, and changes nothing."""
+    """R002-08: who comes late hears how to open it again, and changes nothing."""
     folder = workflows.start("One")
     workflows.add("Build it")
     workflows.run("task", "complete", "IMPL-1")
@@ -177,7 +177,7 @@ def test_a_completed_session_refuses_late_writers(workflows: Workflows) -> None:
 
 
 def test_a_session_that_was_moved_away_is_not_made_again(workflows: Workflows) -> None:
-    """R002-02: a late writer brings back no half of it (D002-7)."""
+    """R002-02: a late writer brings back no half of it."""
     folder = workflows.start("One")
     workflows.add("Build it")
     folder.rename(workflows.root / "archived")
@@ -201,7 +201,7 @@ def test_marker_and_status_cannot_drift_unseen(workflows: Workflows) -> None:
 
 
 def test_a_session_whose_tasks_are_all_done_says_so(workflows: Workflows) -> None:
-    """R002-46: in real data such sessions stood still (D002-6)."""
+    """R002-46: in real data such sessions stood still."""
     folder = workflows.start("One")
     workflows.put(folder, example(id="IMPL-1", status="completed"))
 
@@ -363,7 +363,7 @@ def test_another_tools_file_is_left_alone(workflows: Workflows) -> None:
 
 
 def test_sessions_from_the_wild_are_read(workflows: Workflows) -> None:
-    """R002-08: other statuses, no phase, no type (D002-6); what stands there stays when something else is written."""
+    """R002-08: other statuses, no phase, no type; what stands there stays when something else is written."""
     folder = workflows.top / "WFS-wild"
     workflows.put(folder, alone("IMPL-001"))
     wild = {"session_id": "WFS-wild", "topic": "状态", "status": "ready_for_execution", "notes": {"a": [1, 2]}}
@@ -397,7 +397,7 @@ def beside(workflows: Workflows) -> Path:
 
 
 def test_sessions_in_active_and_archives_are_named(workflows: Workflows, beside: Path) -> None:
-    """D002-1: with where they lie and what to do, by list, check and doctor, and by whoever asks for one."""
+    """With where they lie and what to do, by list, check and doctor, and by whoever asks for one."""
     move = "move its folder to .workflow/WFS-user-auth and run `holdfast wfs switch WFS-user-auth`"
     rows = workflows.json("list")
     assert [(each["session"], each["status"], each["done"], each["tasks"]) for each in rows] == [
@@ -421,7 +421,7 @@ def test_sessions_in_active_and_archives_are_named(workflows: Workflows, beside:
 
 
 def test_names_in_active_and_archives_are_taken(workflows: Workflows, beside: Path) -> None:
-    """R002-12, D002-3: a session has its name for itself; two of one name are told."""
+    """R002-12: a session has its name for itself; two of one name are told."""
     assert [workflows.start(topic).name for topic in ("User Auth", "Old")] == ["WFS-user-auth-002", "WFS-old-002"]
     beside.rename(beside.with_name("WFS-old"))
     said = workflows.run("check", code=1).out

@@ -242,7 +242,7 @@ def test_reminders_reading_and_open_to_dos_come_first() -> None:
 
 
 def test_long_values_are_expected_in_the_sidecar_alone(tmp_path: Path) -> None:
-    """Their beginnings stand in the text (DESIGN: a value over 200 characters is shortened)."""
+    """Their beginnings stand in the text (a value over 200 characters is shortened)."""
     expected = replace(EXPECTED, facts=(*FACTS, Fact("workflow", "tail-a", long=True)))
     assert read(TEXT, expected=expected).lost == ("workflow tail-a",)
     found = read(TEXT + sidecar(tmp_path, "tail-a"), expected=expected)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_there_is_no_file_before_the_first_entry(tmp_path: Path) -> None:
-    """As at a session's first events (client-rig)."""
+    """As at a session's first events."""
     transcript = Transcript(tmp_path / "deep" / "a.jsonl", "a", "/project")
     assert not transcript.path.exists()
     transcript.asked("Hello.")

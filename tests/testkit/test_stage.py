@@ -128,7 +128,7 @@ def test_what_the_model_reads_is_told_from_what_the_client_reads() -> None:
 
 
 def test_plain_text_reaches_the_model_on_two_events() -> None:
-    """Client fact §1.3; broken JSON is text, too (client-rig). Each hook's text is a string of its own."""
+    """The client takes broken JSON as text, too. Each hook's text is a string of its own."""
     assert hear("SessionStart", " plain text\n", "{broken", "{}", "").told == ("plain text", "{broken")
     assert hear("UserPromptSubmit", "plain text").context == "plain text"
     assert hear("Stop", "plain text", "{broken").told == ()

@@ -57,9 +57,8 @@ def read(descriptor: int, data: bytearray | None = None) -> dict[str, Any]:
 def foreign(payload: Mapping[str, Any], environ: Mapping[str, str], *, whole: bool = True) -> str:
     """Tell whether another client sent this event.
 
-    Other clients run Claude Code's settings with payloads of the same or nearly the same shape; they get exit 0
-    and silence (client facts, "Other clients run these settings too"). A payload of Claude Code's with a malformed
-    field is still Claude Code's.
+    Other clients run Claude Code's settings with payloads of the same or nearly the same shape; they get exit 0 and
+    silence. A payload of Claude Code's with a malformed field is still Claude Code's.
 
     Args:
         payload: what came on stdin.

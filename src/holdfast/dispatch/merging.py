@@ -19,7 +19,7 @@ EXIT_CODE_EVENTS = frozenset({"TeammateIdle", "TaskCompleted"})  # they know no 
 PLAIN_EVENTS = {"PreCompact": "instruct_summary", "PostCompact": "tell_user", "WorktreeCreate": "worktree"}
 # Most restrictive first: one handler's refusal to answer an MCP server is not undone by another's answer.
 ANSWERS = ("decline", "cancel", "accept")
-# Where the reason goes to the model; elsewhere only the user sees it (client facts §1.2, §1.3).
+# Where the reason goes to the model; elsewhere only the user sees it.
 REASONED = {
     "deny": frozenset({"PreToolUse", "PermissionRequest"}),
     "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),

@@ -25,9 +25,9 @@ _CHANGED = "was saved by somebody else meanwhile; their content stands, try agai
 def write(path: Path, data: bytes, *, mode: int = 0o644, follow: bool = False) -> None:
     """Replace the content of `path` with `data`, creating missing parent folders.
 
-    The bytes go to a temporary file beside the target, are synced, then renamed over it, and the folder is synced
-    (I003-7, I004-15). An existing file keeps its mode and, where possible, its owner; a new one gets `mode` (less the
-    umask). With `follow` a symbolic link is written through to its target, without it a link is refused.
+    The bytes go to a temporary file beside the target, are synced, then renamed over it, and the folder is synced. An
+    existing file keeps its mode and, where possible, its owner; a new one gets `mode` (less the umask). With `follow`
+    a symbolic link is written through to its target, without it a link is refused.
     Raises StateError: a link, no regular file, or the reason the system gave.
     """
     target = _target(path, follow)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import HandlerFile
 
 LAUNCHER = "$HOME/.local/share/holdfast/run"
-"""The launcher as every registered command names it: the same text on every machine (DESIGN, Registration)."""
+"""The launcher as every registered command names it: the same text on every machine (docs/architecture.md)."""
 
 PLUGIN_RUNNER = "$CLAUDE_PLUGIN_ROOT/plugin/run.sh"
 """What a plugin's hooks run instead of the launcher."""

@@ -193,7 +193,7 @@ class Conversation(Client):
         return f"a{made[:16]}", f"toolu_{made[8:32]}"
 
     def _write_late(self) -> None:
-        """Write down what hooks said: the client does that only after they were answered (client-rig)."""
+        """Write down what hooks said: the client does that only after they were answered."""
         if self.keeps_transcript:
             for event, source, texts in self._late:
                 self.transcript.told(event, source, texts)

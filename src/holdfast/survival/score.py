@@ -23,7 +23,7 @@ HEAD = 2_000  # within which what must be kept has to stand
 FULL = 0.85  # of the cap that is used at least where something was left to the sidecar
 HEADING = "WORKFLOW RESTORED AFTER COMPACTION"  # the documents' own; by it guidance is known
 TRAIL = "What this session did before its compaction"  # by it a trail is known
-TRAIL_CAP = 3_000  # UTF-16 units of a trail (DESIGN)
+TRAIL_CAP = 3_000  # UTF-16 units of a trail (docs/architecture.md, Guidance)
 _BETWEEN = "\n\n"  # what several handlers say to one event is joined by an empty line; guidance has none
 _SIDECAR = re.compile(r"^Sidecar[^:]*: (?P<path>/.*) \(sha256 (?P<digest>[0-9a-f]{64})\)$", re.MULTILINE)
 _STATE_FILE = re.compile(r"^- state file: (?P<path>\S.*)$", re.MULTILINE)
@@ -238,7 +238,7 @@ def _agrees(status: str, line: str) -> bool:
 
 
 def _over(facts: Sequence[Fact], beside: Sequence[Fact], text: str, longest: int) -> Iterable[str]:
-    """Yield how the budget's rule was not kept (DESIGN, Guidance)."""
+    """Yield how the budget's rule was not kept (docs/architecture.md, Guidance)."""
     if longest > CAP:
         yield f"{longest} units, more than {CAP}"
     start = max(text.find(HEADING), 0)

@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Agent(Generic[Answer]):
-    """A call and the subagent that it runs; each method sends one recorded event (client facts §3.4, client-rig).
+    """A call and the subagent that it runs; each method sends one recorded event, as the real client does.
 
     Attributes:
         fire: sends an event of the main session: a recorded payload's name, and fields to set.

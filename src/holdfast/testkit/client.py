@@ -104,7 +104,7 @@ class Client:
     def bash(self, *arguments: str, **variables: str) -> Ended:
         """Run the command line as the model's Bash tool does.
 
-        That tool knows the session; the project it only knows from what SessionStart left for it (client-rig).
+        That tool knows the session; the project it only knows from what SessionStart left for it.
 
         Args:
             arguments: what stands behind `holdfast`.
@@ -139,7 +139,7 @@ class Client:
         return self.fire(f"PostCompact-{trigger}", **({"compact_summary": summary} if summary else {}))
 
     def compact(self, trigger: str) -> tuple[Heard, Heard]:
-        """Compact the conversation: send all that the client sends around it, one after another (client-rig).
+        """Compact the conversation: send all that the client sends around it, one after another.
 
         Args:
             trigger: `manual` or `auto`.

@@ -67,6 +67,6 @@ def specific(stdout: str) -> dict[str, Any]:
 
 def _told(event: str, stdout: str) -> str:
     if stdout.startswith("{"):
-        with suppress(ValueError):  # broken JSON arrives as text (client-rig)
+        with suppress(ValueError):  # the client takes broken JSON as text
             return str(specific(stdout).get("additionalContext", ""))
     return stdout.strip() if event in _TEXT_EVENTS else ""

@@ -151,7 +151,7 @@ def summary(workflows: Iterable[Workflow]) -> str:
     """Return what the summariser of a compaction is told: at most SUMMARY characters, empty without a workflow.
 
     Plain text, a workflow a line, in the fence of all text from files: PreCompact's stdout becomes instructions of the
-    summariser, and the client repeats it to the model (client facts).
+    summariser, and the client repeats it to the model.
     """
     lines = [line(workflow) for workflow in workflows if not workflow.finished]
     text = ""

@@ -237,7 +237,7 @@ def test_a_state_file_removed_by_hand_counts_as_completed(project: Project, put:
 
 
 def test_a_new_run_of_a_workflow_is_saved_again(project: Project, put: Put) -> None:
-    """D001-10: workflows are repeatable; a memory file that says something new starts a new file."""
+    """Workflows are repeatable; a memory file that says something new starts a new file."""
     put("CLAUDE.local.md", MEMORY)
     save(project)
     shutil.rmtree(project.root / FOLDER / "qa-loop")

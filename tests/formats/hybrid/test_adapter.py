@@ -77,7 +77,7 @@ def test_a_hook_catches_up_with_a_forgotten_start(project: Project, workflow: Wo
 
 
 def test_a_hook_never_revives_what_is_completed(project: Project, workflow: Workflow) -> None:
-    """D000-2: neither a completed phase nor a completed workflow is opened again."""
+    """Neither a completed phase nor a completed workflow is opened again."""
     for phase in ("phase_0", "phase_1", "phase_2"):
         hybrid.move(project, phase, "completed")
     refused: tuple[Status, ...] = ("active", "failed", "pending")
@@ -133,7 +133,7 @@ def test_a_failed_phase_fails_the_workflow_at_once(project: Project, workflow: W
 
 
 def test_a_failed_phase_is_never_turned_into_a_completed_one(project: Project, workflow: Workflow) -> None:
-    """D000-2: the next result after a failure must not do it; a retry comes first."""
+    """The next result after a failure must not do it; a retry comes first."""
     hybrid.move(project, "phase_0", "failed")
     assert hybrid.move(project, "phase_0", "completed")[1] is False
     assert hybrid.move(project, "phase_1", "active")[1] is False

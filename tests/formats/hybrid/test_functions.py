@@ -121,7 +121,7 @@ def test_a_second_completion_changes_nothing(project: Project) -> None:
 
 
 def test_a_wrong_id_phase_or_status_is_an_error(project: Project) -> None:
-    """I000-17, D000-2: nothing is only logged."""
+    """I000-17: nothing is only logged."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     with pytest.raises(HoldfastError, match=f"holds the workflow {id_}, not wf_1"):
         get_workflow_state("wf_1", root=project.root)

@@ -81,7 +81,7 @@ def test_only_what_a_step_put_out_when_it_was_done_is_a_variable(project: Projec
     ],
 )
 def test_several_commands_of_a_step_are_read(given: dict[str, Any], commands: tuple[str, ...]) -> None:
-    """Task files in the wild have them (D002-6); one that follows the document goes first."""
+    """Task files in the wild have them; one that follows the document goes first."""
     (found,) = flow.steps(task({"step": "look", "action": "Look"} | given))
 
     assert found.commands == commands

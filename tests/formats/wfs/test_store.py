@@ -262,7 +262,7 @@ def test_few_large_tasks_are_not_read_again(project: Project, monkeypatch: pytes
 
 
 def test_a_session_that_is_ended_early_says_of_no_phase_that_it_is_over(project: Project) -> None:
-    """D002-3: nothing is said to be done that is not; all is where all tasks are."""
+    """Nothing is said to be done that is not; all is where all tasks are."""
     for last, phases in (("block", ()), ("complete", ("PLAN", "IMPLEMENT", "REVIEW"))):
         session = store.create(project, f"To {last}")
         transitions.add(project, session, New("Implement login"))

@@ -279,7 +279,7 @@ def test_no_new_task_is_written_over_a_file(project: Project, session: Session) 
 
 
 def test_nothing_is_written_in_a_completed_session(project: Project, session: Session) -> None:
-    """D002-7: whoever comes late does not bring it back."""
+    """Whoever comes late does not bring it back."""
     store.complete(project, session.name, anyway=True)
     before = places.state(session.folder).read_bytes()
 

@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def test_the_main_thread_waits_while_a_foreground_agent_runs(project: Project) -> None:
-    """A compaction that comes then is the agent's own, though older clients do not mark it (client-rig)."""
+    """A compaction that comes then is the agent's own, though older clients do not mark it."""
     assert not compactions.in_foreground(project, ME)
     launch(project)
     assert not compactions.in_foreground(project, ME)

@@ -124,7 +124,7 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     """Complete the current task with `note` as its summary and begin the next; the last one completes the session.
 
     When somebody else completed the task meanwhile nothing happens. With `everything` the session is ended, and tasks
-    that are left stay as they are: nothing is said to be done that is not (D002-3). Raises TransitionError.
+    that are left stay as they are: nothing is said to be done that is not. Raises TransitionError.
     """
     session = _session(project, workflow)
     if workflow.finished:
@@ -213,7 +213,7 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
     """Move a task because of its agent: what that said is the summary of a completed one; a failed one is blocked.
 
     A hook completes no session: that its tasks are all done is said, and left to who works in it. Raises
-    TransitionError where the session is completed, so that what its agent said is not kept (D002-7), StateError where
+    TransitionError where the session is completed, so that what its agent said is not kept, StateError where
     task, session or list cannot be written: to judge it again writes what is still missing.
     """
     session = _session(project, workflow)

@@ -31,7 +31,7 @@ def changing(project: Project, session: Session, *, why: str) -> Iterator[Change
     """Change tasks of a session: what is done in the block is followed by the session's state and its list.
 
     Raises:
-        TransitionError: the session is completed, so that nobody who comes late brings it back (D002-7).
+        TransitionError: the session is completed, so that nobody who comes late brings it back.
         StateError: its folder has gone, or cannot be written.
     """
     statefile.guard(project.root, places.state(session.folder))

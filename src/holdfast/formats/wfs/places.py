@@ -71,7 +71,7 @@ def links(project: Project) -> list[Path]:
 def elsewhere(project: Project) -> list[Path]:
     """Return the sessions' folders one level too deep, as in `.workflow/active/` and `.workflow/archives/`, by path.
 
-    Later versions of the document keep sessions there (D002-1). Holdfast works on none of them.
+    Later versions of the document keep sessions there. Holdfast works on none of them.
     """
     others = [folder for folder in inside(top(project)) if not is_name(folder.name)]
     return [each for folder in others for each in inside(folder) if is_name(each.name)]

@@ -68,7 +68,7 @@ class Session:
         return ""
 
     def must_be_open(self, remedy: str) -> None:
-        """Refuse what nobody may do any more once it is completed (D002-7). Raises TransitionError naming a remedy."""
+        """Refuse what nobody may do any more once it is completed. Raises TransitionError naming a remedy."""
         if self.standing == "completed":
             raise TransitionError(f"{self.name} is completed: {remedy}")
 

@@ -155,7 +155,7 @@ def resume(project: Project, name: str) -> Session:
 
 
 def complete(project: Project, name: str, *, anyway: bool = False) -> Session:
-    """End a session: its marker goes, its status is completed, nothing in it is written any more (I002-13, D002-7).
+    """End a session: its marker goes, its status is completed, nothing in it is written any more (I002-13).
 
     Raises:
         TransitionError: tasks are left, and it is not to be ended `anyway`.

@@ -2,7 +2,7 @@
 
 A launch is known by its `tool_use_id`. The client names the run it started only in the launch's PostToolUse and in a
 `<task-notification>`, and the run's own events may come before either. So launches and runs (`runs`) are kept apart
-until they can be joined (`joined`), and judged once they are (`results`; `DESIGN`: Agents; client facts §3.4).
+until they can be joined (`launch_runs`), and judged once they are (`results`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The client writes one JSON value a line, and late: there is no file yet at a session's first events, and what a
 compaction adds (`compact_boundary`, the summary, what hooks said) is written only after SessionStart(compact) and
-PostCompact were answered (client facts: client-rig "Transcripts lag").
+PostCompact were answered.
 """
 
 from __future__ import annotations
