@@ -81,6 +81,22 @@ def test_a_call_that_cannot_be_read_is_refused(place: Place, name: str) -> None:
     assert place.fire(raw(place, "Read", UNREADABLE[name]), "PreToolUse").stdout == ""
 
 
+def test_a_refusal_without_a_known_guard_names_what_lifts_it(place: Place) -> None:
+    """Where the memory of strict handlers cannot be read, that is in the way; its removal costs nothing else."""
+    memory = place.home / ".local/state/holdfast/strict"
+    memory.unlink()
+    memory.mkdir()
+    lift = reason(place.fire(raw(place, "Bash", UNREADABLE["not JSON"]), "PreToolUse")).partition("To do without it: ")[
+        2
+    ]
+
+    assert lift.startswith(f"rm -r {memory}. ")
+    memory.rmdir()
+    assert "To do without it: holdfast handlers off guard" in reason(
+        place.fire(raw(place, "Bash", UNREADABLE["not JSON"]), "PreToolUse")
+    )
+
+
 def test_what_cannot_be_read_whole_is_not_taken_for_another_clients(place: Place) -> None:
     """Claude Code before it set CLAUDECODE: the session's id may stand behind what is at fault."""
     environ = place.environ(CLAUDECODE=None)
@@ -422,7 +438,7 @@ def test_the_shell_names_the_first_guard_of_the_event(installed: Place) -> None:
     said = reason(processes.run(command, b"", installed.environ(), installed.root))
     assert said == (
         "Refused: the strict handler near.py could not check this, because Holdfast did not answer. "
-        f"In a terminal, 'holdfast doctor' shows why. To lift this without Holdfast: rm '{memory}'"
+        f"In a terminal, 'holdfast doctor' shows why. To lift this without Holdfast: rm -r '{memory}'"
     )
 
 
@@ -506,9 +522,14 @@ def test_the_refusal_is_json_whatever_the_paths(installed: Place, tmp_path: Path
     assert "a strict handler could not check this, because Holdfast did not answer" in reason(ended)
 
 
-def test_the_refusal_names_a_command_that_lifts_it(installed: Place, tmp_path: Path) -> None:
-    """It works without Holdfast, as it has to."""
+@pytest.mark.parametrize("folder", [False, True])
+def test_the_refusal_names_a_command_that_lifts_it(installed: Place, tmp_path: Path, *, folder: bool) -> None:
+    """It works without Holdfast, as it has to, and whatever lies in the place of what is remembered of guards."""
     shutil.rmtree(tmp_path / "package" / "holdfast")
+    memory = installed.home / ".local/state/holdfast/strict"
+    if folder:
+        memory.unlink()
+        memory.mkdir()
     lift = reason(registered(installed)).rpartition("To lift this without Holdfast: ")[2]
     subprocess.run(["/bin/sh", "-c", lift], check=True, timeout=processes.PATIENCE)
     assert registered(installed).stdout == ""

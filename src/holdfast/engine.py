@@ -308,15 +308,16 @@ def refusal(event: str, fault: str, root: str) -> Outcome:
     """
     from shlex import join
 
+    from holdfast.plugins import strictness
     from holdfast.plugins.outcomes import block, deny
 
     place, _, name = fault.partition(":")[0].partition("/")
-    lift = join(["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")])
+    lift = ["untrust", "--project", root, name] if place == "project" else ["off", name.removesuffix(".py")]
+    # Without a name nobody knows which handlers are strict: their memory cannot be read (`strictness.guarding`).
+    lift = ["holdfast", "handlers", *lift] if name else ["rm", "-r", str(strictness.memory_file())]
     reason = f"Refused, because a strict handler could not check it: {fault}."
     if "holdfast handlers " not in fault:  # a handler that is gone or broken names what lifts it
-        reason += (
-            f" To see more, run in a terminal: holdfast handlers check. To do without it: holdfast handlers {lift}."
-        )
+        reason += f" To see more, run in a terminal: holdfast handlers check. To do without it: {join(lift)}."
     reason += f" Log: {paths.log_file()}"
     return deny(reason) if event in ("PreToolUse", "PermissionRequest") else block(reason)
 

@@ -56,7 +56,7 @@ if [ -n "$missing" ]; then
     hint="If it is being upgraded, try again; if it was removed, this ends within a minute."
 fi
 
-if [ -r "$memory" ]; then
+if [ -f "$memory" ] && [ -r "$memory" ]; then
     guard=
     tab=$(printf '\t')
     while IFS=$tab read -r known matcher root file function; do
@@ -78,7 +78,7 @@ case $guard in *[!A-Za-z0-9_.\ -]*) guard="a strict handler" ;; esac
 case $reason in *[!A-Za-z0-9_.,\'\ -]*) reason="Holdfast did not answer" ;; esac
 case $memory in
 *[\"\\\'[:cntrl:]]*) lift="delete Holdfast's file of strict handlers" ;;
-*) lift="rm '$memory'" ;;
+*) lift="rm -r '$memory'" ;;
 esac
 text="Refused: $guard could not check this, because $reason."
 text="$text $hint To lift this without Holdfast: $lift"
