@@ -311,6 +311,17 @@ def test_a_parent_that_only_the_id_tells_is_written(project: Project, session: S
     assert json.loads(path.read_text())["context"]["parent"] == "IMPL-1"
 
 
+def test_a_parent_that_is_written_with_other_zeros_is_none_to_set_right(project: Project, session: Session) -> None:
+    """I002-2: both are the id of one task, so no repair after it finds it again either."""
+    transitions.decompose(project, session, "IMPL-1", [New("Design it")])
+    path = places.task(session.folder, "IMPL-1.1")
+    data = json.loads(path.read_bytes())
+    path.write_text(json.dumps(data | {"context": data["context"] | {"parent": "IMPL-001"}}))
+
+    assert repaired(project) == []
+    assert json.loads(path.read_bytes())["context"]["parent"] == "IMPL-001"
+
+
 def test_a_state_follows_what_was_set_right_in_its_tasks_at_once(project: Project, session: Session) -> None:
     """A wrong parent made the task wait for what its own does not: one repair is enough."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")])

@@ -310,6 +310,20 @@ def test_the_phases_of_a_session_follow_its_tasks_both_ways(project: Project, se
     assert phases() == ("IMPLEMENT", ("PLAN",))
 
 
+def test_a_task_added_to_a_session_that_was_completed_leaves_its_review_to_come(
+    project: Project, session: Session
+) -> None:
+    """R002-46: completing it put all phases behind it; opened again, only the plan is."""
+    transitions.complete(project, session, "IMPL-1")
+    ended = store.complete(project, session.name)
+    assert sessions.completed_phases(ended.file.data) == sessions.PHASES
+
+    transitions.add(project, store.resume(project, session.name), New("One more"))
+
+    now = store.get(project, session.name)
+    assert (now.phase, sessions.completed_phases(now.file.data)) == ("IMPLEMENT", ("PLAN",))
+
+
 def test_a_session_grows_with_its_tasks_and_never_shrinks(project: Project, session: Session) -> None:
     """R002-41, R002-42: medium from 5 tasks on, complex from 16; containers do not count."""
 
