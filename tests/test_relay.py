@@ -189,7 +189,8 @@ class Asking(_socket.socket):
         return super().sendmsg(*arguments)
 
     def recv(self, *arguments: int) -> bytes:
-        self.limits.append(self.gettimeout())
+        if len(arguments) > 1 or not self.went:  # after `GO` it waits without taking anything, and then takes what came
+            self.limits.append(self.gettimeout())
         if self.went and (self.gettimeout() or 0.0) <= LONG:
             raise TimeoutError("timed out")
         if self.went and self.broken:
@@ -325,27 +326,38 @@ def test_a_child_that_has_longer_says_so(monkeypatch: pytest.MonkeyPatch, short_
         assert [each.limits[-1] for each in Asking.made] == [seconds]
 
 
-@pytest.mark.parametrize("bytes_read", [1, 2])
-def test_a_client_that_ends_us_within_a_message_hears_the_refusal(bytes_read: int) -> None:
-    """The rest of a longer limit is no exit code: with one of 0 the call would go through before the child refused."""
-    told: list[bytes | type[BaseException]] = [*(relay.LONGER, b"\0", b"\x14"), relay.WRITTEN, b"\7"]
-    told.insert(bytes_read, relay.Terminated)
-    ended: list[int] = []
+class Ended(_socket.socket):
+    """The relay's end of a connection, whose process is told to end as soon as the system gave it so many bytes."""
 
-    def recv(size: int) -> bytes:
-        said = b""
-        while len(said) < size:
-            each = told.pop(0)
-            if not isinstance(each, bytes):
-                raise each
-            said += each
+    bytes_taken: int
+
+    def recv(self, *arguments: int) -> bytes:
+        said = super().recv(*arguments)
+        if len(arguments) == 1:
+            self.bytes_taken -= 1
+            if self.bytes_taken == 0:
+                signal.raise_signal(signal.SIGTERM)
         return said
 
-    connection: Any = SimpleNamespace(recv=recv, settimeout=lambda seconds: None, shutdown=ended.append)
 
-    assert relay._code(connection) == 7
-    assert ended == [1]
-    assert told == []
+@pytest.mark.parametrize("bytes_taken", [1, 2, 3, 4])
+@pytest.mark.parametrize("seconds", [26, 306])
+def test_a_client_that_ends_us_within_a_message_hears_the_refusal(bytes_taken: int, seconds: int) -> None:
+    """No byte is lost: the rest of a limit read as an exit code, 0 in most, would let the call pass unrefused."""
+    before = signal.getsignal(signal.SIGTERM)
+    listening, child = socket.socketpair()
+    child.sendall(relay.LONGER + seconds.to_bytes(2, "big") + relay.WRITTEN + b"\7")
+    ours = Ended(fileno=listening.detach())
+    ours.bytes_taken = bytes_taken
+    try:
+        relay._catch_sigterm()
+        assert relay._code(ours) == 7
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
+        signal.signal(signal.SIGTERM, before)
+        ours.close()
+    assert child.recv(1) == b""  # the server was told to end the child, so that it refuses
+    child.close()
 
 
 def test_a_child_that_hangs_after_its_reply_is_not_answered_for(

@@ -203,7 +203,7 @@ def _code(server: "socket") -> int:
     while True:
         server.settimeout(LAST_WORD_S if why else limit)
         try:
-            said = server.recv(1)
+            said = _byte(server)
         except (Terminated, TimeoutError) as error:
             if why:
                 said = b""
@@ -226,6 +226,22 @@ def _code(server: "socket") -> int:
     if written:
         return 0
     raise Died(why or "its process ended")
+
+
+def _byte(server: "socket") -> bytes:
+    """Return the next byte, or nothing at the end. Raises OSError, and Terminated as long as no byte was taken.
+
+    `Terminated` comes between any two steps of ours, also when the system has given us a byte and we don't have it yet.
+    What follows would be misread: half of a limit is no exit code. So we wait without taking anything, and take the
+    byte while the signal has to wait.
+    """
+    import _socket
+
+    builtin = sys.modules["_signal"]
+    builtin.pthread_sigmask(builtin.SIG_UNBLOCK, (builtin.SIGTERM,))
+    server.recv(1, _socket.MSG_PEEK)
+    builtin.pthread_sigmask(builtin.SIG_BLOCK, (builtin.SIGTERM,))
+    return server.recv(1)
 
 
 def off(environ: "Mapping[bytes, bytes]") -> bool:
