@@ -490,3 +490,40 @@ def test_what_cannot_be_written_is_not_connected_to(
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / closed)
     with pytest.raises(PermissionError):
         connection.connect(tmp_path / "ledger.db", Patience())
+
+
+def test_a_marked_ledger_is_recognized_by_its_header(tmp_path: Path, run_python: RunPython) -> None:
+    """An event opens its ledger once: to have SQLite look first whose it is takes almost as long again."""
+    script = """
+import sys
+from pathlib import Path
+from holdfast.ledger import connection
+from holdfast.ledger.patience import Patience
+names, dial = [], connection._dial
+connection._dial = lambda name, **options: names.append(name) or dial(name, **options)
+connection.connect(Path(sys.argv[1]), Patience())
+print(names == [sys.argv[1]])
+"""
+    file = tmp_path / "ledger.db"
+    Ledger.open(file).close()
+
+    assert run_python(script, file) == "True\n"
+
+
+def test_the_log_stays_short_although_nobody_closes(tmp_path: Path) -> None:
+    """Events end without closing; each would read more of a log that is never begun anew."""
+    file = tmp_path / "ledger.db"
+    longest = 0
+    for _ in range(8):
+        child = os.fork()
+        if not child:
+            made = connection.connect(file, Patience())
+            made.execute(NOTES)
+            made.execute("INSERT INTO notes VALUES (hex(randomblob(8)), 1, zeroblob(262144))")
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        longest = max(longest, file.with_name("ledger.db-wal").stat().st_size)
+
+    assert longest < 2**20
+    with Ledger.open(file) as opened:
+        assert opened.one("SELECT count(*) AS c FROM notes") == {"c": 8}

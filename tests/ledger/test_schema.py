@@ -162,6 +162,24 @@ def test_migrations_run_in_order_from_where_a_ledger_is(file: Path, appended: Ca
     assert migrations(file) == [2, 3, 4, 5]
 
 
+CRASH = """
+import os, sqlite3, sys
+raw = sqlite3.connect(sys.argv[1], isolation_level=None)
+raw.execute("PRAGMA journal_mode = WAL")
+raw.execute(f"PRAGMA application_id = {sys.argv[2]}")
+raw.execute(f"PRAGMA user_version = {sys.argv[3]}")
+raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+raw.execute("CREATE TABLE places (x)")
+os.kill(os.getpid(), 9)
+"""
+
+
+def crashed(file: Path, application: int, version: int) -> None:
+    """Leave a database whose program died, with what it wrote last beside it."""
+    subprocess.run([sys.executable, "-c", CRASH, str(file), str(application), str(version)], check=False)
+    assert file.with_name(f"{file.name}-wal").stat().st_size > 0
+
+
 def later(file: Path) -> None:
     Ledger.open(file).close()
     change(file, "PRAGMA user_version = 99")
@@ -188,7 +206,11 @@ def negative(file: Path) -> None:
     change(file, "PRAGMA user_version = -1")
 
 
-@pytest.mark.parametrize("made", [later, later_before_we_marked_it, later_and_unreadable, negative])
+def later_that_crashed(file: Path) -> None:
+    crashed(file, schema.APPLICATION_ID, 99)
+
+
+@pytest.mark.parametrize("made", [later, later_before_we_marked_it, later_and_unreadable, later_that_crashed, negative])
 def test_a_later_ledger_is_left_as_it_is(file: Path, made: object) -> None:
     """One sentence names the file, both versions and what to do; the run goes on in memory."""
     assert callable(made)
@@ -202,12 +224,12 @@ def test_a_later_ledger_is_left_as_it_is(file: Path, made: object) -> None:
         )
         assert opened.rows("SELECT id FROM sessions") == [{"id": "new"}]
         assert not opened.whole
+    assert contents(file) == before
     version = marks(file)[1]
     assert told == [
         f"{file} has schema version {version} and this Holdfast knows versions up to 1, so nothing is remembered until "
         "you upgrade Holdfast"
     ]
-    assert contents(file) == before
 
 
 def of_another_program(file: Path) -> None:
@@ -222,21 +244,9 @@ def without_any_id(file: Path) -> None:
     change(file, "CREATE TABLE places (x)", "CREATE TABLE sessions (id)", "PRAGMA user_version = 5")
 
 
-CRASH = """
-import os, sqlite3, sys
-raw = sqlite3.connect(sys.argv[1], isolation_level=None)
-raw.execute("PRAGMA journal_mode = WAL")
-raw.execute("PRAGMA application_id = 77")
-raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-raw.execute("CREATE TABLE places (x)")
-os.kill(os.getpid(), 9)
-"""
-
-
 def of_another_program_that_crashed(file: Path) -> None:
     """What was left beside it is for that program to put in order."""
-    subprocess.run([sys.executable, "-c", CRASH, str(file)], check=False)
-    assert file.with_name(f"{file.name}-wal").stat().st_size > 0
+    crashed(file, 77, 0)
 
 
 @pytest.mark.parametrize(

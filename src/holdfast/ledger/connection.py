@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 _ROOM = 1024 * 1024  # bytes that must be free on the disk, or the next write fails half way through an event
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_LOG_LIMIT_BYTES = 512 * 1024
+"""How long the write-ahead log grows before it goes into the file. Events end without closing their connection, so that
+the next one reads all of the log first: 100 pages of 4 KB take it 0.15 ms. For the same reason SQLite never begins the
+log anew by itself."""
+_HEADER_BYTES = 100  # at the start of each SQLite file; see "The Database Header" in SQLite's file format
 _LOST = (*_DAMAGED, *_BUSY, "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
+_connected: set[str] = set()  # the files that this process has connected to
 
 
 def is_lost(error: Exception) -> bool:
@@ -48,6 +54,7 @@ def connect(file: Path, patience: Patience) -> sqlite3.Connection:
     """
     inspect(file)
     _prepare(file)
+    _connected.add(str(file))
     connection = _dial(str(file))
     try:
         patience.insist(lambda: _configure(connection, file), is_busy, file)
@@ -67,10 +74,35 @@ def inspect(file: Path) -> None:
 
     from holdfast.ledger import schema
 
-    if _is_file(file):
+    if not _is_marked(file) and _is_file(file):
         name = f"{_uri(file)}?mode=ro&immutable=1"
         with suppress(sqlite3.Error), closing(_dial(name, uri=True)) as connection:
             schema.recognize(connection, file)
+
+
+def _is_marked(file: Path) -> bool:
+    """Tell from a file's header alone whether it is a ledger of a version we know: to have SQLite tell takes 0.7 ms.
+
+    Nothing is told of a file that this process has connected to: closing a descriptor of our own on it would end the
+    locks that SQLite holds there (`_prepare`).
+    """
+    from holdfast.ledger import schema
+
+    if str(file) in _connected:
+        return False
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        header = os.read(descriptor, _HEADER_BYTES)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    version, application = int.from_bytes(header[60:64], "big"), int.from_bytes(header[68:72], "big")
+    whole = len(header) == _HEADER_BYTES and header.startswith(b"SQLite format 3\0")
+    return whole and application == schema.APPLICATION_ID and version <= schema.VERSION
 
 
 def _dial(name: str, *, uri: bool = False) -> sqlite3.Connection:
@@ -103,7 +135,9 @@ def _prepare(file: Path) -> None:
 
 
 def _configure(connection: sqlite3.Connection, file: Path) -> None:
-    """Make sure that the file is ours, and switch it to write-ahead logging."""
+    """Make sure that the file is ours, and switch it to write-ahead logging with a log that stays short."""
+    import sqlite3
+
     from holdfast.ledger import schema
 
     current = schema.is_current(connection, file)
@@ -112,6 +146,9 @@ def _configure(connection: sqlite3.Connection, file: Path) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
     if not current:
         schema.adopt(connection, file)
+    if not current or _size(file.with_name(f"{file.name}-wal")) > _LOG_LIMIT_BYTES:
+        with suppress(sqlite3.Error):  # whoever reads it meanwhile keeps it, and the next event tries again
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def memory() -> sqlite3.Connection:
@@ -151,6 +188,13 @@ def _copy(source: str, target: sqlite3.Connection, patience: Patience) -> None:
         origin.backup(target, progress=watch, sleep=0.001)
     if target.execute("PRAGMA quick_check").fetchone()["quick_check"] != "ok":
         raise sqlite3.DatabaseError("it is not sound")
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def _uri(file: Path) -> str:
