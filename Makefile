@@ -8,15 +8,19 @@ BIN := $(VENV)/bin
 CLIENTS := 2.1.329 2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
 
-.PHONY: demo test lint coverage matrix hooks simulate score bench client clients requirements plugin browser clean
+.PHONY: demo test test-all lint coverage matrix hooks simulate score bench client clients requirements plugin browser clean
 
 demo: $(READY)
 	@$(BIN)/holdfast demo
 
+# All but the tests that take long because they wait or start many processes (marked `slow`).
 test: lint
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-all: lint
 	$(BIN)/python -m pytest -n auto
 
-# The same, and how many of the lines that are run in the tests' own processes.
+# All tests, and how many of the lines that are run in the tests' own processes.
 coverage: lint
 	$(BIN)/python -m pytest -n auto --cov
 

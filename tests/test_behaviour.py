@@ -39,6 +39,7 @@ def play(stage: Stage) -> None:
     stage.command("cost")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [None, *FAULTS])
 def test_what_differs_is_shown(fault: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A tree is compared with this one: nothing differs until something in it does."""

@@ -423,6 +423,7 @@ def start_hybrid(place: Place, session: str = ME) -> None:
     at_once([cli(place, "start", "Three at a time", "--format", "hybrid", *phases, session=session)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "beside"),
     [((False,) * 3, False), ((True,) * 3, False), ((False, True, False), True)],
@@ -487,6 +488,7 @@ def history_is_straight(place: Place) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_two_sessions_move_two_workflows_at_once(place: Place) -> None:
     """R001-04: each session's workflow advances by exactly what that session did, and each gets its own back."""
     phases = [item for number in range(6) for item in ("--phase", f"Step {number}")]

@@ -80,6 +80,7 @@ def test_there_is_an_example_of_each_kind_with_its_test() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_examples_tests_pass(tree: Path) -> None:
     """Each example's own test, all in one process."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
@@ -140,6 +141,7 @@ def test_an_added_event_is_dispatched(tree: Path, place: Place) -> None:
     assert fire(tree, place, payload).reply == {"systemMessage": "Now on main."}
 
 
+@pytest.mark.slow
 def test_an_added_format_keeps_a_workflow(tree: Path, place: Place) -> None:
     """It is started, advanced and shown."""
     started = holdfast(

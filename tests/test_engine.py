@@ -114,6 +114,7 @@ def crowd(new_place: Callable[[], Place]) -> tuple[Place, Ended]:
     return place, ended
 
 
+@pytest.mark.slow
 def test_the_good_ones_answer_in_order(crowd: tuple[Place, Ended]) -> None:
     """Beside all the bad handlers the good ones' answers arrive, in order, as one JSON object and exit 0."""
     _, ended = crowd
@@ -185,6 +186,7 @@ def test_the_whole_event_has_a_deadline(place: Place) -> None:
     assert "user/d.py: on_pre_tool_use did not run: no time was left" in place.log()
 
 
+@pytest.mark.slow
 def test_a_handlers_own_timeout_extends_the_deadline(place: Place) -> None:
     """A guard that asked for more time than all handlers have together is heard: the stop does not pass."""
     place.configure("deadline = 0.5\n")

@@ -81,6 +81,7 @@ def test_there_are_the_examples_that_the_readme_lists() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_calculator_is_created_tested_and_verified(tmp_path: Path) -> None:
     """R000-41, test 2 of document 000: deliverables recorded, context passed, completed; the view after each step.
 
@@ -111,6 +112,7 @@ def test_the_calculator_is_created_tested_and_verified(tmp_path: Path) -> None:
     assert "2 attempts" in step(text, "Looking back")
 
 
+@pytest.mark.slow
 def test_the_pages_survive_three_compactions(tmp_path: Path) -> None:
     """R001-15, R001-17: each compaction gives back where the work was and all that was learnt until then."""
     text = told("page_orchestration", tmp_path)
@@ -132,6 +134,7 @@ def test_the_pages_survive_three_compactions(tmp_path: Path) -> None:
     assert "No workflows in" in step(text, "One more compaction")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)  # a hundred processes one after another
 def test_two_sessions_are_driven_to_their_end(tmp_path: Path) -> None:
     """R002-33, R002-41, R002-46: a medium and a complex session, their tasks validated at every step."""
@@ -151,6 +154,7 @@ def test_two_sessions_are_driven_to_their_end(tmp_path: Path) -> None:
     assert "Tasks: 8/17 completed" in step(text, "Wave after wave")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "handler", "missing"),
     [

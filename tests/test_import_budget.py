@@ -102,6 +102,7 @@ def test_naming_the_events_loads_no_model(run_python: RunPython) -> None:
     assert not {"pydantic", "holdfast.events.event", *MODELS} & loaded
 
 
+@pytest.mark.slow
 def test_a_model_loads_no_other(run_python: RunPython) -> None:
     """Of the models of events only the one that is asked for is loaded, tried in a fork for each."""
     script = "import os, sys; from holdfast.events import EVENTS, model\n"

@@ -156,6 +156,7 @@ def answers(place: Place, name: str, sentence: str, fire: Callable[[Place, str],
         assert sentence in ended.reply["systemMessage"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lock", LOCKS)
 def test_events_are_answered_while_the_ledger_is_locked(place: Place, lock: str) -> None:
     """From the files; all handlers of an event together, in however many processes, wait for a second at most."""
@@ -164,6 +165,7 @@ def test_events_are_answered_while_the_ledger_is_locked(place: Place, lock: str)
             answers(place, name, "another process has locked the ledger")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
 def test_a_warm_event_is_answered_while_the_ledger_is_locked(fresh: Warm) -> None:
     """By the server's children, each event as without it."""
@@ -178,6 +180,7 @@ def test_a_warm_event_is_answered_while_the_ledger_is_locked(fresh: Warm) -> Non
             answers(warm, name, sentence, lambda place, name: place.fire(place.payload(name), name.partition("-")[0]))
 
 
+@pytest.mark.slow
 def test_what_was_answered_without_the_ledger_is_remembered_again_later(place: Place) -> None:
     """Nothing of the lock stays behind."""
     with held(place, "immediate"):
@@ -205,6 +208,7 @@ def upgraded(folder: Path, *migrations: str, version: int) -> Path:
     return source
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="asks /proc")
 def test_an_old_server_goes_on_beside_a_newer_command(fresh: Warm, short_folder: Path) -> None:
     """After a migration that adds something it remembers what it did before; after another one it writes no more."""
@@ -289,6 +293,7 @@ def pipe(file: Path) -> str:
 BROKEN = [later, another_programs, cut, garbage, spoiled, folder, pipe]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", BROKEN)
 def test_events_are_answered_without_a_usable_ledger(place: Place, broken: Callable[[Path], str]) -> None:
     """And what lies there stays as it is."""
@@ -301,6 +306,7 @@ def test_events_are_answered_without_a_usable_ledger(place: Place, broken: Calla
     assert contents(file, names) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", BROKEN)
 def test_commands_say_so_and_end_properly(
     place: Place, monkeypatch: pytest.MonkeyPatch, broken: Callable[[Path], str]
@@ -326,6 +332,7 @@ def test_commands_say_so_and_end_properly(
     assert contents(file, names) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [later, another_programs])
 def test_doctor_names_it_and_fixes_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch, broken: Callable[[Path], str]
@@ -340,6 +347,7 @@ def test_doctor_names_it_and_fixes_nothing(
     assert contents(file) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lock", LOCKS)
 def test_forget_claims_nothing_while_the_ledger_is_locked(
     place: Place, monkeypatch: pytest.MonkeyPatch, lock: str

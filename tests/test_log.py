@@ -220,6 +220,7 @@ def test_rotation_by_many_processes_keeps_two_whole_files(run_python: RunPython)
     assert all(re.fullmatch(r"\S+ info process-\d+-line-\d+-x{500}", line) for line in lines)
 
 
+@pytest.mark.slow
 def test_an_event_writes_a_limited_number_of_lines(tmp_path: Path) -> None:
     """Whatever a project makes us say, it rotates no evidence away; of another level there is still room."""
     log.begin_event()

@@ -111,6 +111,7 @@ def test_the_plants_can_be_found() -> None:
     assert len({each.kind for each in PLANTED}) >= 100
 
 
+@pytest.mark.slow
 def test_no_secret_is_readable(project: HoldfastProject) -> None:
     """Neither in what is kept, nor in what is printed; asked for the secrets, an export has only the workflow's own."""
     _assert_none_is_kept(project)

@@ -147,6 +147,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.slow
 def test_no_command_prints_a_hostile_name_as_it_is(project: HoldfastProject) -> None:
     """Neither on stdout nor on stderr, whatever comes of the command."""
     for command in COMMANDS:

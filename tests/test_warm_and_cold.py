@@ -159,6 +159,7 @@ def plain(ended: Ended, top: str) -> tuple[int, str, str]:
     return ended.exit_code, out, err
 
 
+@pytest.mark.slow
 def test_the_server_answers_every_recorded_event(both: Both) -> None:
     """All of them were warm, else the comparison shows nothing; and the handlers had something to say."""
     assert both.answered == len(recorded.names())

@@ -48,6 +48,7 @@ def without_bytecode(bin_folder: Path) -> list[str]:
     return [str(path) for path in modules if not Path(cache_from_source(str(path))).is_file()]
 
 
+@pytest.mark.slow
 def test_the_wheel_works_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
     """`pip install` of the wheel gives a working `holdfast` with its shipped handlers."""
     bin_folder = fresh_environment(tmp_path)
@@ -56,6 +57,7 @@ def test_the_wheel_works_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> 
     works(bin_folder, tmp_path, "_shipped")
 
 
+@pytest.mark.slow
 def test_an_editable_install_works_in_a_fresh_environment(tmp_path: Path) -> None:
     """`pip install -e .` uses the checkout's own folders."""
     bin_folder = fresh_environment(tmp_path)

@@ -52,6 +52,7 @@ def test_a_worktree_is_made_when_the_command_is_tried(target: Target, root: Path
     assert {each.level for each in examine("fire", root)} == {"ok"}
 
 
+@pytest.mark.slow
 def test_nothing_registered_is_told(root: Path) -> None:
     """There is nothing to run."""
     found = only("fire", root, "notice")
@@ -60,6 +61,7 @@ def test_nothing_registered_is_told(root: Path) -> None:
     assert {each.level for each in examine("fire", root)} == {"ok"}
 
 
+@pytest.mark.slow
 def test_every_registered_event_answers(target: Target, root: Path, home: Path) -> None:
     """Each in a line of its own; a workflow is saved and restored; nothing of the user's is read or written."""
     (root / "CLAUDE.local.md").write_text("# Current Workflow State\n\nWorkflow: Mine\nPhase: 1/2 - A\n")
@@ -171,6 +173,7 @@ def test_what_somebody_wrote_by_hand_is_not_run(target: Target, root: Path, tmp_
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_the_same_command_in_two_files_is_run_once(target: Target, root: Path) -> None:
     """As the client does; settings that cannot be read are another check's matter."""
     installer.install(scopes.target("project", root))
@@ -188,6 +191,7 @@ def copy(tmp_path: Path) -> Copy:
     return pluginhome.enable(pluginhome.copy_of_plugin(tmp_path / "the plugin"))
 
 
+@pytest.mark.slow
 def test_the_plugins_hooks_are_fired(copy: Copy, root: Path, home: Path) -> None:
     """Alone they are all there is: each answers, nobody is sent to install, and nothing is written."""
 
@@ -210,6 +214,7 @@ def test_the_plugins_hooks_are_fired(copy: Copy, root: Path, home: Path) -> None
         assert "characters" in said[event]
 
 
+@pytest.mark.slow
 def test_beside_the_settings_both_are_fired(target: Target, root: Path, tmp_path: Path) -> None:
     """Each by itself: of one firing that both hear of only one would be answered."""
     copy = pluginhome.enable(pluginhome.copy_of_plugin(tmp_path / "plugin"))
@@ -219,6 +224,7 @@ def test_beside_the_settings_both_are_fired(target: Target, root: Path, tmp_path
     assert len(found) == len(copy.registered()) + len(json.loads(target.settings.read_text())["hooks"])
 
 
+@pytest.mark.slow
 def test_a_hook_of_the_plugins_gets_what_the_client_sets(copy: Copy, root: Path, tmp_path: Path) -> None:
     """The plugin's folder and its data folder; and no other folder of the user's is its home."""
     file = copy.root / "plugin" / "run.sh"

@@ -177,6 +177,7 @@ def holdfast_trusts(root: Path, file: Path) -> None:
     trust.grant(root, {trust.relative_name(root, file): trust.digest(file.read_bytes())})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("anybody")
 def test_a_handler_that_is_closed_to_us_is_opened(root: Path, mine: Path) -> None:
     """Nobody is sent to correct what may be sound, or to trust what is; it is told once."""

@@ -53,6 +53,7 @@ def test_one_that_answers_is_told_with_its_events(place: Warm) -> None:
     assert healthy("server", place.root) == f"the server of {place.entry} has answered 2 events"
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_ended_by_the_remedy(hanging: Warm) -> None:
     """It costs each event the time it is waited for; the command it names ends it."""
     pid = hanging.pid
@@ -65,6 +66,7 @@ def test_one_that_hangs_is_ended_by_the_remedy(hanging: Warm) -> None:
     healthy("server", hanging.root)
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_ended_by_the_doctor(hanging: Warm) -> None:
     """`holdfast doctor --fix` does the same and says so."""
     pid, place = hanging.pid, hanging.socket

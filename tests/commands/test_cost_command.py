@@ -94,6 +94,7 @@ made = {
 }
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(EVENTS)), st.data())
 @PROPERTY
 def test_the_shares_are_what_reaches_the_model_to_the_unit(event: str, data: st.DataObject) -> None:
@@ -262,6 +263,7 @@ def fire(place: processes.Place, **changes: Any) -> processes.Ended:
     return place.fire(place.payload("PreToolUse-Bash", **changes))
 
 
+@pytest.mark.slow
 def test_the_real_entrypoint_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the reply is written, also where the ledger is locked for long: then the client is not kept waiting."""
     place = processes.make(tmp_path)

@@ -39,6 +39,7 @@ def break_ledger(root: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_health_is_told_in_a_line_for_each_thing(root: Path) -> None:
     """Grouped by check, exit code 0."""
     said = holdfast("doctor", root=root).out
@@ -52,6 +53,7 @@ def test_health_is_told_in_a_line_for_each_thing(root: Path) -> None:
     assert f"  ✓ {paths.launcher()} starts " in said
 
 
+@pytest.mark.slow
 def test_a_problem_is_told_with_what_to_do(root: Path) -> None:
     """Exit code 1, the command below the finding, and how many of them --fix mends."""
     (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
@@ -65,6 +67,7 @@ def test_a_problem_is_told_with_what_to_do(root: Path) -> None:
     assert said.endswith("\n\n2 problems. `holdfast doctor --fix` mends 1 of them.\n")
 
 
+@pytest.mark.slow
 def test_a_notice_costs_no_exit_code(root: Path) -> None:
     """It may be as somebody wants it."""
     paths.user_config().parent.mkdir(parents=True)
@@ -76,6 +79,7 @@ def test_a_notice_costs_no_exit_code(root: Path) -> None:
     assert said.endswith("\n\n1 notice.\n")
 
 
+@pytest.mark.slow
 def test_fix_mends_what_is_safe_and_says_what_it_did(root: Path) -> None:
     """What is left is told after it; a second run has nothing to do."""
     paths.launcher().unlink()
@@ -99,6 +103,7 @@ def test_fix_mends_what_is_safe_and_says_what_it_did(root: Path) -> None:
     assert "\nmended\n" not in holdfast("doctor", "--fix", root=root).out
 
 
+@pytest.mark.slow
 def test_fix_leaves_a_teams_settings_alone(root: Path) -> None:
     """And ends with 1, for the problem is still there."""
     settings = root / ".claude" / "settings.json"
@@ -114,6 +119,7 @@ def test_fix_leaves_a_teams_settings_alone(root: Path) -> None:
     assert settings.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_what_cannot_be_mended_is_said(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the reason; the others are mended all the same."""
     paths.launcher().unlink()
@@ -131,6 +137,7 @@ def test_what_cannot_be_mended_is_said(root: Path, monkeypatch: pytest.MonkeyPat
     assert f"  ✓ programs: wrote {paths.launcher()}\n" in said
 
 
+@pytest.mark.slow
 def test_after_a_fix_that_failed_nobody_is_sent_to_fix_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What stopped it comes first, also where another check waits for the same."""
     file = break_ledger(root)
@@ -172,6 +179,7 @@ def test_json_is_for_programs(root: Path) -> None:
     assert (row["done"], row["succeeded"]) == (f"wrote {paths.launcher()}", True)
 
 
+@pytest.mark.slow
 def test_fire_runs_every_registered_command_as_well(root: Path) -> None:
     """A line for each event below the checks; exit code 1 where one does not answer."""
     said = holdfast("doctor", "--fire", root=root).out

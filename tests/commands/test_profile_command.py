@@ -66,6 +66,7 @@ def everything(*folders: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_the_slow_handler_of_recorded_events_is_named(
     project: HoldfastProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -257,6 +257,7 @@ def test_start_beside_the_server_of_another_entrypoint(ready: Warm) -> None:
     assert {each.entry for each in servers.found()} == {str(ready.entry), str(other.entry)}
 
 
+@pytest.mark.slow
 def test_start_replaces_one_that_hangs(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended, and a new one says that it runs."""
     holdfast("server", "start")
@@ -288,6 +289,7 @@ def test_start_of_one_that_ends_at_once_says_why(ready: Warm, monkeypatch: pytes
     assert str(paths.log_file()) in silent and "holdfast doctor" in silent
 
 
+@pytest.mark.slow
 def test_start_waits_for_one_that_somebody_else_has_started(ready: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours ends because of it; if it does not answer either, the log may have the reason, and the doctor looks."""
     monkeypatch.setattr("holdfast.commands.server._STARTS", 2.0)
@@ -328,6 +330,7 @@ def test_the_way_to_do_without_works_as_it_is_said(warm: Warm) -> None:
     assert servers.off() == f"server = false in {file}"
 
 
+@pytest.mark.slow
 def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stopped process obeys nobody, so it is ended by force; what it forked goes with it."""
     pid = warm.pid
@@ -342,6 +345,7 @@ def test_stop_ends_one_that_hangs(warm: Warm, monkeypatch: pytest.MonkeyPatch) -
     warm.until(lambda: all(gone(each) for each in children))
 
 
+@pytest.mark.slow
 def test_two_servers_are_shown_and_ended(warm: Warm) -> None:
     """Of two entrypoints: each with what it has answered itself."""
     other = second(warm)

@@ -79,6 +79,7 @@ def test_a_wrong_call_is_refused() -> None:
         holdfast("simulate", *words, code=2)
 
 
+@pytest.mark.slow
 def test_a_row_is_really_played(home: Path) -> None:
     """From the command to the table, with the shipped handlers; nothing of the user's is touched."""
     before = sorted(home.rglob("*"))

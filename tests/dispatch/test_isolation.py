@@ -231,6 +231,7 @@ def test_the_grace_to_obey_ends_with_the_event(monkeypatch: pytest.MonkeyPatch) 
     assert "its process was ended" in bad.fault
 
 
+@pytest.mark.slow
 def test_each_handlers_time_begins_with_its_own_turn() -> None:
     """Several that take less than they may each, and more than that together, are all heard."""
     answers = run(*(handler(name, "time.sleep(0.4)\nreturn advise('said')") for name in "abcd"), timeout=1.0)

@@ -412,6 +412,7 @@ def test_a_file_that_stuns_the_parser_costs_once(root: Path, monkeypatch: pytest
     assert again == []
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_parsed_in_time_is_parsed_at_the_next_event(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

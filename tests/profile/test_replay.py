@@ -57,6 +57,7 @@ def ours(top: Path) -> list[str]:
     return [line for line in listed.splitlines() if str(top) in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cold", [False, True])
 def test_the_slow_handlers_time_is_a_handlers(double: Double, cold: bool) -> None:
     """Whether the server answers or not, all is told apart, and the parts are the whole."""
@@ -82,6 +83,7 @@ def test_the_slow_handlers_time_is_a_handlers(double: Double, cold: bool) -> Non
     assert ours(double.top) == []
 
 
+@pytest.mark.slow
 def test_the_server_has_ended_whatever_ended_the_replay(double: Double) -> None:
     """An error in the middle, too; and one that somebody else started there."""
 
@@ -93,6 +95,7 @@ def test_the_server_has_ended_whatever_ended_the_replay(double: Double) -> None:
     assert ours(double.top) == []
 
 
+@pytest.mark.slow
 def test_one_that_an_event_started_is_ended_too(double: Double) -> None:
     """The first one ended before its time."""
     with warm.server(double):
@@ -125,6 +128,7 @@ def test_a_command_that_does_not_reach_holdfast_is_no_measurement(
         replay.replay(double, payloads(double), 1, cold=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_nothing_behind(short_folder: Path, number: signal.Signals) -> None:
     """Neither a server nor the copy; the command as a process of its own."""

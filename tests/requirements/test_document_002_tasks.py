@@ -597,6 +597,7 @@ def test_a_broken_hierarchy_is_rebuilt(workflows: Workflows, folder: Path) -> No
     assert workflows.json("repair")["repairs"] == []
 
 
+@pytest.mark.slow
 def test_many_writers_lose_nothing(workflows: Workflows, folder: Path) -> None:
     """I002-25: twelve processes at once, and whoever reads meanwhile reads whole files."""
     ids = [workflows.add(f"Task {number}") for number in range(12)]

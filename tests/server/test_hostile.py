@@ -183,6 +183,7 @@ GARBAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_costs_only_its_sender(warm: Warm, name: str) -> None:
     """Whatever comes, the server is the same as before and answers the next event."""
@@ -260,6 +261,7 @@ def before_go(warm: Warm) -> None:
     process.communicate(timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", [silent, garbled, half, before_go])
 def test_fifty_of_them_leave_nothing_in_the_server(warm: Warm, who: Callable[[Warm], None]) -> None:
     """Neither a descriptor nor a child, and it is still the same one."""
@@ -273,6 +275,7 @@ def test_fifty_of_them_leave_nothing_in_the_server(warm: Warm, who: Callable[[Wa
     assert warm.advice() == "warm"
 
 
+@pytest.mark.slow
 def test_those_who_say_nothing_keep_nobody_waiting_for_long(warm: Warm) -> None:
     """Each takes a child for a second at most: the events behind them are answered, warm, and all is given back."""
     warm.advice()
@@ -322,6 +325,7 @@ def test_with_few_descriptors_there_is_no_server(fresh: Warm, limit: int) -> Non
         assert "no server was started: a process may open fewer than 64 files here (ulimit -n)" in fresh.log()
 
 
+@pytest.mark.slow
 def test_of_a_crowd_none_is_lost_where_descriptors_run_out(fresh: Warm) -> None:
     """Forty at once where a server has no room for them: each is answered once, by it or without it."""
     fresh.user_handler("notes", NOTES)

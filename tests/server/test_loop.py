@@ -83,6 +83,7 @@ def test_eight_at_once_are_all_warm(warm: Warm) -> None:
     assert said == ["warm"] * 8
 
 
+@pytest.mark.slow
 def test_a_burst_of_a_hundred_is_answered_once_each(warm: Warm) -> None:
     """A hundred at once: each is answered, each once, and the server is there afterwards."""
     warm.user_handler("says", NOTES)
@@ -483,6 +484,7 @@ def copied(short_folder: Path) -> Iterator[Warm]:
     made.close()
 
 
+@pytest.mark.slow
 def test_an_upgrade_in_place_counts_at_the_next_event(copied: Warm) -> None:
     """A file that the server has loaded is another: the server ends, the event is cold, the next server is new."""
     assert copied.advice() == "warm"
@@ -536,6 +538,7 @@ def test_of_two_that_are_started_one_remains(fresh: Warm) -> None:
     left.wait()
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_replaced_by_the_next_that_is_started(usual: Warm) -> None:
     """A stopped server keeps its place only until another is started."""
     warm = usual
@@ -575,6 +578,7 @@ print(server.main("--serve", entry), mark.exists())
     assert "merging.py changed while it was loaded" in fresh.log()
 
 
+@pytest.mark.slow
 def test_it_ends_when_nobody_needs_it(fresh: Warm) -> None:
     """Some time after its last event, not after its start, it ends by itself and takes its socket with it."""
     script = (
@@ -685,6 +689,7 @@ def test_a_project_whose_events_hang_leaves_workers_to_the_others(fresh: Warm) -
             assert third.advice() == "warm"
 
 
+@pytest.mark.slow
 def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
     """It waits without waking up: no processor time, no polling."""
 
@@ -701,6 +706,7 @@ def test_it_does_nothing_while_nothing_happens(warm: Warm) -> None:
     warm.until(rests)  # once its children are ready
 
 
+@pytest.mark.slow
 def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(fresh: Warm) -> None:
     """Whatever kills them, the server does not spend its time on forking; an event gets its child all the same."""
     warmth.change(fresh.entry.parent / "patient" / "holdfast" / "server" / "pool.py", "AGAIN", "3.0")
@@ -723,6 +729,7 @@ def test_a_child_that_dies_before_its_event_is_not_replaced_at_once(fresh: Warm)
     fresh.until(lambda: len(spares()) == 2)
 
 
+@pytest.mark.slow
 def test_who_is_stopped_at_the_last_word_loses_nothing(warm: Warm) -> None:
     """The child waits for `GO` much longer than for anything else: from then on nobody else would answer."""
     with asking(warm) as connection:
@@ -752,6 +759,7 @@ def test_who_is_in_another_sandbox_is_not_answered(warm: Warm) -> None:
     assert inside.stdout.split() == [repr(relay.ALIVE), repr(b"")]
 
 
+@pytest.mark.slow
 def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
     """Who has no stdin, stdout or stderr has the socket in its place, and nothing to hand over."""
     for closed in ("<&-", ">&-", "2>&-"):
@@ -762,6 +770,7 @@ def test_a_closed_descriptor_means_cold(warm: Warm) -> None:
     assert "before it was answered" not in warm.log(), "it waited for a stdin that is none"
 
 
+@pytest.mark.slow
 def test_one_that_only_looks_keeps_no_server_from_starting(fresh: Warm) -> None:
     """`holdfast server status` takes the lock for a moment, to see whether somebody has it."""
     over = threading.Event()

@@ -77,6 +77,7 @@ def test_what_dead_servers_left_goes_too(place: Warm, target: Target) -> None:
     assert not place.folder.exists()
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_ended_too(place: Warm, target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose it is it does not say, but nobody is served by it."""
     place.warm_up()
@@ -102,6 +103,7 @@ def test_as_long_as_other_settings_name_the_launcher_its_server_stays(place: War
     assert place.pid == pid
 
 
+@pytest.mark.slow
 def test_the_server_of_another_entrypoint_goes_on(place: Warm, target: Target) -> None:
     """A plugin's sessions are answered by the same server as before, which keeps all that it listens with."""
     other = of_a_plugin(place)

@@ -43,6 +43,7 @@ def play(name: str, format_name: str = "", job: Job = SMALL) -> Result:
     return playing.one(job, name, format_name or (own if own in ROWS[name].formats else ROWS[name].formats[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_holds(name: str) -> None:
     """Nothing lost, nothing false, once each, within the budget, in the same bytes."""
@@ -69,6 +70,7 @@ def own(name: str, handler: str) -> None:
     (paths.user_handlers() / f"{name}.py").write_text(handler)
 
 
+@pytest.mark.slow
 def test_a_row_does_not_hold_where_nothing_is_restored(tmp_path: Path) -> None:
     """A user's own handler runs on the stage in place of the shipped one, and forgets what that is for."""
     own(
@@ -84,6 +86,7 @@ def test_a_row_does_not_hold_where_nothing_is_restored(tmp_path: Path) -> None:
     assert [text for text in found.faults if "came 0 times" in text]
 
 
+@pytest.mark.slow
 def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path) -> None:
     """A user's own handler runs on the stage; what it adds to a prompt is guidance that nobody asked for."""
     said = "⚠️ WORKFLOW RESTORED AFTER COMPACTION ⚠️\\nPhase: 1/9 - old"
@@ -100,6 +103,7 @@ def test_a_row_does_not_hold_where_a_handler_says_what_is_not_so(tmp_path: Path)
     assert found.recoverable == found.planted
 
 
+@pytest.mark.slow
 def test_a_row_is_scored_where_no_handler_tells_the_model_the_project(tmp_path: Path) -> None:
     """A user's own handler replaces the shipped one and leaves that out: it is named, once, and all else is judged."""
     own("restore_workflow", "from holdfast import hookimpl\n\n\n@hookimpl\ndef on_stop(event):\n    pass\n")
@@ -111,6 +115,7 @@ def test_a_row_is_scored_where_no_handler_tells_the_model_the_project(tmp_path: 
     assert [text for text in found.lost if "workflow title-" in text]
 
 
+@pytest.mark.slow
 def test_the_row_without_a_workflow_does_not_hold_where_there_is_no_trail() -> None:
     """A user switched it off."""
     paths.user_config().parent.mkdir(parents=True, exist_ok=True)
@@ -122,6 +127,7 @@ def test_the_row_without_a_workflow_does_not_hold_where_there_is_no_trail() -> N
     assert any("lost: compaction 1: request canary-" in line for line in report.complaints([found]))
 
 
+@pytest.mark.slow
 def test_the_row_without_a_workflow_does_not_hold_where_the_newest_transcript_wins(tmp_path: Path) -> None:
     """A user's own handler gives the trail of whichever session of the folder wrote last."""
     own(

@@ -201,6 +201,7 @@ def test_an_agent_in_the_background_reports_back_by_a_prompt(empty: Stage) -> No
     assert was["tool_response"]["agentId"] not in prompt
 
 
+@pytest.mark.slow
 def test_the_command_line_runs_as_the_models_bash_runs_it(tmp_path: Path) -> None:
     """It finds the project by what SessionStart left, for Bash has no CLAUDE_PROJECT_DIR; an error is not shown."""
     made = Place(tmp_path)

@@ -325,6 +325,7 @@ def spoilt(draw: st.DrawFn) -> Any:
         return entry
 
 
+@pytest.mark.slow
 @given(
     entries=st.lists(
         st.sampled_from(REAL) | spoilt() | spoilt() | st.dictionaries(st.text(max_size=8), JUNK, max_size=4) | JUNK,

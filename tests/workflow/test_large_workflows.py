@@ -132,6 +132,7 @@ def test_long_texts_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert f"(+{len(blob) - facts.VALUE_CHARS} characters in the state file)" in given.sidecar_text
 
 
+@pytest.mark.slow
 def test_a_large_state_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often one event asks for it; after a change it is looked at again."""
     hybrid(tmp_path)
@@ -145,6 +146,7 @@ def test_a_large_state_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert load(tmp_path).title == "New"
 
 
+@pytest.mark.slow
 def test_each_title_and_id_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent is launched for one of very many; its description and its prompt's first line may both refer to it."""
     hybrid(tmp_path)

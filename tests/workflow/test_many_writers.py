@@ -23,6 +23,7 @@ WRITERS = 200
 AT_ONCE = 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", formats.NAMES)
 def test_two_hundred_processes_lose_nothing_and_never_tear(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
