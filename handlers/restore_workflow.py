@@ -287,11 +287,11 @@ def _deliver(
 
 def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outcome]:
     """Give a subagent that was compacted what it was launched for; nothing where that is not known for certain."""
-    from holdfast.sessions.agents import errands
+    from holdfast.sessions.agents import attribution
     from holdfast.workflow import briefs, registry
 
     project, session = context.project, event.session_id
-    launch = errands.of(project, session, agent, event.transcript_path) if agent else None
+    launch = attribution.of(project, session, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []
     found = registry.candidates(project, session).workflows if launch.phase else ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast import hookimpl, instruct_summary
 from holdfast.errors import HoldfastError
 from holdfast.formats.compaction.detection import detect
-from holdfast.sessions.agents import launches
+from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import compactions, snapshots, summaries
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import judging, owners, sessions
@@ -26,7 +26,7 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     if event.in_subagent:
         return None  # a subagent's own compaction never saves the main workflow
     if event.trigger == "manual":  # a person's; whatever ran before was interrupted, or it would run in the background
-        launches.abandon_open(context.project, event.session_id)
+        lifecycle.abandon_open(context.project, event.session_id)
     elif compactions.is_an_agents(context.project, event.session_id, context.environ):
         return None
     process = sessions.client_process(context.environ)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import advise, change_input, hookimpl
-from holdfast.sessions.agents import launches, progress
+from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
         _remember_task(event, context)
         return []
     from holdfast.events.agents import agent_result
-    from holdfast.sessions.agents import runs
 
     started = _launch(event, context)  # a hook that did not fire before the call must not cost the phase (I000-6)
-    call = launches.call_id(event.tool_use_id, event.tool_input)
+    call = lifecycle.call_id(event.tool_use_id, event.tool_input)
     result = agent_result(event.tool_response)
-    launches.named(context.project, event.session_id, call, runs.run_id(result.agent_id, call), result.output_file)
+    run = lifecycle.run_id(result.agent_id, call)
+    lifecycle.named(context.project, event.session_id, call, run, result.output_file)
     moved = progress.settle(context.project, event.session_id) or ([started] if started else [])
     return [*_report(event.session_id, context, moved), *_unmoved(event.session_id, context, call)]
 
@@ -60,11 +60,10 @@ def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> lis
     """Fail the phase of an agent that failed."""
     if event.in_subagent:
         return []
-    from holdfast.sessions.agents import runs
 
     _launch(event, context)
-    call = launches.call_id(event.tool_use_id, event.tool_input)
-    launches.named(context.project, event.session_id, call, runs.run_id("", call))
+    call = lifecycle.call_id(event.tool_use_id, event.tool_input)
+    lifecycle.named(context.project, event.session_id, call, lifecycle.run_id("", call))
     return _report(event.session_id, context, progress.settle(context.project, event.session_id))
 
 
@@ -74,7 +73,7 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> list[Out
     if event.in_subagent:
         return []
     moved = _settle(event, context)
-    launches.abandon_open(context.project, event.session_id)
+    lifecycle.abandon_open(context.project, event.session_id)
     return _report(event.session_id, context, moved)
 
 
@@ -94,7 +93,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
 
 def _settle(event: PreToolUse | UserPromptSubmit | PreCompact | SessionStart, context: Context) -> list[progress.Moved]:
     """Judge what agents reported, also where the event that told it found nothing to write on, as on a full disk."""
-    if launches.unanswered(context.project, event.session_id):
+    if agent_status.unanswered(context.project, event.session_id):
         from holdfast.events.agents import Returned
         from holdfast.sessions.agents import notices
 
@@ -107,7 +106,7 @@ def _launch(event: PreToolUse | PostToolUse | PostToolUseFailure, context: Conte
     return progress.launch(
         context.project,
         event.session_id,
-        launches.call_id(event.tool_use_id, event.tool_input),
+        lifecycle.call_id(event.tool_use_id, event.tool_input),
         given.get("subagent_type", ""),
         given.get("description", ""),
         given.get("prompt", ""),
@@ -178,7 +177,7 @@ def _report(session: str, context: Context, moved: list[progress.Moved]) -> list
 
 def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
     """Say once how the model moves a workflow itself, where an agent was launched for no phase though one is due."""
-    project, launch = context.project, launches.find(context.project, session, call)
+    project, launch = context.project, agent_status.find(context.project, session, call)
     if launch is None or launch.phase:
         return []
     workflow = progress.mine(project, session)
@@ -203,10 +202,9 @@ def _unmoved(session: str, context: Context, call: str) -> list[Outcome]:
 
 def _next(session: str, context: Context, workflow: Workflow, step: Step) -> list[str]:
     """Return what comes next, and what else can be begun beside it, as lines of a fence."""
-    from holdfast.sessions.agents import running_agents
     from holdfast.workflow import registry, views, wording
 
-    at_work = running_agents.at_work(context.project, session)
+    at_work = agent_status.at_work(context.project, session)
     running = {launch.phase: launch for launch in at_work if launch.workflow == workflow.key}
     phase = next((each for each in workflow.phases if each.number == step.number), None)
     if phase and phase.id in running:
@@ -225,14 +223,14 @@ def _next(session: str, context: Context, workflow: Workflow, step: Step) -> lis
     return lines
 
 
-def _running(launch: launches.Launch) -> str:
+def _running(launch: agent_status.Agent) -> str:
     from holdfast.workflow import wording
 
     named = ", ".join(filter(None, (wording.one_line(launch.agent_type), launch.agent_id)))
     return f"its agent ({named}) was started already and is running"
 
 
-def _doubt(launch: launches.Launch, words: str) -> str:
+def _doubt(launch: agent_status.Agent, words: str) -> str:
     from holdfast import formats
     from holdfast.workflow import registry, wording
 

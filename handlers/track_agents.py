@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import advise, hookimpl
-from holdfast.sessions.agents import launches, runs
+from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     from holdfast.workflow import briefs, registry
 
     project, session, agent = context.project, event.session_id, event.agent_id
-    runs.reported(project, session, agent, event.agent_type, "running")
-    if runs.reminded(project, session, agent):
+    lifecycle.reported(project, session, agent, event.agent_type, "running")
+    if lifecycle.reminded(project, session, agent):
         return None
     workflow, phase = _worked_for(event, context)
     if workflow is None:
         return None
     brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if phase else None
     text = briefs.reminders(workflow, phase, root=context.root, brief=brief)
-    return advise(text, on_delivered=lambda: runs.remind(project, session, agent)) if text else None
+    return advise(text, on_delivered=lambda: lifecycle.remind(project, session, agent)) if text else None
 
 
 @hookimpl(tryfirst=True)
@@ -49,7 +49,7 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
     sessions.heard(context.project, event.session_id)
     if event.agent_id and event.agent_type:
         words, own = event.last_assistant_message or "", event.agent_transcript_path
-        runs.reported(
+        lifecycle.reported(
             context.project, event.session_id, event.agent_id, event.agent_type, "stopped", words, transcript=own
         )
 
@@ -59,7 +59,7 @@ def on_stop_failure(event: StopFailure, context: Context) -> None:
     """Note that an agent died of an API error; without an agent_id it is the main conversation that did."""
     if event.agent_id:
         words = event.last_assistant_message or event.error
-        runs.reported(context.project, event.session_id, event.agent_id, event.agent_type or "", "failed", words)
+        lifecycle.reported(context.project, event.session_id, event.agent_id, event.agent_type or "", "failed", words)
 
 
 @hookimpl(match="resume", tryfirst=True)
@@ -70,7 +70,7 @@ def on_session_start(event: SessionStart, context: Context) -> None:
         from holdfast.sessions.agents import notices
 
         notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted)
-        runs.still_there(context.project, event.session_id, ())
+        lifecycle.still_there(context.project, event.session_id, ())
 
 
 @hookimpl
@@ -88,7 +88,7 @@ def on_stop(event: Stop, context: Context) -> None:
         most = notices.TURN
         notices.catch_up(context.project, event.session_id, event.transcript_path, TaskNotification.noted, most=most)
     if told:
-        runs.still_there(context.project, event.session_id, listed)
+        lifecycle.still_there(context.project, event.session_id, listed)
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)
@@ -99,16 +99,16 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> None:
         return
     from holdfast.events.agents import agent_result
 
-    call = launches.call_id(event.tool_use_id, event.tool_input)
-    runs.returned(context.project, event.session_id, call, agent_result(event.tool_response))
+    call = lifecycle.call_id(event.tool_use_id, event.tool_input)
+    lifecycle.returned(context.project, event.session_id, call, agent_result(event.tool_response))
 
 
 @hookimpl(match="Agent|Task", tryfirst=True)
 def on_post_tool_use_failure(event: PostToolUseFailure, context: Context) -> None:
     """Note that a launch failed; the client does not say which agent it was."""
     if not event.in_subagent:
-        call = launches.call_id(event.tool_use_id, event.tool_input)
-        runs.failed(context.project, event.session_id, call, event.error)
+        call = lifecycle.call_id(event.tool_use_id, event.tool_input)
+        lifecycle.failed(context.project, event.session_id, call, event.error)
 
 
 @hookimpl(tryfirst=True)
@@ -126,12 +126,12 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> None:
 
 def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None, Phase | None]:
     """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
-    from holdfast.sessions.agents import errands
+    from holdfast.sessions.agents import attribution
     from holdfast.sessions.ownership import owners
     from holdfast.workflow import registry
 
     found = [each for each in registry.candidates(context.project, event.session_id).workflows if each.resumable]
-    meant = errands.candidates(context.project, event.session_id, event.agent_id)
+    meant = attribution.candidates(context.project, event.session_id, event.agent_id)
     keys = {(each.workflow, each.phase) for each in meant}
     for workflow in found:
         if meant and {key for key, _ in keys} == {workflow.key}:

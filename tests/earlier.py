@@ -23,5 +23,6 @@ def ledger(project: Project) -> Iterator[sqlite3.Connection]:
     project.close()
     del project.__dict__["ledger"]
     with closing(sqlite3.connect(project.ledger_file, isolation_level=None)) as raw:
+        raw.execute("DROP VIEW agents")
         raw.execute("DROP TABLE migrations")
         yield raw

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import tostring
 
 from holdfast.report.story import Attempt, Run, Session, Story, Told
-from holdfast.sessions.agents.agent_status import Agent
 from holdfast.sessions.compaction.aftermath import Compaction
 from holdfast.sessions.compaction.deliveries import Delivery
 from holdfast.sessions.compaction.snapshots import Sealed
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.model import Phase
+from tests.agentry import agent
 from tests.handmade import ME, workflow
 
 if TYPE_CHECKING:
@@ -44,26 +44,18 @@ def session(**changes: Any) -> Session:
 
 def run(began: str = "09:00", ended: str = "09:10", **changes: Any) -> Run:
     """Return the run of an agent that completed; what is given is its own or its agent's."""
-    agent = Agent(
-        session=ME,
-        tool_use_id="toolu_1",
+    made = agent(
+        at(began),
         agent_id="a1",
-        agent_type="builder",
-        workflow=None,
-        phase=None,
         description="Build it",
-        fate="consumed",
         words="Done.",
-        digest="",
-        output="",
-        transcript="",
-        since=at(began),
-        ended_at=at(ended),
-        failed=False,
+        fate="consumed",
+        state="completed",
+        changed_at=at(ended),
     )
     own = {name: value for name, value in changes.items() if name in Run.__slots__}
     of_agent = {name: value for name, value in changes.items() if name not in own}
-    return replace(Run(replace(agent, **of_agent), at(began), at(ended), "completed", True), **own)
+    return replace(Run(made._replace(**of_agent), at(began), at(ended), "completed", True), **own)
 
 
 def told(**changes: Any) -> Told:

@@ -17,7 +17,7 @@ import pytest
 from holdfast import formats, log, paths
 from holdfast.dispatch import faults
 from holdfast.project import Project
-from holdfast.sessions.agents import runs
+from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, snapshots
 from holdfast.sessions.forget import erasing
 from holdfast.sessions.history import archive, generations, recordings
@@ -294,7 +294,7 @@ def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.Monke
 def test_a_word_in_the_place_of_a_moment_is_no_moment(project: HoldfastProject) -> None:
     """An earlier version's rows of agents have one; they go with their time all the same."""
     there = Project.open(project.root)
-    runs.reported(there, ME, "a1", "builder", "completed", canary("Words", "one"))
+    lifecycle.reported(there, ME, "a1", "builder", "completed", canary("Words", "one"))
     there.ledger.run("UPDATE runs SET consumed_at = 'unknown'")
     there.close()
     holdfast("forget", "--before", "2026-03-02", "--yes", root=project.root)

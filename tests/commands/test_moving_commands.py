@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import formats
 from holdfast.project import Project
-from holdfast.sessions.agents import launches, progress, runs
+from holdfast.sessions.agents import lifecycle, progress
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -138,8 +138,8 @@ def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None
     holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
     project = Project.open(tmp_path)
     progress.launch(project, ME, "c1", "writer", "Draft", "Do it.")
-    runs.reported(project, ME, "run", "", "completed", "")
-    launches.named(project, ME, "c1", "run")
+    lifecycle.reported(project, ME, "run", "", "completed", "")
+    lifecycle.named(project, ME, "c1", "run")
     assert only(tmp_path).current == 1
 
     holdfast("next", root=tmp_path, session=ME)

@@ -23,12 +23,12 @@ from rich.console import Console, ConsoleDimensions
 from holdfast import clock
 from holdfast.commands import page, sections, watch
 from holdfast.project import Project
-from holdfast.sessions.agents.running_agents import Flight
 from holdfast.sessions.history.history import History, PhaseHistory
 from holdfast.sessions.history.overview import Overview, Restore, Save, Session, Told
 from holdfast.sessions.history.succession import Following, Sight
 from holdfast.workflow import todos
 from holdfast.workflow.model import Phase, Problem
+from tests.agentry import agent
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, workflow
 from tests.processes import FOREGROUND
@@ -213,7 +213,7 @@ def test_a_terminal_that_changes_its_size_is_drawn_anew(show: Show) -> None:
 
 
 STAMP = "2026-03-01T11:30:00.000000Z"
-AGENT = Flight(ME, "tester", "a1", "phase_3", STAMP, background=True)
+AGENT = agent(STAMP, agent_id="a1", agent_type="tester", phase="phase_3")
 
 
 def made(root: Path, **changes: Any) -> Sight:
@@ -469,9 +469,9 @@ def test_what_is_not_there_is_not_counted(tmp_path: Path) -> None:
 def test_agents_in_flight(tmp_path: Path) -> None:
     """In the foreground, in the background, of another day, of no phase, not named yet."""
     flights = (
-        AGENT._replace(since="2026-02-27T11:00:00.000000Z", background=False, session=OTHER),
-        AGENT._replace(phase=None, agent_id=None),
-        AGENT._replace(phase="phase_9", since="odd"),
+        AGENT._replace(launched_at="2026-02-27T11:00:00.000000Z", background=False, session=OTHER),
+        AGENT._replace(phase=None, agent_id=""),
+        AGENT._replace(phase="phase_9", launched_at="odd"),
     )
     sight = made(tmp_path, agents=flights)
 

@@ -15,7 +15,7 @@ import pytest
 from holdfast.commands import page
 from holdfast.dispatch import isolation
 from holdfast.project import Project
-from holdfast.sessions.agents import agent_status, runs
+from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.compaction import losses, snapshots
 from holdfast.sessions.history import overview, succession
 from holdfast.sessions.ownership import owners
@@ -454,10 +454,10 @@ def test_reminders_that_did_not_reach_an_agent_are_given_again(
     with monkeypatch.context() as broken:
         broken.setattr(isolation, "note_delivery", lambda said: None)
         agent.started().assert_advised("Never use tabs")
-    assert not runs.reminded(opened(project), ME, agent.run)
+    assert not lifecycle.reminded(opened(project), ME, agent.run)
 
     agent.started().assert_advised("Never use tabs")
-    assert runs.reminded(opened(project), ME, agent.run)
+    assert lifecycle.reminded(opened(project), ME, agent.run)
 
 
 # What people see

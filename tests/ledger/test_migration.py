@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 RECORDED = Path(__file__).with_name("version_1.sql")
 """What version 1 wrote in a session with two workflows, agents, to-do lists and compactions; never edited."""
-FROZEN = {2: "e91d97e3da07c956570ee6d92bcd2e4f0ca0e529857d26ecdbfb257a23272b6b"}
+FROZEN = {
+    2: "e91d97e3da07c956570ee6d92bcd2e4f0ca0e529857d26ecdbfb257a23272b6b",
+    3: "8d9ffed809e11d226c70963294dee40a88c14deda25157587c5e39ae29dfaeb5",
+}
 """The SHA-256 of each migration's statements: once on main it is never edited."""
 DDL = re.compile(r"\b(CREATE|ALTER|DROP)\s+(UNIQUE\s+)?(TABLE|INDEX|VIEW|TRIGGER)\b", re.IGNORECASE)
 
@@ -58,7 +61,9 @@ def test_a_recorded_ledger_is_migrated_and_loses_nothing(file: Path, tmp_path: P
 
     after = rows(file)
     assert {name: after[name] for name in before} == before
-    assert {name: found for name, found in after.items() if name not in before and found} == {"migrations": [(2,)]}
+    assert {name: found for name, found in after.items() if name not in before and found} == {
+        "migrations": [(2,), (3,)]
+    }
     assert shape(file) == shape(tmp_path / "fresh.db")
 
 
@@ -106,11 +111,12 @@ def test_half_an_upgrade_marks_nothing_as_done(file: Path, monkeypatch: pytest.M
     assert "migrations" not in rows(file)
 
 
-def test_an_earlier_version_goes_on_beside_this_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("earlier", [1, 2])
+def test_an_earlier_version_goes_on_beside_this_one(file: Path, monkeypatch: pytest.MonkeyPatch, earlier: int) -> None:
     """What has the ledger open while it is migrated, and what opens it after that: both write, and nothing is lost."""
     summary = "INSERT INTO summaries VALUES ('p', ?, '', '')"
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "NEWEST", 1)
+        patch.setattr(schema, "NEWEST", earlier)
         before = Ledger.open(file)
         before.run(summary, "before")
     with Ledger.open(file) as migrated, before:
@@ -118,7 +124,7 @@ def test_an_earlier_version_goes_on_beside_this_one(file: Path, monkeypatch: pyt
         before.run(summary, "while")
         assert migrated.one("SELECT count(*) AS number FROM summaries WHERE project = 'p'") == {"number": 2}
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "NEWEST", 1)
+        patch.setattr(schema, "NEWEST", earlier)
         patch.delattr(schema, "statements")
         with Ledger.open(file) as after:
             assert after.problem is None
@@ -127,7 +133,7 @@ def test_an_earlier_version_goes_on_beside_this_one(file: Path, monkeypatch: pyt
     with Ledger.open(file) as opened:
         found = opened.rows("SELECT session FROM summaries WHERE project = 'p' ORDER BY rowid")
     assert [row["session"] for row in found] == ["before", "while", "after"]
-    assert rows(file)["migrations"] == [(2,)]
+    assert rows(file)["migrations"] == [(2,), (3,)]
 
 
 def test_a_migration_is_never_edited() -> None:

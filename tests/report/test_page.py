@@ -12,7 +12,7 @@ import pytest
 from holdfast.project import Project
 from holdfast.report import page, story, tables
 from holdfast.sessions.compaction.losses import Loss
-from holdfast.sessions.history.timeline import _TABLES
+from holdfast.sessions.history.timeline import _SOURCES
 from holdfast.workflow.wording import one_line
 from tests.handmade import ME, OTHER
 from tests.played import SECRET, Days
@@ -175,7 +175,7 @@ def test_every_kind_of_happening_has_a_box_and_a_rule_that_hides_it() -> None:
     """One that the log learns to tell has to be added here."""
     for kind in tables.KINDS:
         assert f".log:has(#show-{kind}:not(:checked)) .kind-{kind}" in STYLE
-    assert len(_TABLES) == len(tables.KINDS)
+    assert len(_SOURCES) == len(tables.KINDS)
 
 
 def test_an_empty_project_has_a_page(holdfast_project: Callable[..., HoldfastProject]) -> None:

@@ -13,7 +13,7 @@ from holdfast import clock, trust
 from holdfast.ledger import context_costs
 from holdfast.project import Project
 from holdfast.report import story
-from holdfast.sessions.agents import launches
+from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, snapshots
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import sessions
@@ -168,8 +168,8 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def launch(there: Project, session: str = ME) -> None:
-    launches.launched(there, session, CALL, "builder", None, None)
-    launches.named(there, session, CALL, RUN)
+    lifecycle.launched(there, session, CALL, "builder", None, None)
+    lifecycle.named(there, session, CALL, RUN)
 
 
 def test_a_session_whose_client_is_gone_or_that_says_nothing_does_not_live(

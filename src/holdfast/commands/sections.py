@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from holdfast.commands.sheet import Sheet
     from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.agents.running_agents import Flight
     from holdfast.sessions.history.history import PhaseHistory
     from holdfast.sessions.history.overview import Overview, Save
     from holdfast.workflow.model import Phase, Problem, Workflow
@@ -99,7 +98,7 @@ def agents(sheet: Sheet, overview: Overview, now: datetime) -> None:
         name.append(f"  {_line(each.agent_id)}" if each.agent_id else "", "dim not bold")
         name.append(_for_phase(overview.workflow, each), "not bold")
         sheet.put(name, "  ", 2)
-        since = clock.parse(each.since)
+        since = clock.parse(each.launched_at)
         day = "" if since and since.date() == now.date() else "%Y-%m-%d "
         exactly = f" (since {since:{day}%H:%M:%S} UTC)" if since else ""
         whose = f"session {_short(each.session)}{', which owns no workflow' if _free(overview, each) else ''}"
@@ -285,21 +284,21 @@ def _places(agent: Agent) -> Iterator[tuple[str, str]]:
     yield "transcript", _line(agent.transcript)
 
 
-def _for_phase(workflow: Workflow, flight: Flight | Agent) -> str:
-    phase = next((each for each in workflow.phases if each.id == flight.phase), None)
+def _for_phase(workflow: Workflow, agent: Agent) -> str:
+    phase = next((each for each in workflow.phases if each.id == agent.phase), None)
     if phase is None:
         return ""
     return f"  for {workflow.unit} {phase.number}" if workflow.in_order else f"  for {workflow.named(phase)}"
 
 
-def _free(overview: Overview, flight: Flight) -> bool:
+def _free(overview: Overview, agent: Agent) -> bool:
     """Tell whether an agent counts although neither it nor its session belongs to the workflow."""
-    return overview.owner is None and flight.phase is None
+    return overview.owner is None and agent.phase is None
 
 
-def _flight(flight: Flight, now: datetime) -> str:
-    where = f"in the {'background' if flight.background else 'foreground'}"
-    since = clock.parse(flight.since)
+def _flight(agent: Agent, now: datetime) -> str:
+    where = f"in the {'background' if agent.background else 'foreground'}"
+    since = clock.parse(agent.launched_at)
     return f"{where} for {duration((now - since).total_seconds())}" if since else where
 
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 COMPACTIONS = 5
 LOG_LINES = 5
+_AGENT = (  # what `--json` tells of one
+    *("session", "tool_use_id", "agent_id", "agent_type", "workflow", "phase", "description", "fate", "words"),
+    *("digest", "output", "transcript", "since", "ended_at", "failed"),
+)
 _ARRIVED = {
     "pending": "the reply was not written",
     "delivered": "given to the client, not confirmed yet",
@@ -111,7 +115,7 @@ def _agents(project: Project) -> list[dict[str, Any]]:
     gone = sessions.gone(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]
     found = [each for session in listed for each in agent_status.of_session(project, session)]
-    return [asdict(each) for each in found if each.fate != "consumed"]
+    return [{name: getattr(each, name) for name in _AGENT} for each in found if each.fate != "consumed"]
 
 
 def _agent(row: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x486F6C64  # "Hold"; SQLite keeps it in the file's header, where `file` and others can see it
 VERSION = 1  # the last migration that an earlier Holdfast could not live with; 1 is a ledger before the first of them
-NEWEST = 2  # the last migration
+NEWEST = 3  # the last migration
 LOG = "for the log"  # the section of `schema.sql` with the indexes that only the log needs
 # The tables of ledgers that were made before files had a version; all of them have a column `project`.
 _UNNUMBERED = frozenset(

@@ -186,6 +186,27 @@ CREATE TABLE IF NOT EXISTS costs (
     units INTEGER NOT NULL, at TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS costs_at ON costs (project, at);
 
+-- migration 3: what became of each agent that was launched; a launch without a run has none of the run's columns.
+
+-- A run whose result was used may be started again. A launch that was judged without a run brings nothing more.
+CREATE VIEW IF NOT EXISTS agents AS
+SELECT launches.project AS project, launches.session AS session, launches.worktree AS worktree,
+    launches.tool_use_id AS tool_use_id, launches.agent_id AS agent_id, launches.agent_type AS agent_type,
+    launches.workflow AS workflow, launches.phase AS phase, launches.description AS description,
+    launches.prompt AS prompt, launches.output AS output, launches.verdict AS verdict,
+    launches.launched_at AS launched_at, COALESCE(runs.resumed_at, launches.launched_at) AS since,
+    runs.agent_type AS run_type, runs.state AS state, COALESCE(runs.words, '') AS words,
+    COALESCE(runs.digest, '') AS digest, COALESCE(runs.transcript, '') AS transcript, runs.changed_at AS changed_at,
+    CASE
+        WHEN runs.resumed = 1 OR (launches.verdict IS NULL AND COALESCE(runs.state, 'running') = 'running')
+            THEN 'running'
+        WHEN runs.consumed_at IS NOT NULL OR COALESCE(runs.state, 'running') = 'running' THEN 'consumed'
+        WHEN runs.state IN ('failed', 'missing') THEN 'failed'
+        ELSE 'finished'
+    END AS fate
+FROM launches LEFT JOIN runs
+    ON runs.project = launches.project AND runs.session = launches.session AND runs.agent_id = launches.agent_id;
+
 -- for the log: made when somebody first asks for it, so that no event pays for it before.
 
 CREATE INDEX IF NOT EXISTS attempts_ended_at ON attempts (project, ended_at);

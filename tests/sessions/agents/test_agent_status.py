@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import agent_status, launches, notices, running_agents, runs
+from holdfast.sessions.agents import agent_status, lifecycle, notices
 from tests import earlier
-from tests.agentry import CALL, RUN, begin, report
-from tests.handmade import ME
+from tests.agentry import CALL, RUN, begin, launch, report
+from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.sessions.agents.runs import State
+    from holdfast.sessions.agents.lifecycle import State
 
 
 @pytest.fixture
@@ -68,13 +68,13 @@ def test_an_agent_that_is_sent_on_runs_again_and_brings_a_new_result(project: Pr
     notices.notified(project, ME, RUN, CALL, "completed", "First.")
     report(project, "running")
     assert fate(project) == "running"
-    assert [each.agent_id for each in running_agents.running(project, ME)] == [RUN]
-    assert [each.agent_id for each in running_agents.in_flight(project, "hybrid:x#1", bool)] == [RUN]
+    assert [each.agent_id for each in agent_status.running(project, ME)] == [RUN]
+    assert [each.agent_id for each in agent_status.in_flight(project, "hybrid:x#1", bool)] == [RUN]
 
     report(project, "stopped", "Second.")
     (ended,) = agent_status.of_session(project, ME)
     assert (ended.fate, ended.words) == ("finished", "Second.")
-    assert running_agents.running(project, ME) == []
+    assert agent_status.running(project, ME) == []
 
     notices.notified(project, ME, RUN, CALL, "completed", "Second.")
     assert fate(project) == "consumed"
@@ -95,10 +95,10 @@ def test_an_agent_sent_on_that_the_client_does_not_list_is_as_it_was(project: Pr
     report(project, "stopped", "First.")
     notices.notified(project, ME, RUN, CALL, "completed", "First.")
     report(project, "running")
-    runs.still_there(project, ME, {RUN})
+    lifecycle.still_there(project, ME, {RUN})
     assert fate(project) == "running"
 
-    runs.still_there(project, ME, ())
+    lifecycle.still_there(project, ME, ())
     assert fate(project) == "consumed"
 
 
@@ -155,7 +155,7 @@ def test_a_failure_is_one_whether_it_was_used_or_not(project: Project, state: St
 def test_a_launch_that_was_judged_without_a_run_brings_nothing_more(project: Project) -> None:
     """Nobody waits for it for ever."""
     begin(project)
-    assert launches.judged(project, ME, CALL, "failed")
+    assert lifecycle.judged(project, ME, CALL, "failed")
     assert fate(project) == "consumed"
 
 
@@ -191,7 +191,7 @@ def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
     here, there = (Project.open(tmp_path / name, trusted=True) for name in ("here", "there"))
     begin(there)
-    found = [len(running_agents.in_flight(each, "hybrid:x#1", bool)) for each in (here, there)]
+    found = [len(agent_status.in_flight(each, "hybrid:x#1", bool)) for each in (here, there)]
     report(there, "stopped", "Done.")
     ended = [len(agent_status.unused(each, "hybrid:x#1", bool)) for each in (here, there)]
     assert (found, ended) == ([0, 1], [0, 1])
@@ -201,12 +201,12 @@ def test_an_agent_that_is_sent_on_after_its_verdict_is_waited_for_again(project:
     """Its phase is judged, and what it brings now is a result all the same."""
     begin(project)
     report(project, "stopped", "First.", used=True)
-    assert launches.judged(project, ME, CALL, "completed")
+    assert lifecycle.judged(project, ME, CALL, "completed")
     assert fate(project) == "consumed"
     report(project, "running")
 
     assert fate(project) == "running"
-    assert [each.tool_use_id for each in running_agents.running(project, ME)] == [CALL]
+    assert [each.tool_use_id for each in agent_status.running(project, ME)] == [CALL]
     report(project, "stopped", "Second.")
     assert fate(project) == "finished"
 
@@ -219,3 +219,101 @@ def test_what_ended_unused_is_listed_as_it_ended(project: Project, monkeypatch: 
         monkeypatch.setenv("HOLDFAST_NOW", f"2099-03-01T10:{minute}:00Z")
         report(project, "stopped", "Done.", run=run)
     assert [each.agent_id for each in agent_status.unused(project, "hybrid:x#1", bool)] == ["second", "first"]
+
+
+def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: Project) -> None:
+    """What the guidance says must not be started again."""
+    for number in range(4):
+        launch(project, f"c{number}")
+    for number in range(3):
+        lifecycle.named(project, ME, f"c{number}", f"run{number}")
+    report(project, "running", run="run0")
+    report(project, "stopped", run="run2")
+
+    assert [each.tool_use_id for each in agent_status.running(project, ME)] == ["c0", "c1"]
+    assert agent_status.running(project, OTHER) == []
+
+
+def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(project: Project) -> None:
+    """Whose run the client has not named; of those that may be meant, one runs."""
+    launch(project)
+    report(project, "stopped", run="over")
+    report(project, "running", run="it")
+
+    assert [each.agent_id for each in agent_status.in_flight(project, "hybrid:x#1", bool)] == ["it"]
+
+
+def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: Project) -> None:
+    """One of two has begun: it may belong to either launch. Another session's launch is no reason to doubt."""
+    launch(project, "c1")
+    launch(project, "c2")
+    report(project, "running", run="run1")
+    launch(project, "c3", session=OTHER)
+    report(project, "running", run="run3", session=OTHER)
+
+    found = agent_status.in_flight(project, "hybrid:x#1", bool)
+    assert sorted((each.session, each.agent_id) for each in found) == [(ME, ""), (ME, ""), (OTHER, "run3")]
+
+
+def test_a_run_that_began_before_a_launch_is_not_taken_for_its_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that was interrupted tells no end; the one that is waited for has yet to begin."""
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
+    report(project, "running", run="interrupted")
+    monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:01:00Z")
+    launch(project)
+    assert [each.agent_id for each in agent_status.in_flight(project, "hybrid:x#1", bool)] == [""]
+
+    report(project, "running", run="it")
+    assert [each.agent_id for each in agent_status.in_flight(project, "hybrid:x#1", bool)] == ["it"]
+
+
+def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(project: Project) -> None:
+    """A workflow's own always do, another one's never; who is waited for is no background agent."""
+    launch(project, "own")
+    launch(project, "free", phase=None)
+    launch(project, "theirs", phase=None, session=OTHER)
+    lifecycle.launched(project, ME, "another", "builder", "hybrid:y#1", "phase_0")
+    lifecycle.named(project, ME, "own", "run")
+
+    def found(*asked: str) -> list[tuple[str, str | None, bool]]:
+        flights = agent_status.in_flight(project, "hybrid:x#1", lambda session: session in asked)
+        return sorted(((each.session, each.phase, each.background) for each in flights), key=str)
+
+    own, free = (ME, "phase_0", True), (ME, None, False)
+    assert found() == [own]
+    assert found(ME) == [own, free]
+    assert found(OTHER) == [own, (OTHER, None, False)]
+
+
+def test_a_run_is_taken_for_the_launch_of_its_kind_that_has_none(project: Project) -> None:
+    """One in the background has its own; another kind's is another launch's."""
+    launch(project, "c1")
+    lifecycle.named(project, ME, "c1", "run1")
+    launch(project, "c2")
+    lifecycle.launched(project, ME, "c3", "tester", "hybrid:x#1", "phase_1")
+    report(project, "running", run="run1")
+    lifecycle.reported(project, ME, "run3", "tester", "running")
+
+    def found() -> list[str]:
+        return [each.agent_id for each in agent_status.in_flight(project, "hybrid:x#1", bool)]
+
+    assert found() == ["run1", "", "run3"]
+    report(project, "running", run="run2")
+    assert found() == ["run1", "run2", "run3"]
+
+
+def test_a_phase_is_worked_on_until_its_agent_ends(project: Project) -> None:
+    """Whether its verdict is written by then or not; an agent for no phase works on none."""
+    begin(project, "c1", "run1")
+    launch(project, "c2", "phase_1")
+    launch(project, "c3", None)
+    report(project, "running", run="run1")
+    assert [each.phase for each in agent_status.at_work(project, ME)] == ["phase_0", "phase_1"]
+    assert agent_status.at_work(project, OTHER) == []
+
+    report(project, "stopped", run="run1")
+    assert [each.phase for each in agent_status.at_work(project, ME)] == ["phase_1"]
+    lifecycle.judged(project, ME, "c2", "failed")
+    assert agent_status.at_work(project, ME) == []

@@ -12,7 +12,7 @@ import pytest
 from holdfast.events.agents import AgentResult, Returned
 from holdfast.events.models.user_prompt_submit import TaskNotification
 from holdfast.project import Project
-from holdfast.sessions.agents import agent_status, launches, notices, results
+from holdfast.sessions.agents import agent_status, lifecycle, notices
 from holdfast.sessions.reading import transcripts
 from tests.agentry import CALL, RUN, begin, launch, report
 from tests.handmade import ME, OTHER
@@ -67,7 +67,7 @@ def test_a_notification_may_name_only_the_run_or_only_the_call(project: Project)
     notices.notified(project, ME, RUN, "", "completed", "Done.")
     assert fate(project) == "consumed"
 
-    launches.launched(project, OTHER, "toolu_2", "builder", None, None)
+    lifecycle.launched(project, OTHER, "toolu_2", "builder", None, None)
     notices.notified(project, OTHER, "", "toolu_2", "completed", "Done.")
     (only,) = agent_status.of_session(project, OTHER)
     assert only.fate == "consumed"
@@ -183,7 +183,7 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
     path.write_text("".join(f'{{"tool_use_id":"{call}"}}\n' for call in calls) + '{"tool_use_id":"done","n":2}\n')
     for call in calls:
         launch(project, call, f"phase of {call}")
-    launches.judged(project, ME, "judged", "completed")
+    lifecycle.judged(project, ME, "judged", "completed")
     results_ = (
         None,
         Returned("judged", AgentResult("completed", "run of judged", text="Late.")),
@@ -194,7 +194,7 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
 
     notices.catch_up_calls(project, ME, str(path), returned(*results_))
 
-    assert [(each.launch.tool_use_id, each.state, each.words) for each in results.due(project, ME)] == [
+    assert [(each.tool_use_id, each.outcome, each.words) for each in agent_status.due(project, ME)] == [
         ("broke", "failed", "Agent type 'builder' not found"),
         ("done", "completed", "All done."),
     ]
@@ -205,7 +205,7 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
         "beside": "running",
     }
     assert agents["beside"].output == "/tasks/beside.output"
-    assert [each.tool_use_id for each in launches.unanswered(project, ME)] == ["open"]
+    assert [each.tool_use_id for each in agent_status.unanswered(project, ME)] == ["open"]
 
 
 def test_no_transcript_is_read_for_calls_that_have_returned(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,14 +15,14 @@ from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.task import New
 from holdfast.project import Project
-from holdfast.sessions.agents import launches, progress, runs
+from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.ownership import owners, sessions
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.sessions.agents.runs import State
+    from holdfast.sessions.agents.lifecycle import State
 
 PHASES = [("Design the parser", "architect"), ("Write the parser", "builder"), ("Test the parser", "tester")]
 
@@ -41,8 +41,8 @@ def launch(
 
 
 def end(project: Project, state: State = "completed", words: str = "", call: str = "c1") -> None:
-    runs.reported(project, ME, f"run of {call}", "", state, words)
-    launches.named(project, ME, call, f"run of {call}")
+    lifecycle.reported(project, ME, f"run of {call}", "", state, words)
+    lifecycle.named(project, ME, call, f"run of {call}")
 
 
 def statuses(project: Project) -> list[str]:
@@ -93,7 +93,7 @@ def test_a_launch_begins_the_phase_it_is_for(project: Project) -> None:
     assert moved is not None
     assert (moved.phase.id, moved.phase.status, moved.words) == ("phase_0", "active", "")
     assert moved.workflow.current == 1
-    found = launches.find(project, ME, "c1")
+    found = agent_status.find(project, ME, "c1")
     assert found is not None
     assert (found.phase, found.workflow) == ("phase_0", moved.workflow.key)
 
@@ -119,7 +119,7 @@ def test_a_launch_for_no_phase_is_noted_all_the_same(project: Project) -> None:
     """That an agent runs matters beyond phases; without a name it is the client's general-purpose agent."""
     assert launch(project, "look around", "", "c1") is None
 
-    found = launches.find(project, ME, "c1")
+    found = agent_status.find(project, ME, "c1")
     assert found is not None
     assert (found.phase, found.workflow, found.agent_type) == (None, None, "general-purpose")
 
@@ -224,7 +224,7 @@ def test_results_are_judged_once(project: Project) -> None:
 
     assert (moved.phase.deliverables, moved.phase.handover) == (("design.md",), "recursive descent")
     assert progress.settle(project, ME) == []
-    found = launches.find(project, ME, "c1")
+    found = agent_status.find(project, ME, "c1")
     assert found is not None
     assert found.verdict == "completed"
 
@@ -397,7 +397,7 @@ def test_an_agent_first_seen_after_all_is_done_is_for_no_phase(project: Project)
         hybrid.move(project, phase, "completed")
     progress.launch(project, *launched[:1], "c2", *launched[2:], begun=True)
 
-    found = [launches.find(project, ME, call) for call in ("c1", "c2")]
+    found = [agent_status.find(project, ME, call) for call in ("c1", "c2")]
     assert [each and each.phase for each in found] == ["phase_0", None]
 
 
@@ -420,7 +420,7 @@ def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
     monkeypatch.setattr(hybrid, "judge", late)
 
     assert progress.settle(project, ME) == []
-    found = launches.find(project, ME, "c1")
+    found = agent_status.find(project, ME, "c1")
     assert found is not None and found.verdict == "completed"
 
 
@@ -432,7 +432,7 @@ def test_a_task_that_its_agent_ended_itself_is_not_begun_again(project: Project)
     wfs_moves.complete(project, session, "IMPL-1", "Described.")
 
     assert progress.launch(project, ME, "c1", "writer", "IMPL-1", "Do it.", begun=True) is None
-    found = launches.find(project, ME, "c1")
+    found = agent_status.find(project, ME, "c1")
     assert found is not None and found.phase == "IMPL-1"
 
 
@@ -477,7 +477,7 @@ def test_no_launch_goes_on_with_what_is_paused(project: Project) -> None:
     store.pause(project, session.name)
 
     assert launch(project, "Describe the parser", "writer") is None
-    found = launches.find(project, ME, "c1")
+    found = agent_status.find(project, ME, "c1")
     assert found is not None and found.phase is None
     assert owners.owner(project, wfs_view.shown(project, store.get(project, session.name))) is None
 
@@ -511,7 +511,7 @@ def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(projec
 
     assert moves(project) == []
     assert statuses(project) == ["failed", "pending", "pending"]
-    found = launches.find(project, ME, "c1")
+    found = agent_status.find(project, ME, "c1")
     assert found is not None and found.verdict == state
 
 

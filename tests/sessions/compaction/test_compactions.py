@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import launches, runs
+from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import compactions
 from holdfast.sessions.ownership import sessions
 from tests.agentry import CALL, RUN, launch, report
@@ -40,7 +40,7 @@ def test_an_agent_in_the_background_keeps_nobody_waiting(project: Project) -> No
     """Once the launch has returned with the run's name, the main thread goes on beside it."""
     launch(project)
     report(project, "running")
-    launches.named(project, ME, CALL, RUN)
+    lifecycle.named(project, ME, CALL, RUN)
 
     assert not compactions.in_foreground(project, ME)
 
@@ -48,7 +48,7 @@ def test_an_agent_in_the_background_keeps_nobody_waiting(project: Project) -> No
 def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Project) -> None:
     """The one that runs in the background does not hide the one that is waited for."""
     launch(project, "background")
-    launches.named(project, ME, "background", "run1")
+    lifecycle.named(project, ME, "background", "run1")
     report(project, "running", run="run1")
     launch(project, "foreground")
     assert not compactions.in_foreground(project, ME)
@@ -62,7 +62,7 @@ def test_an_agent_in_the_background_is_not_taken_for_one_that_was_denied(project
     launch(project, "denied")
     launch(project, "background")
     report(project, "running")
-    launches.named(project, ME, "background", RUN)
+    lifecycle.named(project, ME, "background", RUN)
 
     assert not compactions.in_foreground(project, ME)
 
@@ -71,7 +71,7 @@ def test_after_a_launch_was_given_up_nobody_waits(project: Project) -> None:
     """An interrupted agent fires no SubagentStop; at the next prompt it is known to be gone."""
     launch(project)
     report(project, "running")
-    launches.abandon_open(project, ME)
+    lifecycle.abandon_open(project, ME)
 
     assert not compactions.in_foreground(project, ME)
 
@@ -80,7 +80,7 @@ def test_an_agent_that_was_interrupted_earlier_keeps_nobody_waiting(project: Pro
     """It fired no end; a launch after it that was denied is not it."""
     launch(project, "interrupted")
     report(project, "running")
-    launches.abandon_open(project, ME)
+    lifecycle.abandon_open(project, ME)
     launch(project, "denied")
 
     assert not compactions.in_foreground(project, ME)
@@ -93,7 +93,7 @@ def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_o
     report(project, "running")
     assert compactions.is_an_agents(project, ME, {})
 
-    launches.named(project, ME, CALL, RUN)
+    lifecycle.named(project, ME, CALL, RUN)
     assert not compactions.is_an_agents(project, ME, {}), (
         "it works on beside the agent, so it counts as the main thread's"
     )
@@ -118,11 +118,11 @@ def test_whose_an_unmarked_compaction_is(project: Project) -> None:
     launch(project, "c1")
     report(project, "running", run="foreground")
     assert compactions.whose(project, ME) == "foreground"
-    launches.named(project, ME, "c1", "foreground")  # so it runs in the background
+    lifecycle.named(project, ME, "c1", "foreground")  # so it runs in the background
     assert compactions.whose(project, ME) == "foreground"
 
-    launches.launched(project, ME, "c2", "tester", None, None)
-    runs.reported(project, ME, "second", "tester", "running")
+    lifecycle.launched(project, ME, "c2", "tester", None, None)
+    lifecycle.reported(project, ME, "second", "tester", "running")
     assert compactions.whose(project, ME) is None
     report(project, "stopped", "Done.", run="foreground")
     assert compactions.whose(project, ME) == "second"

@@ -11,7 +11,7 @@ import pytest
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
 from holdfast.project import Project
-from holdfast.sessions.agents import launches, notices, running_agents, runs, todolists
+from holdfast.sessions.agents import lifecycle, notices, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
@@ -73,15 +73,15 @@ def launch(
 ) -> None:
     """Launch an agent, in the background when its run is named, for the second phase of a workflow if any."""
     phase = "phase_2" if workflow else None
-    launches.launched(project, session, call, kind, workflow.key if workflow else None, phase)
+    lifecycle.launched(project, session, call, kind, workflow.key if workflow else None, phase)
     if run:
-        runs.reported(project, session, run, kind, "running")
-        launches.named(project, session, call, run)
+        lifecycle.reported(project, session, run, kind, "running")
+        lifecycle.named(project, session, call, run)
 
 
 def in_flight(overview: Overview) -> list[str | None]:
-    """Return the ids of the agents in flight."""
-    return [each.agent_id for each in overview.agents]
+    """Return the ids of the agents in flight, as programs are told them."""
+    return [each["agent_id"] for each in as_json(overview)["agents"]]
 
 
 def test_a_workflow_the_ledger_never_saw(project: Project, release: Workflow) -> None:
@@ -201,9 +201,14 @@ def test_agents_of_every_session_are_in_flight(project: Project, at: Any, releas
 
     overview = seen(project, release)
     assert in_flight(overview) == ["mine", "theirs", "my-helper"]
-    assert overview.agents[0] == running_agents.Flight(
-        ME, "builder", "mine", "phase_2", "2026-03-01T10:00:00.000000Z", True
-    )
+    assert as_json(overview)["agents"][0] == {
+        "session": ME,
+        "agent_type": "builder",
+        "agent_id": "mine",
+        "phase": "phase_2",
+        "since": "2026-03-01T10:00:00.000000Z",
+        "background": True,
+    }
     assert overview.agents[2].phase is None
 
 
@@ -237,7 +242,7 @@ def test_agents_that_ended_unused_are_of_the_same_sessions(project: Project, at:
     owners.own(project, release, ME)
     for call, session, work in (("mine", ME, release), ("free", ME, None), ("gone", OTHER, release)):
         launch(project, call, work, session=session, run=call)
-        runs.reported(project, session, call, "builder", "stopped", f"{call} is done.")
+        lifecycle.reported(project, session, call, "builder", "stopped", f"{call} is done.")
     assert [each.agent_id for each in seen(project, release).unused] == ["free", "gone", "mine"]
     sessions.ended(project, OTHER)
 
@@ -257,32 +262,32 @@ def test_an_agent_that_ended_is_not_in_flight(project: Project, release: Workflo
     """It reported an end, or its launch was judged or given up."""
     for call, state in (("1", "stopped"), ("2", "failed"), ("3", "missing")):
         launch(project, call, release, run=call)
-        runs.reported(project, ME, call, "builder", state)  # type: ignore[arg-type]
+        lifecycle.reported(project, ME, call, "builder", state)  # type: ignore[arg-type]
     launch(project, "4", release, run="4")
-    launches.judged(project, ME, "4", "completed")
+    lifecycle.judged(project, ME, "4", "completed")
     launch(project, "5", release)
-    launches.abandon_open(project, ME)
+    lifecycle.abandon_open(project, ME)
 
     assert seen(project, release).agents == ()
 
 
 def test_a_foreground_agent_has_the_id_of_the_one_run_it_can_be(project: Project, at: Any, release: Workflow) -> None:
     """The client names it only when it returns; until then a single new run of its kind can only be it."""
-    runs.reported(project, ME, "before", "builder", "running")
+    lifecycle.reported(project, ME, "before", "builder", "running")
     at("10:01:00")
     launch(project, "1", release)
     assert in_flight(seen(project, release)) == [None]
 
-    runs.reported(project, ME, "of-another-kind", "tester", "running")
-    runs.reported(project, OTHER, "of-another-session", "builder", "running")
+    lifecycle.reported(project, ME, "of-another-kind", "tester", "running")
+    lifecycle.reported(project, OTHER, "of-another-session", "builder", "running")
     launch(project, "2", release, run="named", kind="builder")
-    runs.reported(project, ME, "it", "builder", "running")
+    lifecycle.reported(project, ME, "it", "builder", "running")
     assert [(each.agent_id, each.background) for each in seen(project, release).agents] == [
         ("it", False),
         ("named", True),
     ]
 
-    runs.reported(project, ME, "or-it", "builder", "running")
+    lifecycle.reported(project, ME, "or-it", "builder", "running")
     assert in_flight(seen(project, release)) == [None, "named"]
 
 
@@ -291,8 +296,8 @@ def test_of_two_foreground_agents_of_a_kind_neither_is_guessed(project: Project,
     launch(project, "1", release)
     launch(project, "2", release)
     launch(project, "3", release, session=OTHER)
-    runs.reported(project, ME, "one", "builder", "running")
-    runs.reported(project, OTHER, "other", "builder", "running")
+    lifecycle.reported(project, ME, "one", "builder", "running")
+    lifecycle.reported(project, OTHER, "other", "builder", "running")
 
     assert in_flight(seen(project, release)) == [None, None, "other"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.ledger.database import Ledger
 from holdfast.project import Project
-from holdfast.sessions.agents import launches
+from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.history import generations, history, timeline
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -323,7 +323,7 @@ def test_a_ledger_of_100_000_rows_is_never_read_through(
     at("12:00:00")
     there = Project.open(project.root)
     grown(there, 25_000)
-    unbounded = ("sessions", "launches", "runs", "attempts", "generations")
+    unbounded = ("sessions", "launches", "runs", "agents", "attempts", "generations")
     asked: list[tuple[str, tuple[object, ...], int]] = []
     rows = Ledger.rows
 
@@ -418,7 +418,7 @@ def test_a_workflow_without_a_file_is_called_as_the_archive_has_it(project: Hold
     holdfast("start", "Alpha", "--phase", "One", root=project.root)
     there = Project.open(project.root)
     (found,) = registry.all_found(there).workflows
-    launches.launched(there, ME, "toolu_1", "builder", found.key, found.phases[0].id)
+    lifecycle.launched(there, ME, "toolu_1", "builder", found.key, found.phases[0].id)
     holdfast("done", "--all", root=project.root)
     assert registry.all_found(there).workflows == ()
 

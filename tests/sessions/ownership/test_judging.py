@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import clock
 from holdfast.project import Project
-from holdfast.sessions.agents import launches
+from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import judging, owners, sessions
@@ -516,9 +516,9 @@ def test_the_agents_of_a_session_go_along_when_its_id_changes(project: Project) 
     mine = workflow(project.root, "Mine")
     sessions.seen(project, ME)
     owners.own(project, mine, ME)
-    launches.launched(project, ME, "c1", "builder", mine.key, "phase_0")
+    lifecycle.launched(project, ME, "c1", "builder", mine.key, "phase_0")
     snapshots.leave(project, ME, "auto", [snapshots.of(mine)])
 
     assert compacted(project, mine, session=THIRD, known=False).full == mine
-    assert [each.tool_use_id for each in launches.unanswered(project, THIRD)] == ["c1"]
-    assert launches.unanswered(project, ME) == []
+    assert [each.tool_use_id for each in agent_status.unanswered(project, THIRD)] == ["c1"]
+    assert agent_status.unanswered(project, ME) == []

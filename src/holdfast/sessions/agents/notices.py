@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast import clock
-from holdfast.sessions.agents import agent_status, launches, runs
+from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from holdfast.project import Project
     from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.agents.runs import State
+    from holdfast.sessions.agents.lifecycle import State
 
 _NOTICE = re.compile(b"task-notification")  # stands in every entry that notes one (client fact §3.4)
 _ENDINGS: dict[str, State] = {"completed": "completed", "running": "running", "": "stopped"}  # else a failure
@@ -31,7 +31,7 @@ class Answer(Protocol):
         """The call."""
 
     @property
-    def result(self) -> runs.Result:
+    def result(self) -> lifecycle.Result:
         """What it returned."""
 
     @property
@@ -81,11 +81,11 @@ def notified(
         words: its last message.
         output: where its whole output lies.
     """
-    run = runs.run_id(agent_id, tool_use_id)
+    run = lifecycle.run_id(agent_id, tool_use_id)
     state = _ENDINGS.get(status, "failed")
-    runs.reported(project, session, run, "", state, words, used=state != "running")
+    lifecycle.reported(project, session, run, "", state, words, used=state != "running")
     if tool_use_id:
-        launches.named(project, session, tool_use_id, run, output)
+        lifecycle.named(project, session, tool_use_id, run, output)
 
 
 def catch_up_calls(
@@ -99,7 +99,7 @@ def catch_up_calls(
         transcript: where its transcript lies; its last megabyte is looked at.
         noted: reads an entry of it that notes such a result.
     """
-    open_ = {each.tool_use_id for each in launches.unanswered(project, session)} if transcript else set()
+    open_ = {each.tool_use_id for each in agent_status.unanswered(project, session)} if transcript else set()
     if not open_:
         return
     wanted = re.compile(b'"tool_use_id":"(?:%b)"' % b"|".join(re.escape(each.encode()) for each in sorted(open_)))
@@ -109,11 +109,11 @@ def catch_up_calls(
             continue
         result = answer.result
         if answer.error:
-            runs.failed(project, session, answer.call, answer.error)
+            lifecycle.failed(project, session, answer.call, answer.error)
         else:
-            runs.returned(project, session, answer.call, result)
-        run = runs.run_id(result.agent_id, answer.call)
-        launches.named(project, session, answer.call, run, result.output_file)
+            lifecycle.returned(project, session, answer.call, result)
+        run = lifecycle.run_id(result.agent_id, answer.call)
+        lifecycle.named(project, session, answer.call, run, result.output_file)
 
 
 def catch_up(

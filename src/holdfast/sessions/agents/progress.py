@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError
-from holdfast.sessions.agents import launches, results
+from holdfast.sessions.agents import agent_status, lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.project import Project
-    from holdfast.sessions.agents.launches import Launch
-    from holdfast.sessions.agents.results import Due
+    from holdfast.sessions.agents.agent_status import Agent
     from holdfast.workflow.model import Phase, Status, Workflow
 
 
@@ -94,7 +93,7 @@ def launch(
     """
     from holdfast.sessions.ownership import owners
 
-    if launches.find(project, session, tool_use_id):
+    if agent_status.find(project, session, tool_use_id):
         return None
     agent = agent or "general-purpose"
     text = f"{' '.join(description.split())}\n{prompt}"
@@ -103,7 +102,7 @@ def launch(
         workflow, phase = _meant(project, session, _nobodys(project, session), text, agent, begun)
     key = workflow.key if workflow and phase else None
     said = {"description": description, "prompt": prompt}
-    launches.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
+    lifecycle.launched(project, session, tool_use_id, agent, key, phase.id if phase else None, **said)
     if workflow is None or phase is None:
         return None
     owners.take(project, workflow, session)  # a session that comes later must not keep the result from counting
@@ -116,21 +115,25 @@ def settle(project: Project, session: str) -> list[Moved]:
 
     What cannot be written now, or whose workflow cannot be read now, stays to be judged at a later event.
 
-    Only to be called at a main-thread event, after the event's own signal was kept (`results.due`).
+    Only to be called at a main-thread event, after the event's own signal was kept (`agent_status.due`).
 
     Returns:
         The phases that moved, in the order in which their agents ended.
     """
-    moved = [_apply(project, session, due) for due in results.due(project, session)]
+    moved = [_apply(project, session, due) for due in agent_status.due(project, session)]
     return [each for each in moved if each is not None]
 
 
-def contradicted(project: Project, session: str) -> list[tuple[Launch, str]]:
+def contradicted(project: Project, session: str) -> list[tuple[Agent, str]]:
     """Return, once, the launches whose completed phase is in doubt, for a failure was reported afterwards.
 
     A hook never undoes a completion; people can (`AgentFormat.undoing`).
     """
-    return [(due.launch, due.words) for due in results.disputed(project, session)]
+    return [
+        (each, each.words)
+        for each in agent_status.contradicted(project, session)
+        if lifecycle.dispute(project, session, each.tool_use_id)
+    ]
 
 
 def _meant(
@@ -163,23 +166,20 @@ def _meant_of(project: Project, session: str, workflow: Workflow, text: str, age
 
 def _has_agent(project: Project, session: str, workflow: Workflow, phase: Phase) -> bool:
     """Tell whether an agent works on a phase already; another one of its kind is for it only where that is said."""
-    from holdfast.sessions.agents import running_agents
-
-    busy = {(each.workflow, each.phase) for each in running_agents.at_work(project, session)}
+    busy = {(each.workflow, each.phase) for each in agent_status.at_work(project, session)}
     return (workflow.key, phase.id) in busy
 
 
-def _apply(project: Project, session: str, due: Due) -> Moved | None:
-    launched = due.launch
-    workflow, phase = _phase(_all_mine(project, session, paused=True), launched)
+def _apply(project: Project, session: str, due: Agent) -> Moved | None:
+    workflow, phase = _phase(_all_mine(project, session, paused=True), due)
     # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
-    doubtful = phase is not None and phase.status == "completed" and due.state == "failed"
-    if workflow is None and launched.workflow and _is_unreadable(project, launched.workflow):
+    doubtful = phase is not None and phase.status == "completed" and due.outcome == "failed"
+    if workflow is None and due.workflow and _is_unreadable(project, due.workflow):
         return None
     moved = _finish(project, workflow, phase, due) if workflow and phase and not doubtful else None
     if moved and moved.unwritten:
-        return moved if launches.unwritten(project, session, launched.tool_use_id) else None
-    launches.judged(project, session, launched.tool_use_id, "completed" if doubtful else due.state)
+        return moved if lifecycle.unwritten(project, session, due.tool_use_id) else None
+    lifecycle.judged(project, session, due.tool_use_id, "completed" if doubtful else due.outcome)
     return moved
 
 
@@ -192,7 +192,7 @@ def _is_unreadable(project: Project, key: str) -> bool:
     return any(each.path == path for each in registry.get(name).candidates(project, {key}).problems)
 
 
-def _phase(workflows: Sequence[Workflow], launched: Launch) -> tuple[Workflow, Phase] | tuple[None, None]:
+def _phase(workflows: Sequence[Workflow], launched: Agent) -> tuple[Workflow, Phase] | tuple[None, None]:
     for workflow in workflows if launched.phase else ():
         if workflow.key == launched.workflow:
             phase = next((each for each in workflow.phases if each.id == launched.phase), None)
@@ -200,12 +200,13 @@ def _phase(workflows: Sequence[Workflow], launched: Launch) -> tuple[Workflow, P
     return None, None
 
 
-def _finish(project: Project, workflow: Workflow, phase: Phase, due: Due) -> Moved | None:
+def _finish(project: Project, workflow: Workflow, phase: Phase, due: Agent) -> Moved | None:
     """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
-    if phase.status == "failed" and due.launch.verdict != launches.UNWRITTEN:
+    if phase.status == "failed" and due.verdict != agent_status.UNWRITTEN:
         return None  # a retry that was never launched
-    moved = _judge(project, workflow, phase.id, due.state, due.words)
-    return moved and moved._replace(words=moved.words or (due.words if due.state == "failed" else ""))
+    words = due.words or (agent_status.MISSING if due.outcome == "failed" else "")
+    moved = _judge(project, workflow, phase.id, due.outcome, words)
+    return moved and moved._replace(words=moved.words or (words if due.outcome == "failed" else ""))
 
 
 def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:

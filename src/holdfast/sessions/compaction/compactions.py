@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import running_agents
+from holdfast.sessions.agents import agent_status
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def is_an_agents(project: Project, session: str, environ: Mapping[str, str]) -> 
     """
     if environ.get("CLAUDE_PID"):
         return False
-    resting = sessions.resting(project, session) and bool(running_agents.running(project, session))
+    resting = sessions.resting(project, session) and bool(agent_status.running(project, session))
     return resting or in_foreground(project, session)
 
 
@@ -31,7 +31,7 @@ def whose(project: Project, session: str) -> str | None:
 
     To be asked where `is_an_agents` says that it is one's.
     """
-    found = {*_waited_for(project, session), *(each.agent_id for each in running_agents.running(project, session))}
+    found = {*_waited_for(project, session), *(each.agent_id for each in agent_status.running(project, session))}
     return found.pop() if len(found) == 1 else None
 
 
@@ -46,13 +46,9 @@ def in_foreground(project: Project, session: str) -> bool:
 
 def _waited_for(project: Project, session: str) -> list[str]:
     """Return the agents that may be running in the foreground."""
-    rows = project.ledger.rows(
-        "SELECT DISTINCT runs.agent_id AS agent_id FROM runs JOIN launches ON launches.project = runs.project"
-        " AND launches.session = runs.session AND launches.verdict IS NULL AND launches.agent_id IS NULL"
-        " AND launches.launched_at <= runs.started_at"  # an older run was interrupted, which no event tells
-        " WHERE runs.project = ? AND runs.session = ? AND runs.state = 'running' AND NOT EXISTS (SELECT 1"
-        " FROM launches AS named WHERE named.project = runs.project AND named.session = runs.session"
-        " AND named.agent_id = runs.agent_id)",
-        *(project.key, session),
-    )
-    return [str(row["agent_id"]) for row in rows]
+    launches = agent_status.unanswered(project, session)
+    return [
+        run.agent_id
+        for run in (agent_status.unnamed(project, session) if launches else ())
+        if any(run.started_at >= each.launched_at for each in launches)  # an older one was interrupted, untold
+    ]

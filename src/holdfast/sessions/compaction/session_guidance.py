@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import capture
-from holdfast.sessions.agents import agent_status, agentlines
+from holdfast.sessions.agents import agent_status
 from holdfast.sessions.reading import reading
-from holdfast.workflow import guidance
+from holdfast.workflow import guidance, wording
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.project import Project
+    from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.reading.reading import State
     from holdfast.workflow.guidance import Guidance
     from holdfast.workflow.model import Workflow
+
+
+AGENTS = 10  # that ended of which all is said; the last ones
 
 
 class GivenBack(NamedTuple):
@@ -50,7 +54,7 @@ def compile(
         workflow,
         root=project.root,
         others=others,
-        agents=agentlines.lines(agents),
+        agents=agent_lines(agents),
         notes=notes,
         files=reading.files(known),
         contents=reading.contents(project, known),
@@ -58,3 +62,37 @@ def compile(
         beside=capture.allowed(project.config, workflow.path),
     )
     return GivenBack(made, known)
+
+
+def agent_lines(listed: Iterable[Agent]) -> list[str]:
+    """Return lines for the agents that run, then for those that ended and whose results are not known to be used.
+
+    The same agents give the same lines: no time stands in them.
+    """
+    given = list(listed)
+    running = [_running(each) for each in given if each.fate == "running"]
+    ended = sorted((each for each in given if each.unused), key=lambda each: each.ended_at or "", reverse=True)
+    more = [f"{len(ended) - AGENTS} more have ended unused: `holdfast show` names them"] if len(ended) > AGENTS else []
+    return [*running, *(line for each in ended[:AGENTS] for line in _ended(each)), *more]
+
+
+def _running(agent: Agent) -> str:
+    return f"{_name(agent)} was started and has not reported its end; it runs already{_task(agent)}"
+
+
+def _ended(agent: Agent) -> list[str]:
+    how = "has finished" if agent.fate == "finished" else "has failed"
+    said = [f"{_name(agent)} {how}; nothing shows that its result has reached this conversation{_task(agent)}"]
+    who = wording.one_line(agent.agent_id, 80)
+    words = [f"last words of {who}: {wording.quoted(agent.words, wording.LONGEST)}"] if agent.words.strip() else []
+    places = [("output", agent.output), ("transcript", agent.transcript)]
+    return [*said, *words, *(f"{what} of {who}: {wording.clean(path)}" for what, path in places if path)]
+
+
+def _name(agent: Agent) -> str:
+    phase = f" for {wording.one_line(agent.phase, 80)}" if agent.phase else ""
+    return f"{wording.one_line(agent.agent_type, 80)} ({wording.one_line(agent.agent_id, 80)}){phase}"
+
+
+def _task(agent: Agent) -> str:
+    return f" (launched for {wording.quoted(agent.description)})" if agent.description.strip() else ""

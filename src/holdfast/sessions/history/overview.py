@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.sessions.agents import agent_status, running_agents, todolists
+from holdfast.sessions.agents import agent_status, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from holdfast.project import Project
     from holdfast.sessions.agents.agent_status import Agent
-    from holdfast.sessions.agents.running_agents import Flight
     from holdfast.workflow.model import Found, Problem, Workflow
 
 
@@ -86,7 +85,7 @@ class _Known:
     """What the ledger knows of a workflow; all empty where it cannot be read, and `problem` says why."""
 
     history: History = field(default_factory=History)
-    agents: tuple[Flight, ...] = ()
+    agents: tuple[Agent, ...] = ()
     unused: tuple[Agent, ...] = ()
     outside: frozenset[str] = frozenset()
     told: tuple[Told, ...] = ()
@@ -121,7 +120,7 @@ class Overview:
 
     workflow: Workflow
     history: History
-    agents: tuple[Flight, ...]
+    agents: tuple[Agent, ...]
     todos: tuple[Mapping[str, str], ...]
     told: tuple[Told, ...]
     last_save: Save | None
@@ -190,7 +189,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "percent": workflow.percent,
         "phases": [phase | {"history": _phase_history(seen, phase["id"])} for phase in whole["phases"]],
         "history": {name: getattr(seen, name) for name in ("started_at", "ended_at", "seconds")},
-        "agents": [_named(each, *running_agents.Flight._fields) for each in overview.agents],
+        "agents": [_in_flight(each) for each in overview.agents],
         "unused_results": [_named(each, *_RESULT) for each in overview.unused],
         "todos": list(overview.todos),
         "todos_told": [_named(each, *Told.__slots__) for each in overview.told],
@@ -209,7 +208,7 @@ def _known(project: Project, workflow: Workflow, found: Found) -> _Known:
         live, gone = sessions.live_others(project, ""), sessions.gone(project)
         sealed = snapshots.naming(project, workflow.key)
         free = _free(project, workflow, owner, live, found)
-        flying = running_agents.in_flight(project, workflow.key, free)
+        flying = agent_status.in_flight(project, workflow.key, free)
         landed = agent_status.unused(project, workflow.key, free)
         return _Known(
             history=history.of(project, workflow),
@@ -272,6 +271,11 @@ def _last_restore(sealed: list[snapshots.Seal]) -> Restore | None:
 def _phase_history(seen: History, phase: str) -> dict[str, Any] | None:
     each = seen.phases.get(phase)
     return _named(each, "attempts", "started_at", "ended_at", "seconds", "error") if each else None
+
+
+def _in_flight(agent: Agent) -> dict[str, Any]:
+    told = _named(agent, "session", "agent_type", "agent_id", "phase", "background")
+    return told | {"agent_id": agent.agent_id or None, "since": agent.launched_at}
 
 
 def _named(thing: object, *names: str) -> dict[str, Any]:

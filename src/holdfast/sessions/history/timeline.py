@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.files.redact import redact, redact_value
-from holdfast.sessions.agents import agentlog
 from holdfast.sessions.compaction import deliveries, losses, snapshots
-from holdfast.sessions.history import archive, generations, history
+from holdfast.sessions.history import archive, generations, history, timeline_event
 from holdfast.sessions.history.timeline_event import Asked, TimelineEvent
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.workflow import registry
@@ -22,8 +21,12 @@ if TYPE_CHECKING:
     from holdfast.workflow.model import Workflow
 
 LIMIT = 50  # happenings that are shown unless more are asked for
-# Each tells of its table; of one moment, the later in this order happened later.
-_TABLES = (sessions, owners, generations, snapshots, deliveries, losses, agentlog, history, archive)
+_ENDED = {
+    "missing": "agent is gone",
+    "stopped": "agent stopped",
+    "completed": "agent completed",
+    "failed": "agent failed",
+}
 
 
 def happened(
@@ -58,8 +61,7 @@ def happened(
         f"{workflow.place.rpartition('/')[0]}/" if workflow and workflow.spread else "",
     )
     project.ledger.index_log()
-    found = [each for table in _TABLES for each in table.happened(project, asked)]
-    # Of one moment, what stands later there happened later.
+    found = [each for source in _SOURCES for each in source(project, asked)]
     order = sorted(range(len(found)), key=lambda place: (found[place].at, place), reverse=True)
     return _titled(project, [found[place] for place in order[:limit]])
 
@@ -95,6 +97,41 @@ def as_json(happening: TimelineEvent) -> dict[str, Any]:
     return dict(redact_value(told))
 
 
+def of_agents(project: Project, asked: Asked) -> list[TimelineEvent]:
+    """Return which agents were launched, and which reported an end: those asked for."""
+    begun = timeline_event.newest(project, asked, table="launches", at="launched_at")
+    return [
+        *(_of_agent(row, row["launched_at"], "agent launched", "") for row in begun),
+        *(_of_agent(row, row["changed_at"], _ENDED[row["state"]], row["words"]) for row in _ended(project, asked)),
+    ]
+
+
+def _ended(project: Project, asked: Asked) -> list[dict[str, Any]]:
+    """Return the runs that have ended, each once, with the workflow and phase of a launch that names it."""
+    columns = "session, agent_id, state, words, changed_at, worktree"
+    if asked.workflow:
+        table, columns = "agents", f"{columns}, workflow, phase, run_type AS agent_type"
+    else:
+        launches = (
+            "FROM launches WHERE launches.project = runs.project AND launches.session = runs.session"
+            " AND launches.agent_id = runs.agent_id"
+        )
+        of_launch = ", ".join(f"(SELECT MAX({each}) {launches}) AS {each}" for each in ("workflow", "phase"))
+        table, columns = "runs", f"{columns}, agent_type, {of_launch}"
+    where = "state <> 'running'"
+    return timeline_event.newest(project, asked, table=table, at="changed_at", where=where, columns=columns)
+
+
+def _of_agent(row: Mapping[str, Any], at: str, what: str, words: str) -> TimelineEvent:
+    said = one_line(words, 120)
+    return TimelineEvent(
+        *(at, "agent", what, row["session"], row["workflow"] or "", "", row["phase"] or ""),
+        detail=": ".join(filter(None, (row["agent_type"] or row["agent_id"] or "", said))),
+        worktree=row["worktree"],
+        data={"agent_id": row["agent_id"], "agent_type": row["agent_type"], "words": words},
+    )
+
+
 def _titled(project: Project, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
     """Name the workflow of each happening whose table knows only its key."""
     found = list(found)
@@ -109,3 +146,10 @@ def _titled(project: Project, found: Iterable[TimelineEvent]) -> list[TimelineEv
         else replace(each, title=titles.get(each.workflow, each.workflow.rpartition("#")[2]))
         for each in found
     ]
+
+
+# Each tells of its table; of one moment, the later in this order happened later.
+_SOURCES = (
+    *(sessions.happened, owners.happened, generations.happened, snapshots.happened, deliveries.happened),
+    *(losses.happened, of_agents, history.happened, archive.happened),
+)

@@ -76,7 +76,7 @@ def newest(
 ) -> list[dict[str, Any]]:
     """Return the newest of a table's rows that are asked for, in their order, found by an index.
 
-    Only to be called by the module that owns the table, or that tells of it in the owner's place (`agentlog`).
+    Only to be called by the module that owns the table, or that tells of it in the owner's place (`timeline`).
 
     Args:
         project: whose.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import inheritance
+from holdfast.sessions.agents import session_lineage
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import transcripts
@@ -175,7 +175,7 @@ def _succeed(project: Project, before: Iterable[str], session: str) -> None:
     """Let a session take the place of those it was before."""
     for each in before:
         sessions.ended(project, each)
-        inheritance.inherit(project, each, session)
+        session_lineage.inherit(project, each, session)
 
 
 def _of_branch(project: Project, candidates: Sequence[Workflow]) -> list[Workflow]:

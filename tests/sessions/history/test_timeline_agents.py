@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import agentlog, launches, runs
+from holdfast.sessions.agents import lifecycle
+from holdfast.sessions.history import timeline
 from holdfast.sessions.history.timeline_event import Asked
 from tests.agentry import begin, launch, report
 from tests.handmade import ME, OTHER
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.sessions.agents.runs import State
+    from holdfast.sessions.agents.lifecycle import State
 
 WORKFLOW = "hybrid:x#1"  # of whose phases `tests.agentry` launches
 
@@ -35,7 +36,7 @@ def project(tmp_path: Path, at: Callable[[str], None]) -> Project:
 
 def told(project: Project, **asked: Any) -> list[str]:
     given: dict[str, Any] = {"limit": 100, "worktree": project.worktree}
-    found = agentlog.happened(project, Asked(**given | asked))
+    found = timeline.of_agents(project, Asked(**given | asked))
     return [f"{each.at[11:16]} {each.what}: {each.detail}" for each in found]
 
 
@@ -47,7 +48,7 @@ def test_how_each_ended_is_said(project: Project, asked: dict[str, str]) -> None
         begin(project, state, state)
         report(project, state, f"Words of {state}.", run=state)
     begin(project, "call", "nameless")
-    runs.reported(project, ME, "nameless", "", "failed", "")
+    lifecycle.reported(project, ME, "nameless", "", "failed", "")
 
     found = told(project, **asked)
     assert found[:6] == ["09:00 agent launched: builder"] * 6
@@ -65,7 +66,7 @@ def test_what_is_asked_for_is_told_and_nothing_else(project: Project, at: Callab
     for hour, session in (("10:00", ME), ("11:00", OTHER), ("12:00", ME)):
         at(hour)
         launch(project, hour, session=session)
-        launches.named(project, session, hour, hour)
+        lifecycle.named(project, session, hour, hour)
         report(project, "stopped", run=hour, session=session)
     at("13:00")
     begin(project, "free", "free", phase=None)

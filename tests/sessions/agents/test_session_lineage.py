@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import agent_status, launches, notices, results, running_agents, runs
-from holdfast.sessions.agents.inheritance import inherit
+from holdfast.sessions.agents import agent_status, lifecycle, notices
+from holdfast.sessions.agents.session_lineage import inherit
 from holdfast.sessions.ownership import sessions
 from tests.handmade import ME, OTHER, THIRD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.sessions.agents.runs import State
+    from holdfast.sessions.agents.lifecycle import State
 
 CALL, RUN = "toolu_1", "a23b8482eb527498b"
 
@@ -25,9 +25,9 @@ CALL, RUN = "toolu_1", "a23b8482eb527498b"
 def project(tmp_path: Path) -> Project:
     """A project in which a session has launched an agent in the background."""
     project = Project.open(tmp_path)
-    launches.launched(project, ME, CALL, "builder", "hybrid:x#1", "phase_0", description="Build it", prompt="Do.")
-    runs.reported(project, ME, RUN, "builder", "running")
-    launches.named(project, ME, CALL, RUN, "/tasks/a.output")
+    lifecycle.launched(project, ME, CALL, "builder", "hybrid:x#1", "phase_0", description="Build it", prompt="Do.")
+    lifecycle.reported(project, ME, RUN, "builder", "running")
+    lifecycle.named(project, ME, CALL, RUN, "/tasks/a.output")
     return project
 
 
@@ -36,7 +36,7 @@ def fated(project: Project, session: str) -> list[tuple[str, str]]:
 
 
 def due(project: Project, session: str) -> list[str]:
-    return [each.state for each in results.due(project, session)]
+    return [each.outcome for each in agent_status.due(project, session)]
 
 
 def test_the_agents_go_along(project: Project) -> None:
@@ -46,14 +46,14 @@ def test_the_agents_go_along(project: Project) -> None:
     assert (fated(project, ME), fated(project, OTHER)) == ([], [(RUN, "running")])
     (only,) = agent_status.of_session(project, OTHER)
     assert (only.phase, only.description, only.output) == ("phase_0", "Build it", "/tasks/a.output")
-    assert [each.prompt for each in running_agents.running(project, OTHER)] == ["Do."]
+    assert [each.prompt for each in agent_status.running(project, OTHER)] == ["Do."]
 
 
 @pytest.mark.parametrize("session", [ME, OTHER])
 def test_its_end_counts_under_either_id(project: Project, session: str) -> None:
     """The client may send what such an agent does under the id it was started with."""
     inherit(project, ME, OTHER)
-    runs.reported(project, session, RUN, "builder", "stopped", "Done.")
+    lifecycle.reported(project, session, RUN, "builder", "stopped", "Done.")
 
     assert fated(project, OTHER) == [(RUN, "finished")]
     assert due(project, OTHER) == ["completed"]
@@ -65,7 +65,7 @@ def test_an_id_may_change_again(project: Project) -> None:
     """And what comes under the first of three ids still counts for the last."""
     inherit(project, ME, OTHER)
     inherit(project, OTHER, THIRD)
-    runs.reported(project, ME, RUN, "builder", "stopped", "Done.")
+    lifecycle.reported(project, ME, RUN, "builder", "stopped", "Done.")
 
     assert fated(project, THIRD) == [(RUN, "finished")]
 
@@ -74,8 +74,8 @@ def test_a_session_that_gets_its_old_id_back_is_itself(project: Project) -> None
     """What it launches from then on is nobody else's."""
     inherit(project, ME, OTHER)
     inherit(project, OTHER, ME)
-    runs.reported(project, ME, RUN, "builder", "stopped", "Done.")
-    runs.reported(project, OTHER, "later", "builder", "running")
+    lifecycle.reported(project, ME, RUN, "builder", "stopped", "Done.")
+    lifecycle.reported(project, OTHER, "later", "builder", "running")
 
     assert fated(project, ME) == [(RUN, "finished")]
     assert fated(project, OTHER) == []
@@ -86,9 +86,9 @@ def test_a_session_that_gets_its_old_id_back_is_itself(project: Project) -> None
 def test_what_the_old_id_launches_afterwards_stays_its_own(project: Project) -> None:
     """A fork goes on beside the session it was made from."""
     inherit(project, ME, OTHER)
-    launches.launched(project, ME, "toolu_2", "builder", None, None)
-    launches.named(project, ME, "toolu_2", "later")
-    runs.reported(project, ME, "later", "builder", "stopped", "Done.")
+    lifecycle.launched(project, ME, "toolu_2", "builder", None, None)
+    lifecycle.named(project, ME, "toolu_2", "later")
+    lifecycle.reported(project, ME, "later", "builder", "stopped", "Done.")
 
     assert fated(project, ME) == [("later", "finished")]
 
@@ -104,8 +104,8 @@ def test_what_the_old_id_launches_afterwards_stays_its_own(project: Project) -> 
 )
 def test_of_two_notes_of_one_run_the_stronger_counts(project: Project, old: State, new: State, expected: str) -> None:
     """What it did between the change and its being noticed came under the new id."""
-    runs.reported(project, ME, RUN, "builder", old, old)
-    runs.reported(project, OTHER, RUN, "builder", new, new)
+    lifecycle.reported(project, ME, RUN, "builder", old, old)
+    lifecycle.reported(project, OTHER, RUN, "builder", new, new)
 
     inherit(project, ME, OTHER)
 
@@ -117,8 +117,8 @@ def test_of_two_notes_of_one_run_the_stronger_counts(project: Project, old: Stat
 @pytest.mark.parametrize(("old", "new"), [(True, False), (False, True)])
 def test_a_result_used_under_either_id_is_used(project: Project, old: bool, new: bool) -> None:
     """And no note that it once ran makes it run again."""
-    runs.reported(project, ME, RUN, "builder", "stopped" if old else "running", "Done.", used=old)
-    runs.reported(project, OTHER, RUN, "builder", "stopped", "Done.", used=new)
+    lifecycle.reported(project, ME, RUN, "builder", "stopped" if old else "running", "Done.", used=old)
+    lifecycle.reported(project, OTHER, RUN, "builder", "stopped", "Done.", used=new)
 
     inherit(project, ME, OTHER)
 
@@ -127,9 +127,9 @@ def test_a_result_used_under_either_id_is_used(project: Project, old: bool, new:
 
 def test_a_launch_that_was_noted_twice_keeps_what_it_was_for(project: Project) -> None:
     """Its PostToolUse came under the new id, where nobody knew the call."""
-    launches.launched(project, ME, "toolu_2", "tester", "hybrid:x#1", "phase_1")
-    launches.launched(project, OTHER, "toolu_2", "tester", None, None)
-    launches.named(project, OTHER, "toolu_2", "run2", "/tasks/b.output")
+    lifecycle.launched(project, ME, "toolu_2", "tester", "hybrid:x#1", "phase_1")
+    lifecycle.launched(project, OTHER, "toolu_2", "tester", None, None)
+    lifecycle.named(project, OTHER, "toolu_2", "run2", "/tasks/b.output")
 
     inherit(project, ME, OTHER)
 
@@ -139,8 +139,8 @@ def test_a_launch_that_was_noted_twice_keeps_what_it_was_for(project: Project) -
 
 def test_a_verdict_goes_along(project: Project) -> None:
     """What was judged under the old id is not judged again."""
-    runs.reported(project, ME, RUN, "builder", "stopped", "Done.")
-    launches.judged(project, ME, CALL, "completed")
+    lifecycle.reported(project, ME, RUN, "builder", "stopped", "Done.")
+    lifecycle.judged(project, ME, CALL, "completed")
 
     inherit(project, ME, OTHER)
 
@@ -174,32 +174,32 @@ def test_a_notice_under_the_old_id_says_where_the_output_lies(project: Project) 
 def test_of_two_that_went_on_from_a_session_the_later_gets_what_it_launched_since(project: Project) -> None:
     """A session that was forked goes on, and its id changes later."""
     inherit(project, ME, OTHER)
-    launches.launched(project, ME, "toolu_2", "builder", None, None)
-    launches.named(project, ME, "toolu_2", "later")
+    lifecycle.launched(project, ME, "toolu_2", "builder", None, None)
+    lifecycle.named(project, ME, "toolu_2", "later")
     inherit(project, ME, THIRD)
-    runs.reported(project, ME, "later", "builder", "stopped", "Done.")
+    lifecycle.reported(project, ME, "later", "builder", "stopped", "Done.")
     assert fated(project, THIRD) == [("later", "finished")]
 
 
 def test_a_call_that_both_ids_know_keeps_the_name_of_its_run(project: Project) -> None:
     """Whichever of them the client named it under."""
-    launches.launched(project, OTHER, CALL, "builder", None, None)
-    launches.launched(project, ME, "toolu_2", "builder", "hybrid:x#1", "phase_1")
-    launches.launched(project, OTHER, "toolu_2", "builder", None, None)
-    launches.named(project, OTHER, "toolu_2", "b1", "/tasks/b.output")
+    lifecycle.launched(project, OTHER, CALL, "builder", None, None)
+    lifecycle.launched(project, ME, "toolu_2", "builder", "hybrid:x#1", "phase_1")
+    lifecycle.launched(project, OTHER, "toolu_2", "builder", None, None)
+    lifecycle.named(project, OTHER, "toolu_2", "b1", "/tasks/b.output")
 
     inherit(project, ME, OTHER)
 
-    found = [launches.find(project, OTHER, call) for call in (CALL, "toolu_2")]
+    found = [agent_status.find(project, OTHER, call) for call in (CALL, "toolu_2")]
     assert [each and (each.agent_id, each.phase) for each in found] == [(RUN, "phase_0"), ("b1", "phase_1")]
 
 
 def test_where_a_result_lies_goes_along_though_both_ids_know_of_it(project: Project) -> None:
     """The later note of the call and of the run says less."""
-    runs.reported(project, ME, RUN, "builder", "stopped", "Done.", transcript="/agents/a.jsonl")
-    launches.launched(project, OTHER, CALL, "builder", None, None)
-    launches.named(project, OTHER, CALL, RUN)
-    runs.reported(project, OTHER, RUN, "builder", "stopped", "Done.")
+    lifecycle.reported(project, ME, RUN, "builder", "stopped", "Done.", transcript="/agents/a.jsonl")
+    lifecycle.launched(project, OTHER, CALL, "builder", None, None)
+    lifecycle.named(project, OTHER, CALL, RUN)
+    lifecycle.reported(project, OTHER, RUN, "builder", "stopped", "Done.")
 
     inherit(project, ME, OTHER)
 

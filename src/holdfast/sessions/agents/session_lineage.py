@@ -1,10 +1,11 @@
-"""Carrying a session's agents along when a compaction or a fork gave the session another id."""
+"""Which session a session's agents belong to once a compaction or a fork gave it another id."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.sessions.agents import heirs, runs
+from holdfast import clock
+from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ def inherit(project: Project, before: str, session: str) -> None:
     if before == session:
         return
     if sessions.process_gone(project, before):  # they ended with it
-        runs.still_there(project, before, ())
+        lifecycle.still_there(project, before, ())
     with project.ledger.transaction():
         _launches(project, before, session)
         _runs(project, before, session)
-        heirs.succeed(project, before, session)
+        _succeed(project, before, session)
 
 
 def _launches(project: Project, before: str, session: str) -> None:
@@ -66,7 +67,7 @@ def _runs(project: Project, before: str, session: str) -> None:
     )
     for row in known:
         if row["state"] != "running":  # the new id knows of it, so that it ran is no news
-            runs.reported(
+            lifecycle.reported(
                 project,
                 session,
                 row["agent_id"],
@@ -81,3 +82,14 @@ def _runs(project: Project, before: str, session: str) -> None:
             *(project.key, before, row["agent_id"]),
         )
     ledger.run("UPDATE runs SET session = ? WHERE project = ? AND session = ?", *(session, project.key, before))
+
+
+def _succeed(project: Project, before: str, session: str) -> None:
+    """Note that a session has the agents of another one, and of those that one had them of."""
+    ledger = project.ledger
+    ledger.run("UPDATE agent_heirs SET heir = ? WHERE project = ? AND heir = ?", *(session, project.key, before))
+    ledger.run(
+        "INSERT INTO agent_heirs (project, session, worktree, host, client, heir, since) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (project, session) DO UPDATE SET heir = excluded.heir, since = excluded.since",
+        *(project.key, before, project.worktree, project.host, project.client, session, clock.stamp()),
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.project import Project
-from holdfast.sessions.agents import errands, launches, runs
+from holdfast.sessions.agents import attribution, lifecycle
 from tests.handmade import ME
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
@@ -23,15 +23,15 @@ def project(tmp_path: Path) -> Project:
 
 
 def launch(project: Project, call: str, kind: str = "builder", prompt: str = "", phase: str | None = None) -> None:
-    launches.launched(project, ME, call, kind, "hybrid:x#1" if phase else None, phase, prompt=prompt or f"Do {call}.")
+    lifecycle.launched(project, ME, call, kind, "hybrid:x#1" if phase else None, phase, prompt=prompt or f"Do {call}.")
 
 
 def begin(project: Project, run: str, kind: str = "builder") -> None:
-    runs.reported(project, ME, run, kind, "running")
+    lifecycle.reported(project, ME, run, kind, "running")
 
 
 def found(project: Project, run: str, transcript: str = "") -> str | None:
-    launch = errands.of(project, ME, run, transcript)
+    launch = attribution.of(project, ME, run, transcript)
     return launch.tool_use_id if launch else None
 
 
@@ -51,7 +51,7 @@ def test_a_launch_that_names_its_run_is_the_one(project: Project) -> None:
     launch(project, "c2")
     for run in (RUN, "another"):
         begin(project, run)
-    launches.named(project, ME, "c1", RUN)
+    lifecycle.named(project, ME, "c1", RUN)
 
     assert found(project, RUN) == "c1"
     assert found(project, "another") == "c2"
@@ -126,7 +126,7 @@ def test_equal_prompts_for_different_phases_decide_nothing(project: Project, tmp
     transcript = said(tmp_path, "run1", "Go.")
     assert found(project, "run1", transcript) is None
 
-    launches.abandon_open(project, ME)
+    lifecycle.abandon_open(project, ME)
     for number in (3, 4):
         launch(project, f"c{number}", prompt="Go.", phase="phase_3")
     for number in (1, 3):
@@ -168,7 +168,7 @@ def test_no_name_leads_out_of_the_folder(project: Project, tmp_path: Path, run: 
 def test_equal_prompts_and_phases_of_two_workflows_decide_nothing(project: Project, tmp_path: Path) -> None:
     """Every workflow calls its first phase the same."""
     for name in ("x", "y"):
-        launches.launched(project, ME, name, "builder", f"hybrid:{name}#1", "phase_0", prompt="Go.")
+        lifecycle.launched(project, ME, name, "builder", f"hybrid:{name}#1", "phase_0", prompt="Go.")
     for run in ("run1", "run2"):
         begin(project, run)
     assert found(project, "run1", said(tmp_path, "run1", "Go.")) is None
@@ -178,7 +178,7 @@ def test_a_run_that_has_ended_is_no_rival(project: Project) -> None:
     """Of those that run, one can only have been started by the launch that is open."""
     launch(project, "c1")
     begin(project, "over")
-    runs.reported(project, ME, "over", "builder", "stopped", "Done.")
+    lifecycle.reported(project, ME, "over", "builder", "stopped", "Done.")
     assert found(project, "over") is None, "which launch is open now is none of its business"
     begin(project, RUN)
     assert found(project, RUN) == "c1"
@@ -193,7 +193,7 @@ def test_a_run_left_by_a_launch_that_was_given_up_is_no_rival(
         launch(project, call)
         begin(project, run)
         if call == "given up":
-            launches.abandon_open(project, ME)
+            lifecycle.abandon_open(project, ME)
     assert found(project, RUN) == "c1"
 
 

@@ -1,0 +1,73 @@
+"""Which launch a running subagent belongs to, and so what it was sent for.
+
+Until a launch returns the client does not say which run it started (client fact §3.4): one that is waited for is told
+apart by its type, and several of one type by the prompt their own transcripts begin with.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast.patterns import regex
+from holdfast.sessions.agents import agent_status, lifecycle
+from holdfast.sessions.reading import transcripts
+
+if TYPE_CHECKING:
+    from holdfast.project import Project
+    from holdfast.sessions.agents.agent_status import Agent, Run
+
+_SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
+
+
+def of(project: Project, session: str, agent_id: str, transcript: str = "") -> Agent | None:
+    """Return the launch that started a run, or None where several could have, or none is known.
+
+    Args:
+        project: where.
+        session: the main session.
+        agent_id: the run.
+        transcript: where the main session's transcript lies.
+    """
+    found = candidates(project, session, agent_id)
+    if len(found) == 1 and (found[0].agent_id or len(_rivals(project, session, found[0].agent_type)) == 1):
+        return found[0]
+    said = _first_prompt(transcript, agent_id) if found else ""
+    same = [each for each in found if said and each.prompt == lifecycle.beginning(project, said)]
+    return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
+
+
+def candidates(project: Project, session: str, agent_id: str) -> list[Agent]:
+    """Return the launches that may have started a run: the one that names it, else all of its type still without."""
+    if named := agent_status.of_run(project, session, agent_id):
+        return [named]
+    run = agent_status.run(project, session, agent_id)
+    return [each for each in agent_status.unanswered(project, session) if run and run.may_be_of(each)]
+
+
+def _rivals(project: Project, session: str, agent_type: str) -> list[Run]:
+    """Return the runs of a type that no launch names and that an open launch may have started.
+
+    A run that is older than any of those was interrupted, which no event tells.
+    """
+    launches = agent_status.unanswered(project, session)
+    runs = [each for each in agent_status.unnamed(project, session) if each.agent_type == agent_type]
+    return [run for run in runs if any(run.may_be_of(each) for each in launches)]
+
+
+def _first_prompt(transcript: str, agent_id: str) -> str:
+    """Return what a run's own transcript begins with; it lies beside the main session's (client payloads)."""
+    if not transcript.endswith(".jsonl") or not _SAFE.fullmatch(agent_id):
+        return ""
+    own = Path(transcript.removesuffix(".jsonl")) / "subagents" / f"agent-{agent_id}.jsonl"
+    entries = transcripts.head(str(own))
+    return next((said for entry in entries if entry.get("type") == "user" and (said := _prompt(entry))), "")
+
+
+def _prompt(entry: dict[str, Any]) -> str:
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):
+        texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
