@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.agents import launches, running_agents, runs
+from holdfast.sessions.workspace import Workspace
 from tests.agentry import begin, launch, report
 from tests.handmade import ME, OTHER
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: Project) -> None:
+def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: Workspace) -> None:
     """What the guidance says must not be started again."""
     for number in range(4):
         launch(project, f"c{number}")
@@ -34,7 +34,7 @@ def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: 
     assert running_agents.running(project, OTHER) == []
 
 
-def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(project: Project) -> None:
+def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(project: Workspace) -> None:
     """Whose run the client has not named; of those that may be meant, one runs."""
     launch(project)
     report(project, "stopped", run="over")
@@ -43,7 +43,7 @@ def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(pr
     assert [each.agent_id for each in running_agents.in_flight(project, "hybrid:x#1", bool)] == ["it"]
 
 
-def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: Project) -> None:
+def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: Workspace) -> None:
     """One of two has begun: it may belong to either launch. Another session's launch is no reason to doubt."""
     launch(project, "c1")
     launch(project, "c2")
@@ -56,7 +56,7 @@ def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: P
 
 
 def test_a_run_that_began_before_a_launch_is_not_taken_for_its_own(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An agent that was interrupted tells no end; the one that is waited for has yet to begin."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
@@ -69,7 +69,7 @@ def test_a_run_that_began_before_a_launch_is_not_taken_for_its_own(
     assert [each.agent_id for each in running_agents.in_flight(project, "hybrid:x#1", bool)] == ["it"]
 
 
-def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(project: Project) -> None:
+def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(project: Workspace) -> None:
     """A workflow's own always do, another one's never; who is waited for is no background agent."""
     launch(project, "own")
     launch(project, "free", phase=None)
@@ -87,7 +87,7 @@ def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(
     assert found(OTHER) == [own, (OTHER, None, False)]
 
 
-def test_a_run_is_taken_for_the_launch_of_its_kind_that_has_none(project: Project) -> None:
+def test_a_run_is_taken_for_the_launch_of_its_kind_that_has_none(project: Workspace) -> None:
     """One in the background has its own; another kind's is another launch's."""
     launch(project, "c1")
     launches.named(project, ME, "c1", "run1")
@@ -104,7 +104,7 @@ def test_a_run_is_taken_for_the_launch_of_its_kind_that_has_none(project: Projec
     assert found() == ["run1", "run2", "run3"]
 
 
-def test_a_phase_is_worked_on_until_its_agent_ends(project: Project) -> None:
+def test_a_phase_is_worked_on_until_its_agent_ends(project: Workspace) -> None:
     """Whether its verdict is written by then or not; an agent for no phase works on none."""
     begin(project, "c1", "run1")
     launch(project, "c2", "phase_1")

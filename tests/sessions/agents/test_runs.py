@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.events.agents import AgentResult
-from holdfast.project import Project
 from holdfast.sessions.agents import results, runs
+from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, begin
 from tests.handmade import ME
 
@@ -38,7 +38,7 @@ def test_any_sign_of_a_failure_beats_what_a_call_says_of_its_status(
     tmp_path: Path, status: AgentStatus, failed: bool, state: str | None
 ) -> None:
     """I000-14; a launch into the background is no result at all."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     begin(project)
     runs.returned(project, ME, CALL, AgentResult(status, RUN, "builder", "Words.", failed=failed))
 

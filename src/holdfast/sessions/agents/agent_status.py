@@ -10,7 +10,7 @@ from holdfast.sessions.agents import launch_runs, runs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 Fate = Literal["running", "finished", "failed", "consumed"]
 _FAILED = ("failed", "missing")
@@ -71,7 +71,7 @@ class Agent:
         return self.fate in ("finished", "failed")
 
 
-def of_session(project: Project, session: str) -> list[Agent]:
+def of_session(project: OpenProject, session: str) -> list[Agent]:
     """Return the agents a session launched, the first launched first."""
     rows = project.ledger.rows(
         f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND launches.agent_id IS NOT NULL"
@@ -81,7 +81,7 @@ def of_session(project: Project, session: str) -> list[Agent]:
     return [_agent(row) for row in rows]
 
 
-def waiting(project: Project, session: str) -> list[Agent]:
+def waiting(project: OpenProject, session: str) -> list[Agent]:
     """Return those agents a session launched whose results have not been used: few, however many it launched."""
     rows = project.ledger.rows(
         f"{_SELECT} WHERE launches.project = ? AND launches.session = ? AND COALESCE(launches.agent_id, '') <> ''"
@@ -94,7 +94,7 @@ def waiting(project: Project, session: str) -> list[Agent]:
     return [agent for agent in map(_agent, rows) if agent.fate != "consumed"]
 
 
-def unused(project: Project, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
+def unused(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
     """Return the agents that worked for a workflow in this worktree and ended without a known use, in that order.
 
     Args:

@@ -12,7 +12,7 @@ from holdfast.workflow.wording import one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
 
 _ENDED = {
@@ -23,7 +23,7 @@ _ENDED = {
 }
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return which agents were launched, and which reported an end: those asked for."""
     begun = timeline_event.newest(project, asked, table="launches", at="launched_at")
     return [
@@ -32,7 +32,7 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     ]
 
 
-def _ended(project: Project, asked: Asked) -> list[dict[str, Any]]:
+def _ended(project: OpenProject, asked: Asked) -> list[dict[str, Any]]:
     if not asked.workflow:
         named = ", ".join(
             f"(SELECT MAX(launches.{each}) FROM launches WHERE {launch_runs.ON}) AS {each}"

@@ -14,13 +14,13 @@ from holdfast.sessions.agents import launches
 from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.launches import Launch
 
 _SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
 
 
-def of(project: Project, session: str, agent_id: str, transcript: str = "") -> Launch | None:
+def of(project: OpenProject, session: str, agent_id: str, transcript: str = "") -> Launch | None:
     """Return the launch that started a run, or None where several could have, or none is known.
 
     Args:
@@ -37,13 +37,13 @@ def of(project: Project, session: str, agent_id: str, transcript: str = "") -> L
     return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
 
 
-def candidates(project: Project, session: str, agent_id: str) -> list[Launch]:
+def candidates(project: OpenProject, session: str, agent_id: str) -> list[Launch]:
     """Return the launches that may have started a run: the one that names it, else all of its type still without."""
     named = launches.of_run(project, session, agent_id)
     return [named] if named else _unnamed(project, session, agent_id)
 
 
-def _unnamed(project: Project, session: str, agent_id: str) -> list[Launch]:
+def _unnamed(project: OpenProject, session: str, agent_id: str) -> list[Launch]:
     """Return the open launches of a run's type, made before it began, whose runs nobody has named yet."""
     rows = project.ledger.rows(
         f"SELECT {launches.COLUMNS} FROM launches JOIN runs ON runs.project = launches.project"
@@ -56,7 +56,7 @@ def _unnamed(project: Project, session: str, agent_id: str) -> list[Launch]:
     return [launches.of_row(row) for row in rows]
 
 
-def _rivals(project: Project, session: str, agent_id: str) -> list[str]:
+def _rivals(project: OpenProject, session: str, agent_id: str) -> list[str]:
     """Return the runs of the same type, itself with them, that no launch names and that an open launch may have begun.
 
     A run that is older than any of those was interrupted, which no event tells.

@@ -18,7 +18,7 @@ from holdfast.sessions.agents import heirs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 PROMPT = 4_000  # characters of a launch's prompt that are kept
 _WINDOW = 5_000  # characters more that are looked at for what the user excludes
@@ -55,7 +55,7 @@ class Launch(NamedTuple):
 
 
 def launched(
-    project: Project,
+    project: OpenProject,
     session: str,
     tool_use_id: str,
     agent_type: str,
@@ -88,7 +88,7 @@ def call_id(tool_use_id: str | None, tool_input: Mapping[str, Any]) -> str:
     return f"asked:{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
 
 
-def named(project: Project, session: str, tool_use_id: str, agent_id: str, output: str = "") -> None:
+def named(project: OpenProject, session: str, tool_use_id: str, agent_id: str, output: str = "") -> None:
     """Join a launch with the run it started; one that was given up and does return is open again.
 
     `output` is where the agent's output lies, if the client says.
@@ -101,13 +101,13 @@ def named(project: Project, session: str, tool_use_id: str, agent_id: str, outpu
     )
 
 
-def home(project: Project, session: str, agent_id: str) -> str:
+def home(project: OpenProject, session: str, agent_id: str) -> str:
     """Return the session an agent belongs to by now: its own may have gone on under another id (`inheritance`)."""
     heir = heirs.of(project, session)
     return heir if heir and of_run(project, heir, agent_id) else session
 
 
-def find(project: Project, session: str, tool_use_id: str) -> Launch | None:
+def find(project: OpenProject, session: str, tool_use_id: str) -> Launch | None:
     """Return a launch by its call."""
     row = project.ledger.one(
         f"SELECT {COLUMNS} FROM launches WHERE project = ? AND session = ? AND tool_use_id = ?",
@@ -116,7 +116,7 @@ def find(project: Project, session: str, tool_use_id: str) -> Launch | None:
     return of_row(row) if row else None
 
 
-def of_run(project: Project, session: str, agent_id: str) -> Launch | None:
+def of_run(project: OpenProject, session: str, agent_id: str) -> Launch | None:
     """Return the launch that names a run."""
     row = project.ledger.one(
         f"SELECT {COLUMNS} FROM launches WHERE project = ? AND session = ? AND agent_id = ?"
@@ -126,7 +126,7 @@ def of_run(project: Project, session: str, agent_id: str) -> Launch | None:
     return of_row(row) if row else None
 
 
-def unanswered(project: Project, session: str) -> list[Launch]:
+def unanswered(project: OpenProject, session: str) -> list[Launch]:
     """Return the calls that have not returned, as far as the ledger knows, the first launched first."""
     rows = project.ledger.rows(
         f"SELECT {COLUMNS} FROM launches WHERE project = ? AND session = ? AND verdict IS NULL AND agent_id IS NULL"
@@ -136,22 +136,22 @@ def unanswered(project: Project, session: str) -> list[Launch]:
     return [of_row(row) for row in rows]
 
 
-def unwritten(project: Project, session: str, tool_use_id: str) -> bool:
+def unwritten(project: OpenProject, session: str, tool_use_id: str) -> bool:
     """Note that a launch's verdict could not be written into its workflow yet; the first time gets True."""
     return _judge(project, session, tool_use_id, UNWRITTEN, "verdict IS NULL")
 
 
-def judged(project: Project, session: str, tool_use_id: str, verdict: str) -> bool:
+def judged(project: OpenProject, session: str, tool_use_id: str, verdict: str) -> bool:
     """Close a launch; of several processes that try, one gets True."""
     return _judge(project, session, tool_use_id, verdict, OPEN)
 
 
-def dispute(project: Project, session: str, tool_use_id: str) -> bool:
+def dispute(project: OpenProject, session: str, tool_use_id: str) -> bool:
     """Doubt a launch that was judged completed; of several processes that try, one gets True."""
     return _judge(project, session, tool_use_id, "disputed", "verdict = 'completed'")
 
 
-def _judge(project: Project, session: str, tool_use_id: str, verdict: str, before: str) -> bool:
+def _judge(project: OpenProject, session: str, tool_use_id: str, verdict: str, before: str) -> bool:
     changed = project.ledger.run(
         f"UPDATE launches SET verdict = ? WHERE project = ? AND session = ? AND tool_use_id = ? AND {before}",
         *(verdict, project.key, session, tool_use_id),
@@ -159,7 +159,7 @@ def _judge(project: Project, session: str, tool_use_id: str, verdict: str, befor
     return changed == 1
 
 
-def abandon_open(project: Project, session: str) -> None:
+def abandon_open(project: OpenProject, session: str) -> None:
     """Close foreground launches that never returned: the main thread is at its prompt, so none can still run."""
     project.ledger.run(
         "UPDATE launches SET verdict = 'abandoned' WHERE project = ? AND session = ? AND verdict IS NULL"
@@ -173,12 +173,12 @@ def of_row(row: Mapping[str, Any]) -> Launch:
     return Launch(**{name: row[name] for name in _FIELDS})
 
 
-def beginning(project: Project, said: str) -> str:
+def beginning(project: OpenProject, said: str) -> str:
     """Return the beginning of what `kept` keeps; it is masked before it is cut, for half a secret looks like none."""
     return kept(project, redacted_beginning(said, PROMPT + _WINDOW))[:PROMPT]
 
 
-def kept(project: Project, said: str) -> str:
+def kept(project: OpenProject, said: str) -> str:
     """Return what is kept of an agent's words: secrets masked, and what the user keeps out of capture."""
     masked = capture.event(project.config, {"said": said})["said"]
     return redact(str(masked)).encode("utf-8", "replace").decode()  # no ledger takes lone surrogates

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from holdfast.sessions.agents import launch_runs, launches, runs
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.launches import Launch
 
 _COLUMNS = f"SELECT {launches.COLUMNS}, runs.state AS state, runs.words AS words"
@@ -22,7 +22,7 @@ class Due(NamedTuple):
     words: str
 
 
-def due(project: Project, session: str) -> list[Due]:
+def due(project: OpenProject, session: str) -> list[Due]:
     """Return the launches whose results are in and have not been judged.
 
     Only to be asked at a main-thread event, after that event's own signal was kept: there a bare SubagentStop
@@ -41,7 +41,7 @@ def due(project: Project, session: str) -> list[Due]:
     ]
 
 
-def disputed(project: Project, session: str) -> list[Due]:
+def disputed(project: OpenProject, session: str) -> list[Due]:
     """Return, once each, the launches that were judged completed and whose run reported a failure only afterwards."""
     rows = project.ledger.rows(
         f"{_COLUMNS} FROM runs CROSS JOIN launches WHERE runs.project = ? AND runs.session = ?"  # failures are few

@@ -9,7 +9,7 @@ from holdfast.sessions.agents import launch_runs, launches
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.launches import Launch
 
 # A launch whose agent has not reported its end, beside its run if there is one; or one that was started again.
@@ -36,7 +36,7 @@ class Flight(NamedTuple):
     background: bool
 
 
-def running(project: Project, session: str) -> list[Launch]:
+def running(project: OpenProject, session: str) -> list[Launch]:
     """Return the launches whose agents have been started and have not reported an end."""
     rows = project.ledger.rows(
         f"SELECT {launches.COLUMNS} FROM {launch_runs.ALL}"
@@ -49,7 +49,7 @@ def running(project: Project, session: str) -> list[Launch]:
     return [launches.of_row(row) for row in rows]
 
 
-def at_work(project: Project, session: str) -> list[Launch]:
+def at_work(project: OpenProject, session: str) -> list[Launch]:
     """Return a session's launches for a phase that nobody has judged yet, of the foreground too."""
     rows = project.ledger.rows(
         f"SELECT {launches.COLUMNS} FROM {launch_runs.ALL}"
@@ -61,7 +61,7 @@ def at_work(project: Project, session: str) -> list[Launch]:
     return [launches.of_row(row) for row in rows]
 
 
-def in_flight(project: Project, workflow: str, free: Callable[[str], bool]) -> list[Flight]:
+def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Flight]:
     """Return the agents of all sessions of this worktree that work for a workflow, the first launched first.
 
     A launch that names its run before it has ended runs in the background: the client names a foreground agent only
@@ -98,7 +98,7 @@ def _whose(row: dict[str, Any]) -> tuple[str, str]:
     return row["session"], row["agent_type"]
 
 
-def _unnamed(project: Project, launch: dict[str, Any]) -> str | None:
+def _unnamed(project: OpenProject, launch: dict[str, Any]) -> str | None:
     """Return the one run that a launch whose run nobody has named can only have started."""
     rows = project.ledger.rows(
         "SELECT agent_id FROM runs WHERE project = ? AND session = ? AND agent_type = ? AND state = 'running'"

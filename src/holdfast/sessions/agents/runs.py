@@ -14,7 +14,7 @@ from holdfast.sessions.agents import launches
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 State = Literal["running", "missing", "stopped", "completed", "failed"]
 # A failure signal beats "completed" from the same run; a verdict beats a bare stop.
@@ -56,7 +56,7 @@ def run_id(agent_id: str, tool_use_id: str) -> str:
 
 
 def reported(
-    project: Project,
+    project: OpenProject,
     session: str,
     agent_id: str,
     agent_type: str,
@@ -121,7 +121,7 @@ def reported(
         )
 
 
-def returned(project: Project, session: str, call: str, result: Result) -> None:
+def returned(project: OpenProject, session: str, call: str, result: Result) -> None:
     """Keep what the call of an agent returned: the result of one that was waited for.
 
     A background launch returns at once and is no result. Any sign of a failure beats a status (I000-14).
@@ -132,12 +132,12 @@ def returned(project: Project, session: str, call: str, result: Result) -> None:
         reported(project, session, run, result.agent_type, state, result.text, used=True)
 
 
-def failed(project: Project, session: str, call: str, error: str) -> None:
+def failed(project: OpenProject, session: str, call: str, error: str) -> None:
     """Keep that the call of an agent failed; the client does not say which agent it was."""
     reported(project, session, run_id("", call), "", "failed", error, used=True)
 
 
-def reminded(project: Project, session: str, agent_id: str) -> bool:
+def reminded(project: OpenProject, session: str, agent_id: str) -> bool:
     """Tell whether an agent was given its workflow's reminders."""
     row = project.ledger.one(
         "SELECT reminded_at FROM runs WHERE project = ? AND session = ? AND agent_id = ?",
@@ -146,7 +146,7 @@ def reminded(project: Project, session: str, agent_id: str) -> bool:
     return bool(row and row["reminded_at"])
 
 
-def remind(project: Project, session: str, agent_id: str) -> None:
+def remind(project: OpenProject, session: str, agent_id: str) -> None:
     """Note that an agent was given its workflow's reminders."""
     project.ledger.run(
         "UPDATE runs SET reminded_at = ? WHERE project = ? AND session = ? AND agent_id = ?",
@@ -154,7 +154,7 @@ def remind(project: Project, session: str, agent_id: str) -> None:
     )
 
 
-def still_there(project: Project, session: str, listed: Collection[str]) -> None:
+def still_there(project: OpenProject, session: str, listed: Collection[str]) -> None:
     """Note at a Stop which agents that were seen to start the client no longer lists.
 
     One that was killed sends no SubagentStop (client fact §3.4). It is missing first, and counts as failed at the

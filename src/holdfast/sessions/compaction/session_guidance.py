@@ -12,7 +12,7 @@ from holdfast.workflow import guidance
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.reading.reading import State
     from holdfast.workflow.guidance import Guidance
     from holdfast.workflow.model import Workflow
@@ -26,7 +26,7 @@ class GivenBack(NamedTuple):
 
 
 def compile(
-    project: Project,
+    project: OpenProject,
     session: str,
     workflow: Workflow,
     *,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 LIMIT = 50  # happenings that are shown unless more are asked for
@@ -27,7 +27,7 @@ _TABLES = (sessions, owners, generations, snapshots, deliveries, losses, agentlo
 
 
 def happened(
-    project: Project,
+    project: Workspace,
     *,
     since: datetime | None = None,
     session: str | None = None,
@@ -79,7 +79,7 @@ def sentence(happening: TimelineEvent, phases: Mapping[tuple[str, str], str]) ->
     return redact(": ".join(filter(None, (happening.what, "; ".join(filter(None, (about.strip(), detail)))))))
 
 
-def phase_titles(project: Project) -> dict[tuple[str, str], str]:
+def phase_titles(project: Workspace) -> dict[tuple[str, str], str]:
     """Return the titles of the phases of all workflows that have a file, by the workflow's key and the phase's id."""
     return {
         (workflow.key, phase.id): phase.title
@@ -95,7 +95,7 @@ def as_json(happening: TimelineEvent) -> dict[str, Any]:
     return dict(redact_value(told))
 
 
-def _titled(project: Project, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
+def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
     """Name the workflow of each happening whose table knows only its key."""
     found = list(found)
     titles = {each.workflow: each.title for each in found if each.title}
