@@ -15,7 +15,7 @@ from bench.place import SESSION, run
 from holdfast import paths
 from holdfast.config import Config
 from holdfast.install import registration
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit.client import Client, encoded
 from holdfast.testkit.place import Place as Throwaway
 
@@ -219,7 +219,7 @@ def _fill(place: Place, count: int, events: Sequence[str]) -> None:
     for event in events:
         place.time(event)
     os.environ.update(place.environ)
-    project = Project(place.root, Config())
+    project = Workspace(place.root, Config())
     with sqlite3.connect(project.ledger_file) as ledger:
         ledger.execute("PRAGMA synchronous = OFF")
         for (table,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
@@ -232,7 +232,7 @@ def _fill(place: Place, count: int, events: Sequence[str]) -> None:
     ledger.close()
 
 
-def _row(project: Project, columns: list[tuple[Any, ...]], sample: Any, number: int, count: int) -> list[Any]:
+def _row(project: Workspace, columns: list[tuple[Any, ...]], sample: Any, number: int, count: int) -> list[Any]:
     """Return a plausible row of a table: another session's, at some time of the last year, one in a hundred ours."""
     ago = (count - number) * 300 * 86_400 / count + 3_600
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago))

@@ -12,6 +12,7 @@ again, so that nothing stalls (seen on 2.1.329 and 2.1.197 in default, acceptEdi
 from holdfast import Context, Outcome, ask, hookimpl
 from holdfast.events import PreToolUse
 from holdfast.sessions.reading import readfiles, reading
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, wording
 
 RUNS_WHEN = {"reading": ["hold"]}
@@ -23,9 +24,8 @@ def on_pre_tool_use(event: PreToolUse, context: Context) -> Outcome | None:
     """Ask, naming the unread files; never inside subagents, and not about an edit of the required files themselves."""
     workflow = None
     if not event.in_subagent:
-        workflow = reading.mine(
-            context.project, event.session_id, registry.candidates(context.project, event.session_id).workflows
-        )
+        found = registry.candidates(Workspace.of(context.project), event.session_id)
+        workflow = reading.mine(context.project, event.session_id, found.workflows)
     if workflow is None:
         return None
     states = reading.states(context.project, event.session_id, workflow).values()

@@ -52,9 +52,10 @@ def on_user_prompt_submit(event: UserPromptSubmit, context: Context) -> Outcome 
     if reader.reminded >= reader.compactions:
         return None
     from holdfast.sessions.reading import reading
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry, wording
 
-    workflow = reading.mine(project, session, registry.candidates(project, session).workflows)
+    workflow = reading.mine(project, session, registry.candidates(Workspace.of(project), session).workflows)
     due = reading.reminder(project, session, workflow) if workflow else []
     if due is None:
         return None

@@ -75,9 +75,11 @@ def _given(event: UserPromptSubmit, context: Context) -> list[Outcome]:
     if not keys or event.in_subagent:
         return []
     from holdfast.sessions.ownership import owners
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import guidance, registry, wording
 
-    found = [each for each in registry.candidates(project, session).workflows if each.key in keys and not each.finished]
+    there = registry.candidates(Workspace.of(project), session).workflows
+    found = [each for each in there if each.key in keys and not each.finished]
     mine = [each for each in found if owners.owner(project, each) == session]
 
     def told() -> None:
@@ -105,6 +107,7 @@ def on_subagent_stop(event: SubagentStop, context: Context) -> None:
 def on_post_compact(event: PostCompact, context: Context) -> None:
     """Report what the summary had lost, where no SubagentStop told it before."""
     from holdfast.sessions.compaction import compactions, losses
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
     last = next(iter(deliveries.recent(context.project, 1, event.session_id)), None)
@@ -114,7 +117,7 @@ def on_post_compact(event: PostCompact, context: Context) -> None:
         return  # the agent's own summary, of which the main conversation's guidance says nothing
     told = next(iter(losses.recent(context.project, 1, event.session_id)), None)
     if told is None or told.noted_at < last.made_at:
-        found = registry.candidates(context.project, event.session_id).workflows
+        found = registry.candidates(Workspace.of(context.project), event.session_id).workflows
         for workflow in [each for each in found if each.key == last.workflow]:
             losses.note(context.project, event.session_id, workflow, event.compact_summary)
 
@@ -142,21 +145,23 @@ def _former(context: Context) -> list[Outcome]:
 
 def _owns(event: SessionStart, context: Context) -> bool:
     from holdfast.sessions.ownership import owners
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    found = registry.candidates(context.project, event.session_id).workflows
+    found = registry.candidates(Workspace.of(context.project), event.session_id).workflows
     return any(owners.owner(context.project, each) == event.session_id for each in found if each.resumable)
 
 
 def _hint(event: SessionStart, context: Context) -> list[Outcome]:
     """Name the user one unfinished workflow that is not another live session's."""
     from holdfast.sessions.ownership import owners
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import guidance, registry
 
     others = sessions.live_others(context.project, event.session_id)
     problem = context.project.ledger.problem
     said: list[Outcome] = [tell_user(f"Holdfast: {problem}.")] if problem else []
-    found = registry.candidates(context.project, event.session_id)
+    found = registry.candidates(Workspace.of(context.project), event.session_id)
     said += _unread(event, context, found)
     waiting = [
         each
@@ -175,9 +180,10 @@ def _restore(event: SessionStart | UserPromptSubmit, context: Context, known: bo
     from holdfast.sessions.compaction import summaries
     from holdfast.sessions.history import history
     from holdfast.sessions.ownership import judging
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    found = registry.candidates(context.project, event.session_id)
+    found = registry.candidates(Workspace.of(context.project), event.session_id)
     for workflow in found.workflows:
         history.observe(context.project, workflow)
     verdict = judging.judge(context.project, event.session_id, found.workflows, known=known)
@@ -288,9 +294,10 @@ def _deliver(
 def _part(event: SessionStart, context: Context, agent: str | None) -> list[Outcome]:
     """Give a subagent that was compacted what it was launched for; nothing where that is not known for certain."""
     from holdfast.sessions.agents import attribution
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import briefs, registry
 
-    project, session = context.project, event.session_id
+    project, session = Workspace.of(context.project), event.session_id
     launch = attribution.of(project, session, agent, event.transcript_path) if agent else None
     if launch is None or not (launch.prompt or launch.phase):
         return []

@@ -12,6 +12,7 @@ from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import compactions, snapshots, summaries
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import judging, owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
     _save_detected(context, event.session_id)
     for key in owners.missing(context.project, event.session_id):
         _miss(context, event.session_id, key)
-    found = registry.candidates(context.project, event.session_id)
+    found = registry.candidates(Workspace.of(context.project), event.session_id)
     for problem in found.problems:
         context.log(f"not saved: {problem.path}: {problem.reason}", level="warning")
     for workflow in found.workflows:
@@ -55,7 +56,7 @@ def on_pre_compact(event: PreCompact, context: Context) -> Outcome | None:
 
 def _save_detected(context: Context, session: str) -> None:
     """Merge what CLAUDE.local.md or an active plan says into the state file (R001-13, I001-6)."""
-    detected = detect.detect(context.project)
+    detected = detect.detect(Workspace.of(context.project))
     if detected.stale is not None:
         _leave(context, session, detected.stale)
     extract = detected.extract
@@ -64,7 +65,7 @@ def _save_detected(context: Context, session: str) -> None:
     from holdfast.formats.compaction import adapter as compaction
 
     try:
-        saved = compaction.save(context.project, extract)
+        saved = compaction.save(Workspace.of(context.project), extract)
     except HoldfastError as error:  # what cannot be merged costs no seal
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
     else:
@@ -92,5 +93,5 @@ def _leave(context: Context, session: str, plan: Extract) -> None:
     from holdfast.sessions.compaction import hints
 
     with suppress(HoldfastError):
-        if compaction.intend(context.project, plan).action == "created":
+        if compaction.intend(Workspace.of(context.project), plan).action == "created":
             hints.owe(context.project, session, hints.STALE, plan.source.relative_to(context.root).as_posix())

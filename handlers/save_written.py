@@ -30,6 +30,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
         return []
     from holdfast.sessions.history import generations, history
     from holdfast.sessions.ownership import owners, sessions
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry, wording
 
     process = sessions.client_process(context.environ)
@@ -37,7 +38,7 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
     own = places.is_state(context.root, path) or places.is_list(context.root, path)
     saved = path if own else _merged(context, path)
     said = list[str]()
-    for workflow in registry.candidates(context.project, event.session_id, saved).workflows:
+    for workflow in registry.candidates(Workspace.of(context.project), event.session_id, saved).workflows:
         now = _followed(context, workflow, saved, event.tool_name) if saved and not workflow.recovered else None
         if now is None:
             continue
@@ -52,10 +53,11 @@ def on_post_tool_use(event: PostToolUse, context: Context) -> list[Outcome]:
 def _followed(context: Context, workflow: Workflow, saved: Path, tool: str) -> Workflow | None:
     """Return a workflow as it is after a file of its own was written, or None; a file it cannot follow is logged."""
     from holdfast.errors import HoldfastError
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
     try:
-        return registry.get(workflow.format).written(context.project, workflow, saved, why=tool)
+        return registry.get(workflow.format).written(Workspace.of(context.project), workflow, saved, why=tool)
     except HoldfastError as error:
         context.log(f"{workflow.place} does not follow {saved.name}: {error}", level="warning")
         return workflow
@@ -72,12 +74,13 @@ def _merged(context: Context, written: Path) -> Path | None:
     from holdfast.errors import HoldfastError
     from holdfast.formats.compaction import adapter as compaction
     from holdfast.formats.compaction.detection import detect
+    from holdfast.sessions.workspace import Workspace
 
-    extract = detect.detect(context.project, written=written).extract
+    extract = detect.detect(Workspace.of(context.project), written=written).extract
     if extract is None:
         return None
     try:
-        saved = compaction.save(context.project, extract)
+        saved = compaction.save(Workspace.of(context.project), extract)
     except HoldfastError as error:
         context.log(f"{extract.name!r} from {extract.source} was not saved: {error}", level="warning")
         return None

@@ -29,6 +29,7 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     sessions.heard(context.project, event.session_id)
     if not event.agent_id or not event.agent_type:
         return None
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import briefs, registry
 
     project, session, agent = context.project, event.session_id, event.agent_id
@@ -38,7 +39,7 @@ def on_subagent_start(event: SubagentStart, context: Context) -> Outcome | None:
     workflow, phase = _worked_for(event, context)
     if workflow is None:
         return None
-    brief = registry.of_agents(workflow.format).brief(project, workflow, phase) if phase else None
+    brief = registry.of_agents(workflow.format).brief(Workspace.of(project), workflow, phase) if phase else None
     text = briefs.reminders(workflow, phase, root=context.root, brief=brief)
     return advise(text, on_delivered=lambda: lifecycle.remind(project, session, agent)) if text else None
 
@@ -128,9 +129,11 @@ def _worked_for(event: SubagentStart, context: Context) -> tuple[Workflow | None
     """Return the workflow an agent was launched for, with its phase; else the one its session owns, if only one."""
     from holdfast.sessions.agents import attribution
     from holdfast.sessions.ownership import owners
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    found = [each for each in registry.candidates(context.project, event.session_id).workflows if each.resumable]
+    there = registry.candidates(Workspace.of(context.project), event.session_id).workflows
+    found = [each for each in there if each.resumable]
     meant = attribution.candidates(context.project, event.session_id, event.agent_id)
     keys = {(each.workflow, each.phase) for each in meant}
     for workflow in found:

@@ -9,24 +9,24 @@ from holdfast.sessions.agents.agent_status import Agent
 from tests.handmade import ME
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
     from holdfast.sessions.agents.lifecycle import State
+    from holdfast.sessions.workspace import Workspace
 
 CALL, RUN = "toolu_1", "a23b8482eb527498b"
 
 
-def launch(project: Project, call: str = CALL, phase: str | None = "phase_0", session: str = ME, **more: Any) -> None:
+def launch(project: Workspace, call: str = CALL, phase: str | None = "phase_0", session: str = ME, **more: Any) -> None:
     """Launch an agent whose run the client has not named."""
     lifecycle.launched(project, session, call, "builder", "hybrid:x#1" if phase else None, phase, **more)
 
 
-def begin(project: Project, call: str = CALL, run: str = RUN, phase: str | None = "phase_0", **more: Any) -> None:
+def begin(project: Workspace, call: str = CALL, run: str = RUN, phase: str | None = "phase_0", **more: Any) -> None:
     """Launch an agent in the background: its run is named at once."""
     launch(project, call, phase, **more)
     lifecycle.named(project, ME, call, run, f"/tasks/{run}.output")
 
 
-def report(project: Project, state: State, words: str = "", run: str = RUN, session: str = ME, **more: Any) -> None:
+def report(project: Workspace, state: State, words: str = "", run: str = RUN, session: str = ME, **more: Any) -> None:
     """Have a run report of itself."""
     lifecycle.reported(project, session, run, "builder", state, words, **more)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import checks, trust
 from holdfast.files import lock
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def examine(name: str, root: Path) -> list[Finding]:
     """Return what a check finds in a project."""
-    project = Project.open(root, trusted=trust.config_trusted(root))
+    project = Workspace.open(root, trusted=trust.config_trusted(root))
     try:
         return list(checks.run(project, (name,)))
     finally:
@@ -61,7 +61,7 @@ def obey(found: Finding, root: Path) -> None:
 
 def mend(name: str, root: Path) -> list[str]:
     """Have a check mend what it can, as `holdfast doctor --fix` does, and return what was done."""
-    project = Project.open(root, trusted=trust.config_trusted(root))
+    project = Workspace.open(root, trusted=trust.config_trusted(root))
     try:
         done = list(checks.mend(checks.run(project, (name,))))
     finally:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
 @contextmanager
-def ledger(project: Project) -> Iterator[sqlite3.Connection]:
+def ledger(project: Workspace) -> Iterator[sqlite3.Connection]:
     """Take a project's ledger back to before its first migration, to be changed; the project opens it anew after that.
 
     Args:

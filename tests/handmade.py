@@ -20,8 +20,8 @@ THIRD = "33333333-3333-4333-8333-333333333333"
 _TOGETHER = """
 import sys
 from pathlib import Path
-from holdfast.project import Project
-project = Project.open(Path(sys.argv[1]))
+from holdfast.sessions.workspace import Workspace
+project = Workspace.open(Path(sys.argv[1]))
 me = sys.argv[2]
 {before}
 print("ready", flush=True)

@@ -9,8 +9,8 @@ import pytest
 
 from holdfast import capture, config, paths
 from holdfast.config import Config
-from holdfast.project import Project
 from holdfast.sessions.history import archive, generations, recordings
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME
@@ -102,7 +102,7 @@ def test_a_recording_holds_nothing_of_an_excluded_file(
     name, given, response = tool
     project.fire("PostToolUse", "PostToolUse-Bash", tool_name=name, tool_input=given, tool_response=response)
     project.fire("PostToolUse", "PostToolUse-Bash", tool_input={"command": "echo"}, tool_response={"stdout": "plain"})
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     ((_, lines),) = recordings.read(there).items()
     assert "hunter2" not in lines[0] and capture.MASK in lines[0]
     assert f'"tool_name": "{name}"' in lines[0] and project.session in lines[0]
@@ -113,7 +113,7 @@ def test_a_recording_holds_nothing_a_pattern_matches(project: HoldfastProject) -
     """Only that is masked, in values and in keys; prose about secrets is prose."""
     given = {"command": "echo ACME-12 and secrets are fine", "ACME-13": 1}
     project.fire("PostToolUse", "PostToolUse-Bash", tool_input=given, tool_response={"stdout": "ACME-14é"})
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     ((_, (line,)),) = recordings.read(there).items()
     assert "ACME-" not in line
     assert f"echo {capture.MASK} and secrets are fine" in line
@@ -124,7 +124,7 @@ def test_no_generation_is_kept_of_an_excluded_state_file(project: HoldfastProjec
     for title in ("Hidden one", "Open one"):
         holdfast("start", title, "--phase", "One", "--phase", "Two", root=project.root, session=ME)
         holdfast("done", title, root=project.root, session=ME)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     kept = {each.title: len(generations.all(there, each.path)) for each in registry.all_found(there).workflows}
     assert kept == {"Hidden one": 0, "Open one": 2}
     for title in ("Hidden one", "Open one"):

@@ -20,8 +20,8 @@ from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.install import registration
-from holdfast.project import Project
 from holdfast.sessions.history import generations
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start
@@ -59,10 +59,10 @@ SAVES = pytest.mark.parametrize("save", [renamed, in_place])
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
+def project(tmp_path: Path) -> Iterator[Workspace]:
     """An empty project."""
     (tmp_path / "project").mkdir()
-    opened = Project.open(tmp_path / "project")
+    opened = Workspace.open(tmp_path / "project")
     yield opened
     opened.close()
 
@@ -85,7 +85,7 @@ def at_the_swap(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], objec
     return arrange
 
 
-def started(project: Project, name: str) -> Workflow:
+def started(project: Workspace, name: str) -> Workflow:
     """Return a new workflow of three phases, the first of which runs."""
     phases = tuple(zip(TASKS, AGENTS, strict=True))
     keeper = registry.get(name)
@@ -97,7 +97,7 @@ def edited(path: Path, save: Callable[[Path, str], None], **keys: Any) -> Callab
     return lambda: save(path, json.dumps({**json.loads(path.read_bytes()), **keys}, indent=4))
 
 
-def moves(project: Project, workflow: Workflow) -> dict[str, Callable[[], object]]:
+def moves(project: Workspace, workflow: Workflow) -> dict[str, Callable[[], object]]:
     """Return the ways in which Holdfast writes a state file, by name."""
     keeper = registry.get(workflow.format)
     ways: dict[str, Callable[[], object]] = {
@@ -122,7 +122,7 @@ WAYS += [("compaction", way) for way in ("update", "done", "save")]
 @SAVES
 @pytest.mark.parametrize(("name", "way"), WAYS)
 def test_a_manual_edit_in_the_very_moment_of_an_update_is_kept(
-    project: Project,
+    project: Workspace,
     at_the_swap: Callable[[Callable[[], object]], None],
     name: str,
     way: str,
@@ -146,7 +146,7 @@ def test_a_manual_edit_in_the_very_moment_of_an_update_is_kept(
 
 @pytest.mark.parametrize("name", ONE_FILE)
 def test_an_update_is_made_to_what_somebody_saved_and_not_to_what_was_read(
-    project: Project, at_the_swap: Callable[[Callable[[], object]], None], name: str
+    project: Workspace, at_the_swap: Callable[[Callable[[], object]], None], name: str
 ) -> None:
     """A person completes the phase by hand in the moment in which `done` completes it: it advances once."""
     workflow = started(project, name)
@@ -165,7 +165,7 @@ def test_an_update_is_made_to_what_somebody_saved_and_not_to_what_was_read(
 
 
 def test_a_task_saved_by_hand_in_the_moment_of_its_completion_keeps_both(
-    project: Project, at_the_swap: Callable[[Callable[[], object]], None]
+    project: Workspace, at_the_swap: Callable[[Callable[[], object]], None]
 ) -> None:
     """Tasks of a wfs session have files of their own: what a person writes into one stays, and so does our change."""
     workflow = started(project, "wfs")
@@ -179,7 +179,7 @@ def test_a_task_saved_by_hand_in_the_moment_of_its_completion_keeps_both(
 
 
 def test_a_finished_workflow_reopened_by_hand_in_the_moment_of_a_start_is_not_overwritten(
-    project: Project, at_the_swap: Callable[[Callable[[], object]], None]
+    project: Workspace, at_the_swap: Callable[[Callable[[], object]], None]
 ) -> None:
     """Whether a workflow may give way is judged by what the file says when it is written over."""
     workflow = started(project, "hybrid")
@@ -195,7 +195,7 @@ def test_a_finished_workflow_reopened_by_hand_in_the_moment_of_a_start_is_not_ov
 
 
 def test_a_state_file_that_appears_in_the_moment_of_a_start_is_not_overwritten(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two starts of two names that share a folder and a second: both files are there."""
     monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52Z")
@@ -219,7 +219,7 @@ def test_a_state_file_that_appears_in_the_moment_of_a_start_is_not_overwritten(
 
 @SAVES
 def test_the_file_beside_a_hybrid_workflow_is_shared_in_the_same_way(
-    project: Project, at_the_swap: Callable[[Callable[[], object]], None], save: Callable[[Path, str], None]
+    project: Workspace, at_the_swap: Callable[[Callable[[], object]], None], save: Callable[[Path, str], None]
 ) -> None:
     """Reminders that a person writes there while we add one are kept."""
     workflow = started(project, "hybrid")
@@ -265,12 +265,12 @@ print(len(mine))
 _UPDATER = """
 import sys
 from pathlib import Path
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry as formats
 from holdfast.workflow.model import Changes
 keeper = formats.get(sys.argv[2])
 for number in range(int(sys.argv[3])):
-    project = Project.open(Path(sys.argv[1]))
+    project = Workspace.open(Path(sys.argv[1]))
     (workflow,) = keeper.find(project).workflows
     keeper.update(project, workflow, Changes(phase=f"Name {number}"))
     project.close()
@@ -279,7 +279,7 @@ for number in range(int(sys.argv[3])):
 
 @pytest.mark.parametrize("style", ["renamed", "in place"])
 @pytest.mark.parametrize("name", ONE_FILE)
-def test_nothing_an_editor_saves_is_lost_to_our_updates(project: Project, name: str, style: str) -> None:
+def test_nothing_an_editor_saves_is_lost_to_our_updates(project: Workspace, name: str, style: str) -> None:
     """An editor that takes no lock finds, each time it looks, all it ever saved; and no update fails over it.
 
     Its saves may take an update of ours back that came while it had the old content open: that is the editor's doing.
@@ -306,7 +306,7 @@ def phase_name(data: dict[str, Any]) -> str:
     return str(data["phases"][0]["title"] if "phases" in data else data["phase"]["name"])
 
 
-def contents(project: Project, workflow: Workflow) -> list[bytes]:
+def contents(project: Workspace, workflow: Workflow) -> list[bytes]:
     """Return all contents of a workflow's file that the ledger kept, the first first."""
     rows = reversed(generations.all(project, workflow.path))
     return [content for row in rows if (content := generations.content(project, row["id"]))]
@@ -475,7 +475,7 @@ def history_is_straight(place: Place) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in place.environ().items():
             patch.setenv(name, value)
-        project = Project.open(place.root)
+        project = Workspace.open(place.root)
         (workflow,) = hybrid.find(project).workflows
         kept = contents(project, workflow)
         project.close()
@@ -516,7 +516,7 @@ def test_two_sessions_move_two_workflows_at_once(place: Place) -> None:
         assert ["Three at a time" in each.advice for each in back] == [False, True]
 
 
-def test_an_update_that_never_gets_its_turn_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_update_that_never_gets_its_turn_says_so(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who saves each time we are about to write wins, and the user is told to try again."""
     workflow = started(project, "compaction")
     theirs = json.loads(workflow.path.read_bytes())

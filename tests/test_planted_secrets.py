@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log, paths
-from holdfast.project import Project
 from holdfast.sessions.history import stepruns
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests.commandline import holdfast
 from tests.handmade import ME
@@ -95,7 +95,7 @@ def _entries(root: Path) -> Iterator[str]:
 
 
 def _keep_steps(made: HoldfastProject, text: str) -> None:
-    there = Project.open(made.root)
+    there = Workspace.open(made.root)
     stepruns.record(there, "wfs#x", "1", "test", "failed", text)
     there.close()
 
@@ -128,7 +128,7 @@ def _assert_none_is_kept(project: HoldfastProject) -> None:
     for file in files:
         assert _found(file.read_text("utf-8")) == [], file.name
 
-    ledger = Project.open(project.root).ledger_file
+    ledger = Workspace.open(project.root).ledger_file
     with sqlite3.connect(ledger) as connection:
         connection.row_factory = sqlite3.Row
         tables = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

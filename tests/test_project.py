@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log, paths
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def test_worktrees_of_one_repository_are_one_project(repository: Path, tmp_path:
     """Worktrees share identity and key, and differ in worktree and branch."""
     _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
 
-    main, tree = Project.open(repository), Project.open(tmp_path / "tree")
+    main, tree = Workspace.open(repository), Workspace.open(tmp_path / "tree")
 
     assert main.identity == tree.identity == str(repository / ".git")
     assert main.key == tree.key
@@ -50,10 +50,10 @@ def test_a_folder_inside_the_repository_is_a_project_of_its_own(repository: Path
     """The path inside the repository is part of the identity, the same in every worktree."""
     _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
 
-    inner, other = Project.open(repository / "packages/a"), Project.open(tmp_path / "tree/packages/a")
+    inner, other = Workspace.open(repository / "packages/a"), Workspace.open(tmp_path / "tree/packages/a")
 
     assert inner.identity == other.identity == f"{repository / '.git'}:packages/a"
-    assert inner.key != Project.open(repository).key
+    assert inner.key != Workspace.open(repository).key
 
 
 def test_worktrees_of_a_bare_repository(repository: Path, tmp_path: Path) -> None:
@@ -62,15 +62,15 @@ def test_worktrees_of_a_bare_repository(repository: Path, tmp_path: Path) -> Non
     _git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", "one", str(tmp_path / "one"))
     _git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", "two", str(tmp_path / "two"))
 
-    assert Project.open(tmp_path / "one").identity == str(tmp_path / "bare.git")
-    assert Project.open(tmp_path / "two").identity == str(tmp_path / "bare.git")
+    assert Workspace.open(tmp_path / "one").identity == str(tmp_path / "bare.git")
+    assert Workspace.open(tmp_path / "two").identity == str(tmp_path / "bare.git")
 
 
 def test_a_clone_is_another_project(repository: Path, tmp_path: Path) -> None:
     """Two clones have two memories."""
     _git(tmp_path, "clone", "-q", str(repository), "clone")
 
-    assert Project.open(tmp_path / "clone").key != Project.open(repository).key
+    assert Workspace.open(tmp_path / "clone").key != Workspace.open(repository).key
 
 
 def test_a_submodule_is_another_project(repository: Path, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_a_submodule_is_another_project(repository: Path, tmp_path: Path) -> Non
     _git(tmp_path, "clone", "-q", str(repository), "lib")
     _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "lib")
 
-    assert Project.open(repository / "lib").identity == str(repository / ".git/modules/lib")
-    assert Project.open(repository / "lib").branch == "main"
+    assert Workspace.open(repository / "lib").identity == str(repository / ".git/modules/lib")
+    assert Workspace.open(repository / "lib").branch == "main"
 
 
 def test_a_submodule_whose_folder_git_has_to_quote(repository: Path, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_submodule_whose_folder_git_has_to_quote(repository: Path, tmp_path: P
     _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "lib#1")
     assert '"' in (repository / ".git/modules/lib#1/config").read_text().partition("worktree")[2].splitlines()[0]
 
-    assert Project.open(repository / "lib#1").identity == str(repository / ".git/modules/lib#1")
+    assert Workspace.open(repository / "lib#1").identity == str(repository / ".git/modules/lib#1")
 
 
 def declare(root: Path, name: str) -> None:
@@ -102,7 +102,7 @@ def test_a_trusted_id_wins(repository: Path, tmp_path: Path) -> None:
     for root in (repository, tmp_path / "clone"):
         declare(root, "shop")
 
-    first, second = (Project.open(root, trusted=True) for root in (repository, tmp_path / "clone"))
+    first, second = (Workspace.open(root, trusted=True) for root in (repository, tmp_path / "clone"))
 
     assert first.identity == second.identity == "shop"
     assert first.key == second.key == hashlib.sha256(b"shop").hexdigest()[:16]
@@ -113,12 +113,12 @@ def test_an_untrusted_id_names_nothing(repository: Path, tmp_path: Path) -> None
     """It only tells which ledger trusting the file would join."""
     declare(repository, "shop")
     declare(tmp_path, "shop")
-    with_id = Project.open(repository, trusted=True)
+    with_id = Workspace.open(repository, trusted=True)
     assert with_id.untrusted_ledger is None
-    assert Project.open(tmp_path).untrusted_ledger is None
+    assert Workspace.open(tmp_path).untrusted_ledger is None
     assert with_id.ledger.file
 
-    hostile = Project.open(tmp_path)
+    hostile = Workspace.open(tmp_path)
 
     assert hostile.identity == str(tmp_path)
     assert hostile.ledger_file != with_id.ledger_file == hostile.untrusted_ledger
@@ -130,7 +130,7 @@ def test_no_id_is_another_projects_place(repository: Path, tmp_path: Path, inner
     """Not even a trusted one: an id that begins with a slash is refused."""
     declare(tmp_path, f"{repository / '.git'}{inner}")
 
-    assert Project.open(tmp_path, trusted=True).identity == str(tmp_path)
+    assert Workspace.open(tmp_path, trusted=True).identity == str(tmp_path)
     assert "cannot begin with" in log.tail(1)[0]
 
 
@@ -180,15 +180,15 @@ def test_a_forged_git_entry_joins_no_repository(
     _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
     _git(tmp_path, "clone", "-q", str(repository), "lib")
     _git(repository, "submodule", "add", "-q", str(tmp_path / "lib"), "lib")
-    victims = [Project.open(root) for root in (repository, tmp_path / "tree", repository / "lib")]
+    victims = [Workspace.open(root) for root in (repository, tmp_path / "tree", repository / "lib")]
     evil = tmp_path / "evil"
     evil.mkdir()
 
     forge(evil / ".git", repository)
 
-    assert Project.open(evil).identity.startswith(str(evil))
-    assert not {each.key for each in victims} & {Project.open(evil).key, Project.open(evil / ".claude").key}
-    assert not Project.open(evil).contains(repository / "packages")
+    assert Workspace.open(evil).identity.startswith(str(evil))
+    assert not {each.key for each in victims} & {Workspace.open(evil).key, Workspace.open(evil / ".claude").key}
+    assert not Workspace.open(evil).contains(repository / "packages")
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000, "x/" * 3_000, "a\0b", "loop/x"])
@@ -202,10 +202,10 @@ def test_nothing_in_a_git_entry_makes_an_event_fail(tmp_path: Path, place: str, 
     (tmp_path / ".git").write_text("gitdir: wt/worktrees/x")
     (tmp_path / place).write_text(f"gitdir: {text}" if place == ".git" else text)
 
-    assert Project.open(tmp_path).identity == str(tmp_path)
+    assert Workspace.open(tmp_path).identity == str(tmp_path)
     (tmp_path / place).unlink()
     os.mkfifo(tmp_path / place)
-    assert Project.open(tmp_path).identity == str(tmp_path)
+    assert Workspace.open(tmp_path).identity == str(tmp_path)
 
 
 def test_a_repository_beside_its_git_file(repository: Path, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_repository_beside_its_git_file(repository: Path, tmp_path: Path) -> N
     _git(tmp_path / "shop", "worktree", "add", "-q", "-b", "one", "one")
 
     expected = str(tmp_path / "shop/.bare")
-    assert [Project.open(tmp_path / each).identity for each in ("shop", "shop/one")] == [expected, expected]
+    assert [Workspace.open(tmp_path / each).identity for each in ("shop", "shop/one")] == [expected, expected]
 
 
 def test_worktrees_with_relative_links(repository: Path, tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_worktrees_with_relative_links(repository: Path, tmp_path: Path) -> None
     (tmp_path / "tree/.git").write_text("gitdir: ../repo/.git/worktrees/tree\n")
     (repository / ".git/worktrees/tree/gitdir").write_text("../../../../tree/.git\n")
 
-    assert Project.open(tmp_path / "tree").identity == str(repository / ".git")
+    assert Workspace.open(tmp_path / "tree").identity == str(repository / ".git")
 
 
 def test_worktrees_of_a_submodule(repository: Path, tmp_path: Path) -> None:
@@ -235,30 +235,30 @@ def test_worktrees_of_a_submodule(repository: Path, tmp_path: Path) -> None:
     _git(repository / "worktrees/lib", "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
     expected = str(repository / ".git/modules/worktrees/lib")
 
-    assert Project.open(tmp_path / "tree").identity == expected
-    assert Project.open(repository / "worktrees/lib").identity == expected
+    assert Workspace.open(tmp_path / "tree").identity == expected
+    assert Workspace.open(repository / "worktrees/lib").identity == expected
     _git(repository / "worktrees/lib", "config", "extensions.worktreeConfig", "true")
     _git(repository / "worktrees/lib", "config", "--worktree", "core.worktree", "../../../../worktrees/lib")
     _git(repository / "worktrees/lib", "config", "--local", "--unset", "core.worktree")
-    assert Project.open(repository / "worktrees/lib").identity == expected
+    assert Workspace.open(repository / "worktrees/lib").identity == expected
 
 
 def test_a_separate_git_folder_counts_once_git_has_recorded_the_place(tmp_path: Path) -> None:
     """Until then it is a project of its own, on the same branch."""
     _git(tmp_path, "init", "-q", "-b", "trunk", "--separate-git-dir", str(tmp_path / "apart"), "work")
-    before = Project.open(tmp_path / "work")
+    before = Workspace.open(tmp_path / "work")
     assert (before.identity, before.branch) == (str(tmp_path / "work"), "trunk")
 
     _git(tmp_path / "work", "config", "core.worktree", str(tmp_path / "work"))
 
-    assert Project.open(tmp_path / "work").identity == str(tmp_path / "apart")
+    assert Workspace.open(tmp_path / "work").identity == str(tmp_path / "apart")
 
 
 def test_what_a_project_contains(repository: Path, tmp_path: Path) -> None:
     """Its root and the same folder of its worktrees, links resolved; no other repository and no folder above."""
     _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
     (repository / "out").symlink_to(tmp_path)
-    whole, inner = Project.open(repository), Project.open(tmp_path / "tree/packages/a")
+    whole, inner = Workspace.open(repository), Workspace.open(tmp_path / "tree/packages/a")
 
     for path in (repository, repository / "packages/a/file", repository / "new", tmp_path / "tree/packages"):
         assert whole.contains(path)
@@ -273,7 +273,7 @@ def test_outside_git_the_root_is_the_identity(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "link").symlink_to("plain")
 
-    project = Project.open(tmp_path / "link")
+    project = Workspace.open(tmp_path / "link")
 
     assert project.identity == project.worktree == str(tmp_path / "plain")
     assert project.branch is None
@@ -285,20 +285,20 @@ def test_a_broken_git_file_is_no_repository(tmp_path: Path, content: str) -> Non
     """A .git file that leads nowhere leaves the root's path as identity."""
     (tmp_path / ".git").write_text(content)
 
-    assert Project.open(tmp_path).identity == str(tmp_path)
-    assert Project.open(tmp_path).branch is None
+    assert Workspace.open(tmp_path).identity == str(tmp_path)
+    assert Workspace.open(tmp_path).branch is None
 
 
 def test_an_empty_git_folder_is_no_repository(repository: Path) -> None:
     """An empty .git folder is passed over, as git does."""
     (repository / "packages/a/.git").mkdir()
 
-    assert Project.open(repository / "packages/a").identity == f"{repository / '.git'}:packages/a"
+    assert Workspace.open(repository / "packages/a").identity == f"{repository / '.git'}:packages/a"
 
 
 def test_the_branch_is_read_anew(repository: Path) -> None:
     """A branch switched during the run is seen; a detached head has none."""
-    project = Project.open(repository)
+    project = Workspace.open(repository)
 
     _git(repository, "switch", "-q", "-c", "feat/x-1")
     assert project.branch == "feat/x-1"
@@ -310,13 +310,13 @@ def test_an_unborn_branch_has_its_name(tmp_path: Path) -> None:
     """A repository without commits is on its branch already."""
     _git(tmp_path, "init", "-q", "-b", "trunk")
 
-    assert Project.open(tmp_path).branch == "trunk"
+    assert Workspace.open(tmp_path).branch == "trunk"
 
 
 def test_worktrees_share_one_ledger(repository: Path, tmp_path: Path) -> None:
     """What one worktree's session remembers, the other's finds, in a file named by the key."""
     _git(repository, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
-    main, tree = Project.open(repository), Project.open(tmp_path / "tree")
+    main, tree = Workspace.open(repository), Workspace.open(tmp_path / "tree")
 
     main.ledger.run("CREATE TABLE notes (id TEXT PRIMARY KEY)")
     main.ledger.run("INSERT INTO notes VALUES (?)", "a")
@@ -329,7 +329,7 @@ def test_worktrees_share_one_ledger(repository: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_opened_before_it_is_needed(tmp_path: Path) -> None:
     """Opening a project writes nothing, and closing one whose ledger was never used opens none."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     project.close()
 
     assert not paths.state_dir().exists()
@@ -340,7 +340,7 @@ def test_an_unusable_ledger_is_said_in_the_log_and_costs_nothing(tmp_path: Path)
     """With a file in the way the ledger works in memory, and the log says why."""
     paths.state_dir().mkdir(parents=True)
     (paths.state_dir() / "projects").write_text("in the way")
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
 
     assert project.ledger.one("SELECT 1 AS one") == {"one": 1}
     assert "the ledger cannot be used" in log.tail(1)[0]
@@ -352,7 +352,7 @@ def test_configuration_problems_reach_the_log(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     paths.project_config(tmp_path).write_text('tood = 1\nformat = "hybrid"\n')
 
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
 
     assert project.config.format == "hybrid"
     assert f"{paths.project_config(tmp_path)}: unknown key 'tood'" in log.tail(1)[0]
@@ -363,7 +363,7 @@ def test_the_configured_log_level_holds(tmp_path: Path) -> None:
     paths.config_dir().mkdir(parents=True)
     paths.user_config().write_text('log_level = "error"\n')
 
-    Project.open(tmp_path)
+    Workspace.open(tmp_path)
     log.write("warning", "unheard")
 
     assert log.tail(1) == []
@@ -378,6 +378,6 @@ def test_a_pipe_among_gits_files_holds_nobody_up(tmp_path: Path, name: str) -> N
     (root / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(root / ".git" / name)
 
-    project = Project.open(root)
+    project = Workspace.open(root)
 
     assert (project.identity != "", project.branch) == (True, "main" if name == "commondir" else None)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.plugins.outcomes import Outcome
     from holdfast.process.spare import Spare
-    from holdfast.project import Project
+    from holdfast.project import OpenProject, Project
 
 PREPARE_LIMIT_S = 20.0
 """How long an event may take until its handlers are chosen: reading stdin, configuration, trust and handler files."""
@@ -196,7 +196,7 @@ def passed(point: str, answers: Sequence[Answer] = (), at: float | None = None) 
         tracing.note(point, [(given.label, given.moments, given.fault) for given in answers], at)
 
 
-def open_project(environ: Mapping[str, str], *, tell: bool = True) -> Project:
+def open_project(environ: Mapping[str, str], *, tell: bool = True) -> OpenProject:
     """Open the project of `CLAUDE_PROJECT_DIR`, with its configuration as far as it is trusted.
 
     Args:
@@ -208,13 +208,13 @@ def open_project(environ: Mapping[str, str], *, tell: bool = True) -> Project:
         HoldfastError: what it names cannot be a folder.
     """
     from holdfast import trust
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
     log.begin_event()
     root = Path(environ["CLAUDE_PROJECT_DIR"])
     if len(os.fsencode(root)) >= paths.LONGEST:
         raise HoldfastError("CLAUDE_PROJECT_DIR is longer than any path can be")
-    return Project.open(root, trusted=trust.config_trusted(root), tell=tell)
+    return OpenProject.open(root, trusted=trust.config_trusted(root), tell=tell)
 
 
 def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequence[Call]) -> float:

@@ -1,4 +1,4 @@
-"""A project: the root a session works in, with its identity, configuration and ledger."""
+"""A project: the root a session works in, with its identity and configuration; once it is open, with its ledger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from holdfast import log, paths
 from holdfast.errors import StateError
@@ -26,18 +26,16 @@ class Project:
     """One project root (absolute, links resolved) with its loaded configuration.
 
     `untrusted_id` is the `project.id` of a file that is not trusted. It names nothing; it only tells which ledger
-    trusting the file would join. `patience` is the time there is to wait for processes that have locked the ledger: an
-    event's, unless given.
+    trusting the file would join.
     """
 
     root: Path
     config: Config
     client: str = "claude-code"
     untrusted_id: str = ""
-    patience: Patience = field(default_factory=Patience, compare=False)
 
     @classmethod
-    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True, patience: Patience | None = None) -> Project:
+    def open(cls, root: Path, *, trusted: bool = False, tell: bool = True) -> Self:
         """Return the project at `root`; problems of its configuration go to the log, and the rest of it counts.
 
         With `tell` false they do not: another process that works on the same has said so.
@@ -46,7 +44,7 @@ class Project:
 
         real = root.resolve()
         loaded = config.load(real, trusted=trusted)
-        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id, patience=patience or Patience())
+        opened = cls(real, loaded.config, untrusted_id=loaded.untrusted_id)
         opened.name_in_log()
         for problem in loaded.problems if tell else ():
             log.write("warning", problem)
@@ -124,6 +122,21 @@ class Project:
         return file if file and file.is_file() else None
 
     @cached_property
+    def _git(self) -> tuple[Path, Path] | None:
+        """The checkout's top folder and its git folder, or None outside git; read from files, git is never run."""
+        return _checkout(self.root)
+
+
+@dataclass(frozen=True)
+class OpenProject(Project):
+    """A project that an event or a command works in: with its ledger.
+
+    `patience` is the time there is to wait for processes that have locked the ledger: an event's, unless given.
+    """
+
+    patience: Patience = field(default_factory=Patience, compare=False)
+
+    @cached_property
     def ledger(self) -> Ledger:
         """The project's ledger, opened at first use; in memory where it cannot be kept.
 
@@ -150,11 +163,6 @@ class Project:
                 self.patience.say(problem)
             else:
                 log.write("warning", problem)
-
-    @cached_property
-    def _git(self) -> tuple[Path, Path] | None:
-        """The checkout's top folder and its git folder, or None outside git; read from files, git is never run."""
-        return _checkout(self.root)
 
 
 def nearest(start: Path, root: Path) -> Path:

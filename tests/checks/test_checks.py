@@ -12,7 +12,7 @@ import pytest
 from holdfast import checks
 from holdfast.checks import Finding, notice, ok, problem
 from holdfast.errors import StateError
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine
 
 NAMES = [*checks.CHECKS, checks.FIRE]
@@ -37,7 +37,7 @@ def test_every_file_of_the_folder_is_a_check() -> None:
 
 
 def broken(error: BaseException) -> SimpleNamespace:
-    def look(project: Project) -> list[Finding]:
+    def look(project: Workspace) -> list[Finding]:
         raise error
 
     return SimpleNamespace(look=look)
@@ -58,7 +58,7 @@ def test_a_check_that_fails_costs_only_itself(
     modules = {"holdfast.checks.bad": broken(error), "holdfast.checks.good": SimpleNamespace(look=lambda p: [ok("x")])}
     monkeypatch.setattr(checks, "import_module", modules.__getitem__)
 
-    bad, good = checks.run(Project.open(root), ("bad", "good"))
+    bad, good = checks.run(Workspace.open(root), ("bad", "good"))
 
     assert (bad.level, bad.check) == ("problem", "bad")
     assert words in bad.text
@@ -77,7 +77,7 @@ def test_a_check_that_was_refused_says_what_opens_it(
     modules = {f"holdfast.checks.{number}": broken(error) for number, error in enumerate(errors)}
     monkeypatch.setattr(checks, "import_module", modules.__getitem__)
 
-    found = list(checks.run(Project.open(root), ("0", "1", "2", "3")))
+    found = list(checks.run(Workspace.open(root), ("0", "1", "2", "3")))
 
     opened = f"chmod u+rwx {shut}"
     assert [each.remedy for each in found] == [opened, opened, f"look at {tmp_path / 'open'}", "holdfast status"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, paths
-from holdfast.project import Project
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, obey, only
 from tests.handmade import ME, OTHER, workflow
 
@@ -23,7 +23,7 @@ class Past:
     """What happened in a project, an hour apart each, the last three hours ago."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.project = Project.open(root)
+        self.project = Workspace.open(root)
         self.sealed = snapshots.of(workflow(root))
         self._clock = monkeypatch
         self._now = clock.now() - timedelta(hours=48)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.checks import ledger as check
-from holdfast.project import Project
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 @pytest.fixture
 def file(root: Path) -> Path:
     """A ledger with a session in it."""
-    project = Project.open(root)
+    project = Workspace.open(root)
     sessions.seen(project, "s1")
     project.close()
     return project.ledger_file
 
 
 def remembered(root: Path) -> list[str]:
-    project = Project.open(root)
+    project = Workspace.open(root)
     try:
         assert project.ledger.problem is None
         return [str(row["id"]) for row in sessions.all_of(project)]
@@ -41,8 +41,8 @@ def remembered(root: Path) -> list[str]:
 def test_none_is_needed_yet(root: Path) -> None:
     """Looking makes none."""
     said = healthy("ledger", root)
-    assert str(Project.open(root).ledger_file) in said
-    assert not Project.open(root).ledger_file.exists()
+    assert str(Workspace.open(root).ledger_file) in said
+    assert not Workspace.open(root).ledger_file.exists()
 
 
 def test_a_sound_one_is_read_and_left(root: Path, file: Path) -> None:

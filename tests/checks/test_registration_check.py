@@ -14,7 +14,7 @@ from holdfast.errors import StateError
 from holdfast.events import EVENTS
 from holdfast.install import client, installer, installs, plugin_copies, registration, registrations, scopes, skillcopy
 from holdfast.plugins import loader
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests import pluginhome
 from tests.doctoring import examine, healthy, mend, obey, only
 from tests.processes import ROOT
@@ -397,7 +397,7 @@ def test_nothing_is_loaded_to_compare(root: Path) -> None:
     """What handlers want is read from their text, so that one which hangs costs nothing here."""
     path = handler("stop")
     path.write_text("import time\ntime.sleep(600)\n" + path.read_text())
-    assert loader.find(Project.open(root))
+    assert loader.find(Workspace.open(root))
     put(root)
     healthy("registration", root)
 

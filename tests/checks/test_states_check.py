@@ -13,8 +13,8 @@ from holdfast import checks, clock, formats
 from holdfast.checks import states
 from holdfast.errors import StateError
 from holdfast.formats.hybrid import view as hybrid_view
-from holdfast.project import Project
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.doctoring import examine, healthy, mend, mended_under_lock, obey, only
@@ -50,7 +50,7 @@ def corrupt(path: Path, text: str = '{"cut": "of') -> None:
 
 
 def title(root: Path) -> list[str]:
-    project = Project.open(root)
+    project = Workspace.open(root)
     try:
         found = registry.all_found(project)
         assert found.problems == ()
@@ -106,7 +106,7 @@ def test_a_broken_file_that_nothing_is_known_of_is_set_aside(root: Path, place: 
 def test_a_broken_file_waits_for_the_ledger(root: Path, kept: Path) -> None:
     """With the ledger damaged too, what the file held before may be known later: it stays."""
     corrupt(kept)
-    project = Project.open(root)
+    project = Workspace.open(root)
     for file in project.ledger_file.parent.iterdir():
         file.unlink()
     project.ledger_file.write_bytes(b"junk" * 2000)
@@ -120,7 +120,7 @@ def test_a_broken_file_waits_for_the_ledger(root: Path, kept: Path) -> None:
 def run_fixes(root: Path) -> list[str]:
     from holdfast import checks
 
-    project = Project.open(root)
+    project = Workspace.open(root)
     try:
         return [said for _, said, _ in checks.mend(checks.run(project, ("states",)))]
     finally:
@@ -215,7 +215,7 @@ def test_an_unfinished_workflow_nobody_works_on(root: Path, monkeypatch: pytest.
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=6)))
     healthy("states", root)
     monkeypatch.setenv("HOLDFAST_NOW", clock.stamp(clock.now() + timedelta(days=6)))
-    project = Project.open(root)
+    project = Workspace.open(root)
     sessions.seen(project, ME)
     owners.own(project, registry.all_found(project).workflows[0], ME)
     healthy("states", root)
@@ -312,7 +312,7 @@ def test_a_view_that_cannot_be_drawn_is_not_said_to_be(
         raise StateError(view, "no space left on device")
 
     monkeypatch.setattr(hybrid_view, "insist", refuse)
-    project = Project.open(root)
+    project = Workspace.open(root)
     ((_, said, succeeded),) = checks.mend(checks.run(project, ("states",)))
     project.close()
 
@@ -458,7 +458,7 @@ def test_a_state_file_that_is_closed_to_us_is_opened(
     file: Path = request.getfixturevalue(which)
     good = file.read_text()
     if not known:
-        project = Project.open(root)
+        project = Workspace.open(root)
         for each in project.ledger_file.parent.iterdir():
             each.unlink()
     file.chmod(0o000)

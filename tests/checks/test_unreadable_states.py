@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import checks
 from holdfast.files import document
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.doctoring import examine
 
@@ -78,7 +78,7 @@ def tree(folder: Path) -> dict[str, tuple[int, int, bytes]]:
 
 def try_everything(root: Path, name: str) -> list[str]:
     """Do all that could take an unreadable state for a broken one; return what was said."""
-    project = Project.open(root)
+    project = Workspace.open(root)
     try:
         found = list(checks.run(project, ("folders", "states", "sessions")))
         said = [done for _, done, _ in checks.mend(each for each in found if "chmod" not in each.remedy)]
@@ -176,7 +176,7 @@ def test_a_disk_that_fails_is_no_broken_file(root: Path, name: str, monkeypatch:
 
 def forget_all(root: Path) -> None:
     """Have the ledger know nothing of the project."""
-    project = Project.open(root)
+    project = Workspace.open(root)
     file = project.ledger_file
     project.close()
     for each in file.parent.glob(f"{file.name}*"):

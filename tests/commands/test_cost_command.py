@@ -20,7 +20,7 @@ from holdfast.errors import LedgerError
 from holdfast.events import EVENTS, model, parse
 from holdfast.ledger import context_costs
 from holdfast.plugins import outcomes
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests import contract, processes
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
@@ -138,7 +138,7 @@ def test_a_count_that_is_stuck_keeps_nobody_waiting(project: HoldfastProject, mo
     """It goes on by itself; what it waits for here comes only once the reply's process has gone on."""
     heard, said = os.pipe()
     monkeypatch.setattr(costs, "note", lambda *_: os.read(heard, 1))
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     event = parse({"hook_event_name": "Stop", "session_id": ME, "cwd": str(project.root), "transcript_path": ""})
     costs.note_apart(there, event, {"shipped/x": 1}, ())
     os.write(said, b"x")
@@ -155,7 +155,7 @@ def test_a_count_that_goes_on_keeps_no_client_waiting_for_more(
     monkeypatch.setattr(costs, "note", lambda *_: os.read(heard, 1))
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        costs.note_apart(Project.open(project.root), parse(STOP), {"shipped/x": 1}, (ours,))
+        costs.note_apart(Workspace.open(project.root), parse(STOP), {"shipped/x": 1}, (ours,))
         os.close(ours)
         ready, _, _ = select.select([client], [], [], 30)
     finally:
@@ -187,7 +187,7 @@ def test_what_a_subagents_events_cost_is_the_subagents(
         raise LedgerError("it is locked")
 
     monkeypatch.setattr(context_costs, "note", refuse)
-    costs.note(Project.open(tmp_path), parse(payload), {"user/a": 8})
+    costs.note(Workspace.open(tmp_path), parse(payload), {"user/a": 8})
 
     assert noted == [agent]
     assert "what a reply cost is not remembered: it is locked" in log.tail(1)[0]
@@ -230,7 +230,7 @@ def test_silence_costs_nothing_and_opens_no_ledger(project: HoldfastProject) -> 
     (paths.config_dir()).mkdir(parents=True, exist_ok=True)
     paths.user_config().write_text('[handlers]\noff = ["track_agents"]\n', "utf-8")
     assert project.fire("Stop", "Stop", session_id=ME).stdout
-    assert not Project.open(project.root).ledger_file.exists()
+    assert not Workspace.open(project.root).ledger_file.exists()
     assert "All of it: 0 characters, about 0 tokens." in holdfast("cost", root=project.root).out
     assert parts(project) == {}
 
@@ -250,7 +250,7 @@ def test_the_oldest_rows_go(project: HoldfastProject, monkeypatch: pytest.Monkey
     """The table does not grow for ever."""
     monkeypatch.setattr(context_costs, "KEPT", 5)
     monkeypatch.setattr(context_costs, "_OFTEN", "")
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     for minute in range(10):
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:{minute:02}:00Z")
         context_costs.note(there, ME, "Stop", {"shipped/x": minute}, agent=False)
@@ -274,7 +274,7 @@ def test_the_real_entrypoint_counts_too(tmp_path: Path, monkeypatch: pytest.Monk
         if name.startswith("XDG_"):
             monkeypatch.setenv(name, value)
     assert fire(place).advice == "x" * 12
-    there = Project.open(place.root)
+    there = Workspace.open(place.root)
     assert [(cost.handler, cost.units) for cost in context_costs.totals(there)] == [("user/says", 12)]
     with there.ledger.transaction():
         assert fire(place).advice == "x" * 12
@@ -293,4 +293,4 @@ def test_silence_starts_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     """Nearly every event is answered by nothing, and that must cost nothing."""
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("a process was started"))
     event = parse({"session_id": ME, "hook_event_name": "Stop"})
-    costs.note_apart(Project.open(tmp_path), event, {}, ())
+    costs.note_apart(Workspace.open(tmp_path), event, {}, ())

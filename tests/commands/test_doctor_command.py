@@ -12,7 +12,7 @@ from holdfast.checks import switches
 from holdfast.errors import StateError
 from holdfast.files import document
 from holdfast.install import client, installs, scopes
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def break_ledger(root: Path) -> Path:
     holdfast("start", "User auth", "--phase", "Design", root=root)
-    file = Project.open(root).ledger_file
+    file = Workspace.open(root).ledger_file
     for each in file.parent.iterdir():
         each.unlink()
     file.write_bytes(b"junk" * 2000)

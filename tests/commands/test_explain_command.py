@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
 
@@ -127,12 +127,12 @@ def _nobodys_with_two_live(desk: Desk) -> None:
 
 def _nobodys_beside_an_id_of_the_same_client(desk: Desk) -> None:
     for session in (OTHER, ME):  # `/clear` gave the client another id; the first one never said that it ended
-        sessions.seen(Project.open(desk.project.root), session, str(os.getpid()))
+        sessions.seen(Workspace.open(desk.project.root), session, str(os.getpid()))
     desk.kept("Tide")
 
 
 def _of_an_id_it_had_before(desk: Desk) -> None:
-    there = Project.open(desk.project.root)
+    there = Workspace.open(desk.project.root)
     sessions.seen(there, THIRD)
     sessions.seen(there, OTHER, transcript="/there/one.jsonl")
     desk.started("Tide", OTHER)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log, paths
-from holdfast.project import Project
 from holdfast.sessions.history import generations
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME
 
@@ -43,7 +43,7 @@ def test_it_holds_every_row_every_event_every_line_and_every_sidecar(project: Ho
     """Nothing that the ledger has is missing, and contents are as they were kept."""
     whole = holdfast("export", "--verbatim", root=project.root).json
 
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     for name in there.ledger.tables():
         if name in whole["ledger"]:
             assert len(whole["ledger"][name]) == len(there.ledger.rows(f"SELECT * FROM {name}")), name
@@ -81,7 +81,7 @@ def test_a_file_is_readable_by_its_owner_alone(project: HoldfastProject, tmp_pat
 
 def test_what_is_no_text_is_written_down_all_the_same(project: HoldfastProject) -> None:
     """As base64."""
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     generations.keep(there, there.root / "x.json", b"\xff\x00", why="odd")
     there.close()
     rows = holdfast("export", root=project.root).json["ledger"]["generations"]
@@ -94,4 +94,4 @@ def test_a_project_nothing_is_known_of(holdfast_project: Callable[..., HoldfastP
     whole = holdfast("export", root=project.root).json
     assert (whole["ledger"], whole["recordings"], whole["sidecars"]) == ({}, {}, {})
     assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=project.root).out
-    assert not Project.open(project.root).ledger_file.exists()
+    assert not Workspace.open(project.root).ledger_file.exists()

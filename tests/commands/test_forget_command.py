@@ -16,12 +16,12 @@ import pytest
 
 from holdfast import formats, log, paths
 from holdfast.dispatch import faults
-from holdfast.project import Project
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, snapshots
 from holdfast.sessions.forget import erasing
 from holdfast.sessions.history import archive, generations, recordings
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER, THIRD
@@ -111,7 +111,7 @@ def found(project: HoldfastProject, whose: str, *, but: tuple[str, ...] = ()) ->
 
 
 def table_counts(project: HoldfastProject) -> dict[str, int]:
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     counts = {
         name: there.ledger.rows(f"SELECT COUNT(*) AS n FROM {name}")[0]["n"]
         for name, columns in there.ledger.tables().items()
@@ -142,7 +142,7 @@ def test_everything_is_gone_byte_by_byte(planted: HoldfastProject) -> None:
     assert {path: path.read_bytes() for path in planted.root.glob("untracked/*/*/*")} == states
     assert all(str(path) in said.out for path in states)
     assert not paths.sidecar_dir(planted.root).exists()
-    assert not recordings.folder(Project.open(planted.root)).exists()
+    assert not recordings.folder(Workspace.open(planted.root)).exists()
     assert str(planted.root) not in paths.log_file().with_name("holdfast.log.1").read_text("utf-8")
     assert "nothing of that kind" in holdfast("forget", "--everything", "--yes", root=planted.root).out
 
@@ -157,7 +157,7 @@ def test_a_session_goes_and_the_other_stays_whole(planted: HoldfastProject) -> N
     assert set(found(planted, "one")) <= of_workflow
     assert not [path for path in files(planted) if ME.encode() in path.read_bytes()]
     assert set(found(planted, "two")) == {*KINDS, "Transcript"}
-    there = Project.open(planted.root)
+    there = Workspace.open(planted.root)
     for name, columns in there.ledger.tables().items():
         if "session" in columns:
             rows = there.ledger.rows(f"SELECT session FROM {name}")
@@ -175,10 +175,10 @@ def test_a_workflow_goes_and_the_other_stays_whole(planted: HoldfastProject) -> 
     assert set(left) <= {"Recorded", "Transcript", "Prompt", "Words", "Task", "Summary", "Note"}
     assert {name for names in left.values() for name in names} <= {
         f"{ME}.jsonl",
-        Project.open(planted.root).ledger_file.name,
+        Workspace.open(planted.root).ledger_file.name,
     }
     assert set(found(planted, "two")) == {*KINDS, "Transcript"}
-    there = Project.open(planted.root)
+    there = Workspace.open(planted.root)
     one, two = (
         next(each for each in registry.all_found(there).workflows if each.title == canary("Title", whose))
         for whose in NUMBERS
@@ -194,7 +194,7 @@ def test_an_archived_workflow_goes_too(project: HoldfastProject) -> None:
     """Its file is gone already: then no word is left at all."""
     plant(project, "one", ME)
     holdfast("done", "--all", canary("Title", "one"), root=project.root)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     assert len(archive.kept(there)) == 1
     there.close()
     holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
@@ -215,7 +215,7 @@ def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(
     memory, aside = project.root / "CLAUDE.local.md", project.root.parent / "aside"
     memory.write_text(TELLING, "utf-8")
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     (workflow,) = registry.all_found(there).workflows
     there.close()
     if ending == "done":
@@ -229,7 +229,7 @@ def test_what_is_over_stays_so_though_a_memory_file_tells_of_it(
     assert found(project, "one") == {}
     aside.rename(memory)
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     assert registry.all_found(there).workflows == ()
     there.close()
 
@@ -243,7 +243,7 @@ def test_everything_says_what_comes_back(project: HoldfastProject, dry: bool) ->
     said = holdfast("forget", "--everything", "--dry-run" if dry else "--yes", root=project.root).out
     assert f'CLAUDE.local.md still tells of the workflow "{canary("Title", "one")}":\n  the next compaction' in said
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     assert len(registry.all_found(there).workflows) == (0 if dry else 1)
     there.close()
     if not dry:  # now its state file says so
@@ -259,7 +259,7 @@ def test_of_two_hybrid_workflows_in_one_file_only_the_one_that_is_named_goes(pro
     holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
 
     assert found(project, "one") == {}
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     kept = [
         generations.content(there, row["id"]) or b""
         for row in generations.all(there, project.root / ".claude/state/workflow.json")
@@ -282,7 +282,7 @@ def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.Monke
     # The second day's session was told in a line that the first one's workflow is there.
     assert found(project, gone, but=("Title",) if side == "--before" else ()) == {}
     assert set(found(project, stays)) == {*KINDS, "Transcript"}
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     left = {"one": ME, "two": OTHER}[stays]
     assert {row["id"] for row in sessions.all_of(there)} == {left}
     assert {each.session for each in deliveries.recent(there, 10)} == {left}
@@ -293,7 +293,7 @@ def test_a_span_of_time_goes(project: HoldfastProject, monkeypatch: pytest.Monke
 
 def test_a_word_in_the_place_of_a_moment_is_no_moment(project: HoldfastProject) -> None:
     """An earlier version's rows of agents have one; they go with their time all the same."""
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     lifecycle.reported(there, ME, "a1", "builder", "completed", canary("Words", "one"))
     there.ledger.run("UPDATE runs SET consumed_at = 'unknown'")
     there.close()
@@ -311,7 +311,7 @@ def test_the_agents_of_a_workflow_go_with_it(project: HoldfastProject) -> None:
     other.about_to(session_id=ME)
     other.returned(canary("Words", "two"), session_id=ME)
     holdfast("forget", "--workflow", canary("Title", "one"), "--yes", root=project.root)
-    database = Project.open(project.root).ledger_file.name
+    database = Workspace.open(project.root).ledger_file.name
     assert not [names for names in found(project, "one").values() if database in names]
     assert [database in names for names in found(project, "two").values()] == [True, True]
 
@@ -326,7 +326,7 @@ def test_lines_that_name_a_workflow_go_however_its_name_is_written_there(project
         project.fire("UserPromptSubmit", session_id=ME, prompt=words)
     holdfast("forget", "--workflow", title, "--yes", root=project.root)
     told = [line for line in log.tail(50) if " about " in line]
-    recorded = [line for lines in recordings.read(Project.open(project.root)).values() for line in lines]
+    recorded = [line for lines in recordings.read(Workspace.open(project.root)).values() for line in lines]
     assert len(told) == len([line for line in recorded if "about" in line]) == 1
     assert not [line for line in [*told, *recorded] if "fern" in line]
 
@@ -364,7 +364,7 @@ def test_exactly_one_thing_is_forgotten_at_a_time(project: HoldfastProject, argu
 
 def test_every_table_is_known_to_every_scope(project: HoldfastProject) -> None:
     """A table that somebody adds has a project, and a session, a workflow, a file or a moment by which it goes."""
-    tables = Project.open(project.root).ledger.tables()
+    tables = Workspace.open(project.root).ledger.tables()
     assert len(tables) > 20
     for name, columns in tables.items():
         if name == "migrations":
@@ -432,9 +432,9 @@ def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pyte
     from holdfast.ledger import database
 
     monkeypatch.setattr(database, "_PATIENCE", 0.2)
-    idle = Project.open(planted.root)
+    idle = Workspace.open(planted.root)
     assert sessions.known(idle, ME)  # a session's process that stays: while it does, closing cleans nothing
-    with closing(sqlite3.connect(Project.open(planted.root).ledger_file)) as reader:
+    with closing(sqlite3.connect(Workspace.open(planted.root).ledger_file)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM sessions").fetchone()
         said = holdfast("forget", "--everything", "--yes", root=planted.root, code=1)
@@ -447,18 +447,18 @@ def test_a_reader_that_stays_is_said(planted: HoldfastProject, monkeypatch: pyte
 
 def test_a_ledger_that_cannot_be_used_is_not_called_forgotten(planted: HoldfastProject) -> None:
     """Nothing is claimed that did not happen."""
-    file = Project.open(planted.root).ledger_file
+    file = Workspace.open(planted.root).ledger_file
     for beside in file.parent.glob(f"{file.name}-*"):
         beside.unlink()
     file.write_bytes(b"no database" * 100)
     said = holdfast("forget", "--session", ME, "--yes", root=planted.root, code=1)
     assert "nothing was forgotten" in said.err
-    assert (recordings.folder(Project.open(planted.root)) / f"{ME}.jsonl").exists()
+    assert (recordings.folder(Workspace.open(planted.root)) / f"{ME}.jsonl").exists()
 
 
 def test_a_damaged_ledger_that_was_set_aside_goes_too(planted: HoldfastProject) -> None:
     """Nobody can take a part out of it, and nothing reads it."""
-    file = Project.open(planted.root).ledger_file
+    file = Workspace.open(planted.root).ledger_file
     aside = file.with_name(f"{file.name}.corrupt-20260301_090000")
     aside.write_text(canary("Title", "one"), "utf-8")
     holdfast("forget", "--session", ME, "--yes", root=planted.root)
@@ -503,7 +503,7 @@ def test_faults_of_an_earlier_version_go_too(project: HoldfastProject) -> None:
     paths.ensure_private(paths.state_dir())
     kept = paths.state_dir() / "faults.json"
     kept.write_text(json.dumps({own: state, user: state, "/c.py": {**state, "project": "another"}}), "utf-8")
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     assert set(faults.within(there)) == {own}
     assert holdfast("forget", "--everything", "--yes", root=project.root).out.startswith("Going:\n  faults of handlers")
     assert set(json.loads(kept.read_bytes())) == {"/c.py"}
@@ -518,7 +518,7 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
     (paths.ensure_private(paths.user_handlers()) / "loud.py").write_text(
         "from holdfast import hookimpl\n\n@hookimpl\ndef on_stop(event):\n    pass\n", "utf-8"
     )
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     event = events.parse({"hook_event_name": "Stop", "session_id": ME})
     plan = [call for call in loader.plan(loader.find(there), "Stop", None) if call.file.name == "loud"]
     word, secret = canary("Printed", "one"), "sk-ant-api03-abcdefghijklmnop"
@@ -526,7 +526,7 @@ def test_what_handlers_print_goes_with_its_session(project: HoldfastProject) -> 
     assert any(word in line and ME in line for line in log.tail(5))
     assert word in faults.of(plan[0].file) and secret[:5] not in faults.of(plan[0].file)
     there.close()
-    sessions.seen(there := Project.open(project.root), ME)
+    sessions.seen(there := Workspace.open(project.root), ME)
     there.close()
     holdfast("forget", "--session", ME, "--yes", root=project.root)
     assert not [path for path in files(project) if any(form in path.read_bytes() for form in spellings(word))]
@@ -565,7 +565,7 @@ def test_the_cache_goes_too(project: HoldfastProject, arguments: tuple[str, ...]
     path, word = project.root / ".claude/handlers/mine.py", canary("Handler", "one")
     paths.ensure_private(paths.state_dir())
     bytecode_cache.code(f"WORD = {word!r}\n".encode(), path)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     if known:
         sessions.seen(there, ME)
     there.close()
@@ -599,7 +599,7 @@ def test_worktrees_of_one_project_are_forgotten_together(
 
 def test_words_that_were_dropped_long_before_go_too(planted: HoldfastProject) -> None:
     """What was deleted or replaced in the ledger without being overwritten lies in its free pages."""
-    there = Project.open(planted.root)
+    there = Workspace.open(planted.root)
     there.ledger.rows("PRAGMA secure_delete = OFF")
     word = canary("Dropped", "long ago")
     there.ledger.run("CREATE TABLE gone (said TEXT)")
@@ -621,7 +621,7 @@ def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProj
     agent.launched(session_id=ME)
     project.fire("PreCompact", "PreCompact-auto", session_id=ME)
     project.fire("SessionStart", "SessionStart-compact", session_id=THIRD)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     (workflow,) = registry.all_found(there).workflows
     assert owners.owner(there, workflow) == THIRD
     there.close()
@@ -632,7 +632,7 @@ def test_a_session_whose_id_changed_goes_under_either_name(project: HoldfastProj
 
 def test_what_a_process_reads_of_the_disk(planted: HoldfastProject) -> None:
     """As a user runs it, in a process of its own, with a session's process holding the ledger open."""
-    there = Project.open(planted.root)
+    there = Workspace.open(planted.root)
     assert sessions.known(there, ME)  # open, not reading
     environ: dict[str, Any] = os.environ | {"PYTHONPATH": str(HERE / "src"), "HOLDFAST_PROJECT_DIR": str(planted.root)}
     command = [sys.executable, "-m", "holdfast", "forget", "--everything", "--yes"]

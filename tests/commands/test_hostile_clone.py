@@ -11,8 +11,8 @@ import pytest
 
 from holdfast import paths
 from holdfast.install import client
-from holdfast.project import Project
 from holdfast.sessions.ownership import former_ledger, sessions
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import Said, holdfast
 from tests.handmade import ME, OTHER
 
@@ -118,13 +118,13 @@ def test_nothing_of_another_project_is_deleted(clone: Path, victim: HoldfastProj
 
 def test_a_clone_is_not_told_to_join(clone: Path, victim: HoldfastProject) -> None:
     """Only a project that had used the ledger is told of it."""
-    assert former_ledger.find(Project.open(clone)) is None
+    assert former_ledger.find(Workspace.open(clone)) is None
     assert "handlers trust" not in said("status", root=clone).out
 
 
 def test_an_id_that_counted_before_is_named_until_it_is_trusted(tmp_path: Path, victim: HoldfastProject) -> None:
     """SessionStart, `status` and `doctor` name the old ledger and the command that brings it back."""
-    old = Project.open(victim.root, trusted=True).ledger_file
+    old = Workspace.open(victim.root, trusted=True).ledger_file
     holdfast("handlers", "untrust", root=victim.root)
     command = f"holdfast handlers trust --project {victim.root} {victim.root}/.claude/holdfast.toml"
 
@@ -259,7 +259,7 @@ def completed(root: Path) -> None:
 
 def completed_long_ago(root: Path) -> None:
     completed(root)
-    project = Project.open(root, trusted=True)
+    project = Workspace.open(root, trusted=True)
     for table in ("phases_seen", "attempts", "generations"):
         project.ledger.run(f"DELETE FROM {table}")
     project.close()
@@ -273,14 +273,14 @@ def test_a_project_used_only_from_a_terminal_is_told_of_its_ledger(
     made = holdfast_project({".claude/holdfast.toml": CONFIG, ".git/HEAD": "ref: refs/heads/main\n"})
     made.trust()
     use(made.root)
-    old = Project.open(made.root, trusted=True).ledger_file
+    old = Workspace.open(made.root, trusted=True).ledger_file
     with closing(sqlite3.connect(old)) as ledger:
         assert ledger.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
     holdfast("handlers", "untrust", root=made.root)
     (tmp_path / "clone").mkdir()
     by_id(tmp_path / "clone", made.root)
 
-    assert former_ledger.find(Project.open(tmp_path / "clone")) is None
+    assert former_ledger.find(Workspace.open(tmp_path / "clone")) is None
     assert str(old) in holdfast("status", root=made.root).out
     assert str(old) in made.fire("SessionStart", "SessionStart-startup-tui", session_id=OTHER).stdout
 
@@ -298,17 +298,17 @@ def test_sessions_of_worktrees_are_told_of_the_ledger_they_shared(tmp_path: Path
     for root in (tmp_path / "repo", tree):
         (root / ".claude").mkdir()
         paths.project_config(root).write_text(CONFIG)
-    shared = Project.open(tmp_path / "repo", trusted=True)
+    shared = Workspace.open(tmp_path / "repo", trusted=True)
     sessions.seen(shared, ME)
     shared.ledger.run("DROP INDEX sessions_live")  # as a ledger of an earlier version
     shared.close()
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / ".claude").mkdir(parents=True)
     paths.project_config(elsewhere).write_text(CONFIG)
-    another = Project.open(elsewhere, trusted=True)
+    another = Workspace.open(elsewhere, trusted=True)
     sessions.seen(another, OTHER)
     another.close()
 
-    assert former_ledger.find(Project.open(tree)) == shared.ledger_file
+    assert former_ledger.find(Workspace.open(tree)) == shared.ledger_file
     shared.ledger_file.write_bytes(b"no database at all, but long enough for one" * 100)
-    assert former_ledger.notice(Project.open(tree)) == "", "a ledger that cannot be read keeps no event from going on"
+    assert former_ledger.notice(Workspace.open(tree)) == "", "a ledger that cannot be read keeps no event from going on"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.cells import cell_len
 
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_an_archive_that_cannot_be_read_is_not_empty(root: Path) -> None:
     """Nobody is told that nothing was completed when that is not known."""
-    file = Project.open(root).ledger.file
+    file = Workspace.open(root).ledger.file
     assert file is not None
     for each in file.parent.glob(f"{file.name}*"):
         each.unlink()
@@ -205,7 +205,7 @@ def test_the_archive_says_which_is_another_worktrees(root: Path) -> None:
     holdfast("done", root=root)
     assert ", in " not in rows_of(root, "--archive")[0]
 
-    project = Project.open(root)
+    project = Workspace.open(root)
     project.ledger.run("UPDATE archive SET worktree = '/elsewhere'")
     project.close()
     assert rows_of(root, "--archive")[0].endswith(", in /elsewhere)")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.history import archive, generations, history
 from holdfast.sessions.ownership import owners
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import HERE, ME, OTHER
@@ -43,7 +43,7 @@ def hybrid(project: HoldfastProject) -> Path:
 
 def kept(project: HoldfastProject, path: Path) -> dict[int, bytes]:
     """Return the generations of a file by number."""
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     rows = {row["number"]: generations.content(there, row["id"]) or b"" for row in generations.all(there, path)}
     there.close()
     return rows
@@ -55,7 +55,7 @@ def snapshot(root: Path) -> dict[str, bytes]:
 
 def rows(project: HoldfastProject) -> dict[str, list[dict[str, object]]]:
     """Return all that the ledger has."""
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     found = {name: there.ledger.rows(f"SELECT * FROM {name}") for name in there.ledger.tables()}
     there.close()
     return found
@@ -74,7 +74,7 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
     data = json.loads(hybrid.read_bytes()) | {"task": "Rechner \x1b[31m é 😀"}
     odd = json.dumps(data, ensure_ascii=False, indent=1).replace("\n", "\r\n").encode()
     hybrid.write_bytes(odd)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     generations.keep(there, hybrid, odd, why="odd")
     there.close()
     number = max(kept(project, hybrid))
@@ -84,7 +84,7 @@ def test_show_prints_a_generation_to_a_pipe_byte_for_byte(project: HoldfastProje
     assert (done.returncode, done.stdout) == (0, odd)
     assert run(project, "show", "1", "--of", HYBRID).stdout == kept(project, hybrid)[1]
     assert run(project, "show", "now").stdout == odd
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     generations.keep(there, hybrid, b"no UTF-8: \xff\x00", why="odder")
     there.close()
     assert run(project, "show", str(number + 1)).stdout == b"no UTF-8: \xff\x00"
@@ -141,7 +141,7 @@ def test_restore_puts_a_generation_back_and_keeps_what_was_there(project: Holdfa
     assert kept(project, hybrid) == before | {4: edited, 5: before[2]}
     assert "Current Phase: Build it" in (project.root / VIEW).read_text("utf-8")
     assert "- [ ] Phase 0: Build it" in (project.root / VIEW).read_text("utf-8")
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     (workflow,) = registry.all_found(there).workflows
     seen = history.of(there, workflow).phases
     there.close()
@@ -172,13 +172,13 @@ def test_restoring_what_is_there_draws_a_view_that_shows_another_state(project: 
 def test_a_completed_hybrid_workflow_comes_back_out_of_the_archive(project: HoldfastProject, hybrid: Path) -> None:
     """It goes on where it was; completed again, it is archived again, once."""
     holdfast("done", root=project.root)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     assert [each.workflow.title for each in archive.kept(there)] == ["Calculator"]
     there.close()
 
     holdfast("log", "restore", "3", "--of", "Calculator", root=project.root)
 
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     (workflow,) = registry.all_found(there).workflows
     assert (workflow.finished, workflow.position, archive.kept(there)) == (False, "2/2", [])
     there.close()
@@ -191,7 +191,7 @@ def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> N
     """A completed one of the compaction format: its file was removed, its generations and its tombstone stay."""
     project.write({"CLAUDE.local.md": "# Workflow State\n\nWorkflow: Release\nPhase: 1/2 - Plan\n"})
     project.fire("PreCompact", "PreCompact-manual", session_id=ME)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     (workflow,) = registry.all_found(there).workflows
     there.close()
     whole = workflow.path.read_bytes()
@@ -202,7 +202,7 @@ def test_a_workflow_whose_file_is_gone_comes_back(project: HoldfastProject) -> N
     holdfast("log", "restore", str(first), "--of", "Release", root=project.root)
 
     assert workflow.path.read_bytes() == whole
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     assert archive.kept(there) == []
     there.close()
     project.fire("PreCompact", "PreCompact-manual", session_id=ME)
@@ -281,7 +281,7 @@ def test_what_a_file_beside_holds_is_no_workflow(project: HoldfastProject) -> No
 def test_what_lies_elsewhere_is_not_put_back(project: HoldfastProject, hybrid: Path) -> None:
     """A copy of a state in a place that no format has is somebody's own."""
     copy = project.root / "docs" / "workflow.json"
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     generations.keep(there, copy, hybrid.read_bytes(), why="odd")
     there.close()
     said = holdfast("log", "restore", "1", "--of", "docs/workflow.json", root=project.root, code=1)
@@ -315,12 +315,12 @@ def test_a_write_that_comes_between_is_not_lost(
 
 def test_the_log_reads_as_git_log_does(project: HoldfastProject, hybrid: Path) -> None:
     """Newest first, in lines; the beginning of a session's id will do, an unknown one or two are named."""
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     (workflow,) = registry.all_found(there).workflows
     there.close()
     for session in (ME, OTHER, ME.replace("1111-4", "1112-4")):
         project.fire("SessionStart", "SessionStart-startup-tui", session_id=session)
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     owners.own(there, workflow, OTHER)
     there.close()
 

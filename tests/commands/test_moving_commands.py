@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import formats
-from holdfast.project import Project
 from holdfast.sessions.agents import lifecycle, progress
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER, THIRD
@@ -30,7 +30,7 @@ def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def only(root: Path) -> Workflow:
-    (workflow,) = registry.all_found(Project.open(root)).workflows
+    (workflow,) = registry.all_found(Workspace.open(root)).workflows
     return workflow
 
 
@@ -68,7 +68,7 @@ def test_the_last_done_completes_the_workflow(root: Path) -> None:
 
     assert "The workflow is completed." in said
     assert "Next:" not in said
-    assert all(workflow.finished for workflow in registry.all_found(Project.open(root)).workflows)
+    assert all(workflow.finished for workflow in registry.all_found(Workspace.open(root)).workflows)
     assert "no workflow is unfinished" in holdfast("done", root=root, code=1).err
 
 
@@ -130,13 +130,13 @@ def test_a_workflow_of_nobody_becomes_the_sessions_that_moves_it(root: Path, ver
     more = ("--remind", "x") if verb == "update" else ()
     holdfast(verb, *more, root=root, session=ME)
 
-    assert owners.owner(Project.open(root), only(root)) == ME
+    assert owners.owner(Workspace.open(root), only(root)) == ME
 
 
 def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None:
     """No event has come since it ended, so the command is the first to see it."""
     holdfast("start", "Book", "--format", "hybrid", "--phase", "Draft", "--phase", "Review", root=tmp_path)
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     progress.launch(project, ME, "c1", "writer", "Draft", "Do it.")
     lifecycle.reported(project, ME, "run", "", "completed", "")
     lifecycle.named(project, ME, "c1", "run")
@@ -149,7 +149,7 @@ def test_what_an_agent_has_reported_counts_before_a_move(tmp_path: Path) -> None
 
 def test_a_dead_sessions_workflow_is_taken_and_a_live_ones_is_not(root: Path) -> None:
     """A command in one session does not take the workflow from another that lives."""
-    project = Project.open(root)
+    project = Workspace.open(root)
     owners.own(project, only(root), OTHER)
     sessions.seen(project, OTHER)
     holdfast("next", "Book", root=root, session=ME)
@@ -164,7 +164,7 @@ def test_a_person_takes_nothing(root: Path) -> None:
     """A command in a terminal belongs to no session."""
     holdfast("next", root=root)
 
-    assert owners.owner(Project.open(root), only(root)) is None
+    assert owners.owner(Workspace.open(root), only(root)) is None
 
 
 def test_looking_makes_nobody_an_owner(root: Path) -> None:
@@ -173,7 +173,7 @@ def test_looking_makes_nobody_an_owner(root: Path) -> None:
     for verb in ("list", "show", "explain", "status"):
         holdfast(verb, root=root, session=ME)
 
-    assert owners.owner(Project.open(root), only(root)) is None
+    assert owners.owner(Workspace.open(root), only(root)) is None
     assert only(root).raw == before
 
 
@@ -184,7 +184,7 @@ def test_of_several_the_sessions_own_is_moved(tmp_path: Path) -> None:
 
     holdfast("done", root=tmp_path, session=ME)
 
-    found = {each.title: each.current for each in registry.all_found(Project.open(tmp_path)).workflows}
+    found = {each.title: each.current for each in registry.all_found(Workspace.open(tmp_path)).workflows}
     assert found == {"Mine": 2, "Theirs": 1}
     assert "several workflows are unfinished" in holdfast("done", root=tmp_path, session=THIRD, code=1).err
     assert "several workflows are unfinished" in holdfast("done", root=tmp_path, code=1).err

@@ -10,8 +10,8 @@ import pytest
 from holdfast import trust
 from holdfast.commands import options
 from holdfast.errors import HoldfastError
-from holdfast.project import Project
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import Said, holdfast
 from tests.handmade import ME
 
@@ -55,7 +55,7 @@ def test_a_folder_in_which_a_session_was_seen_is_its_project(tmp_path: Path, mon
     assert "--project ." in said.err
     assert f"this looks at {root}. A session that is started in {package} is another project's" in doctor().err
 
-    seen = Project.open(package)
+    seen = Workspace.open(package)
     sessions.seen(seen, ME)
     seen.close()
     assert options.open_project(None).root == package

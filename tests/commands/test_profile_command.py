@@ -10,8 +10,8 @@ import pytest
 from holdfast import formats, paths
 from holdfast.profile import replay
 from holdfast.profile.firing import Called, Firing
-from holdfast.project import Project
 from holdfast.sessions.history import recordings
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -42,7 +42,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
 def record(project: HoldfastProject, *names: str) -> None:
     for name in names:
         payload = recorded.load(name, cwd=str(project.root), transcript_path="", session_id=project.session)
-        recordings.append(Project.open(project.root), project.session, payload)
+        recordings.append(Workspace.open(project.root), project.session, payload)
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_the_workflows_of_every_format_are_taken_along(
     seen: list[Workflow] = []
 
     def stand_in(place: Double, payloads: object, rounds: int, **_: object) -> list[Firing]:
-        seen.extend(registry.all_found(Project.open(place.root)).workflows)
+        seen.extend(registry.all_found(Workspace.open(place.root)).workflows)
         return [Firing("Stop", 101.0, 10.0, (), (), False, True)]
 
     monkeypatch.setattr(replay, "replay", stand_in)

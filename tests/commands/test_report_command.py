@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 
@@ -26,7 +26,7 @@ PLACE = ".claude/holdfast/report.html"
 def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject:
     """A project with a workflow and two sessions."""
     made = holdfast_project({})
-    there = Project.open(made.root)
+    there = Workspace.open(made.root)
     for session in (ME, OTHER):
         sessions.seen(there, session)
     there.close()
@@ -134,7 +134,7 @@ def test_a_browser_is_started_only_when_asked(project: HoldfastProject, monkeypa
 
 def test_without_a_ledger_it_tells_of_the_files(project: HoldfastProject) -> None:
     """And warns."""
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     file = there.ledger_file
     there.close()
     for each in file.parent.glob(f"{file.name}*"):

@@ -18,8 +18,8 @@ import pytest
 from rich.text import Text
 
 from holdfast.commands import moments, page, sheet
-from holdfast.project import Project
 from holdfast.sessions.history import overview
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import views
 from holdfast.workflow.model import Found, Phase
@@ -513,7 +513,7 @@ def made(root: Path, **changes: Any) -> overview.Overview:
     more: dict[str, Any] = {"title": LONG, "phases": phases, "total": 12, "context": {LONG: [LONG]}}
     more |= {"reading": (f"@{'long/' * 30}.md",), "reminders": (LONG,), "warnings": (LONG,)}
     made = workflow(root, "Release", **(more | changes))
-    project = Project.open(root)
+    project = Workspace.open(root)
     try:
         return replace(overview.gather(project, made, Found((made,))), at=NOON)
     finally:

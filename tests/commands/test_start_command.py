@@ -15,8 +15,8 @@ import pytest
 from holdfast import formats
 from holdfast.errors import StateError
 from holdfast.files import atomic
-from holdfast.project import Project
 from holdfast.sessions.ownership import owners
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Start
 from tests.commandline import holdfast
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def only(root: Path) -> Workflow:
-    (workflow,) = registry.all_found(Project.open(root)).workflows
+    (workflow,) = registry.all_found(Workspace.open(root)).workflows
     return workflow
 
 
@@ -128,7 +128,7 @@ def test_a_template_without_a_name_is_an_error(tmp_path: Path, name: str) -> Non
     """And not a workflow without one."""
     assert "a template needs a name" in holdfast("start", "T", "--template", name, root=tmp_path, code=1).err
 
-    assert registry.all_found(Project.open(tmp_path)).workflows == ()
+    assert registry.all_found(Workspace.open(tmp_path)).workflows == ()
 
 
 def test_the_configuration_names_the_format(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_the_configuration_names_the_format(tmp_path: Path) -> None:
     holdfast("start", "Tool", "--phase", "One", root=tmp_path)
     holdfast("start", "Book", "--phase", "One", "--format", "compaction", root=tmp_path)
 
-    assert {workflow.title: workflow.format for workflow in registry.all_found(Project.open(tmp_path)).workflows} == {
+    assert {workflow.title: workflow.format for workflow in registry.all_found(Workspace.open(tmp_path)).workflows} == {
         "Tool": "hybrid",
         "Book": "compaction",
     }
@@ -148,11 +148,11 @@ def test_the_configuration_names_the_format(tmp_path: Path) -> None:
 def test_a_workflow_belongs_to_the_session_that_started_it(tmp_path: Path) -> None:
     """Survival, step 1: started by the CLI in a session; from a person's terminal it is nobody's."""
     holdfast("start", "Mine", "--phase", "One", root=tmp_path, session=ME)
-    assert owners.owner(Project.open(tmp_path), only(tmp_path)) == ME
+    assert owners.owner(Workspace.open(tmp_path), only(tmp_path)) == ME
 
     holdfast("start", "Tool", "--format", "hybrid", "--phase", "One", root=tmp_path)
-    found = {each.title: each for each in registry.all_found(Project.open(tmp_path)).workflows}
-    assert owners.owner(Project.open(tmp_path), found["Tool"]) is None
+    found = {each.title: each for each in registry.all_found(Workspace.open(tmp_path)).workflows}
+    assert owners.owner(Workspace.open(tmp_path), found["Tool"]) is None
 
 
 def test_where_it_lies_and_what_comes_next_is_said(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_what_makes_no_workflow_is_refused(tmp_path: Path, arguments: tuple[str,
     """A workflow needs a name, a hybrid one phases; no file is left behind."""
     assert holdfast(*arguments, root=tmp_path, code=1).err.startswith("holdfast: a ")
 
-    assert registry.all_found(Project.open(tmp_path)).workflows == ()
+    assert registry.all_found(Workspace.open(tmp_path)).workflows == ()
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_wrong_option_is_a_usage_error(tmp_path: Path, arguments: tuple[str, s
     """Exit 2, and no workflow."""
     holdfast("start", "T", "--phase", "One", *arguments, root=tmp_path, code=2)
 
-    assert registry.all_found(Project.open(tmp_path)).workflows == ()
+    assert registry.all_found(Workspace.open(tmp_path)).workflows == ()
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", "[" * 20_000, "{", "9" * 9_000])
@@ -285,7 +285,7 @@ def test_hostile_names_stay_inside_the_project(tmp_path: Path) -> None:
         holdfast("start", f"{name}{number}", "--phase", "One", root=root)
 
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("home", "project")] == []
-    assert len(registry.all_found(Project.open(root)).workflows) == 7
+    assert len(registry.all_found(Workspace.open(root)).workflows) == 7
 
 
 FIRST: dict[str, list[tuple[str, ...]]] = {
@@ -317,7 +317,7 @@ def test_nothing_half_made_stays_where_a_start_fails(
     start = Start(title="Ship it", phases=phases, reading=("a.md",), replace=True)
     before, said = _tree(tmp_path), list[str]()
     for after in range(50):
-        with monkeypatch.context() as patch, closing(Project.open(tmp_path)) as project:
+        with monkeypatch.context() as patch, closing(Workspace.open(tmp_path)) as project:
             _fill_disk(patch, after)
             try:
                 registry.get(keeper).start(project, start)
@@ -329,7 +329,7 @@ def test_nothing_half_made_stays_where_a_start_fails(
 
     assert said
     assert all(str(tmp_path) in each and each.endswith("No space left on device") for each in said)
-    assert registry.all_found(Project.open(tmp_path)).workflows[0].title == "Ship it"
+    assert registry.all_found(Workspace.open(tmp_path)).workflows[0].title == "Ship it"
 
 
 def _fill_disk(patch: pytest.MonkeyPatch, after: int) -> None:

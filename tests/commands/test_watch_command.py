@@ -22,10 +22,10 @@ from rich.console import Console, ConsoleDimensions
 
 from holdfast import clock
 from holdfast.commands import page, sections, watch
-from holdfast.project import Project
 from holdfast.sessions.history.history import History, PhaseHistory
 from holdfast.sessions.history.overview import Overview, Restore, Save, Session, Told
 from holdfast.sessions.history.succession import Following, Sight
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos
 from holdfast.workflow.model import Phase, Problem
 from tests.agentry import agent
@@ -71,7 +71,7 @@ class Show:
         console = Console(
             file=self._out, force_terminal=True, width=width, height=height, _environ={"TERM": "xterm-256color"}
         )
-        following = Following(Project.open(self.root))
+        following = Following(Workspace.open(self.root))
         watch.draw(following, console, interval, self._script(list(steps)))
         following.close()
         self.screens.append(self._new())
@@ -79,7 +79,7 @@ class Show:
     def tell(self, *steps: Callable[[], object] | None, interval: float = 1.0) -> None:
         """Run `tell` on something that is no terminal."""
         console = Console(file=self._out, width=80)
-        following = Following(Project.open(self.root))
+        following = Following(Workspace.open(self.root))
         with pytest.raises(KeyboardInterrupt):
             watch.tell(following, console, interval, self._script(list(steps)))
         following.close()
@@ -205,7 +205,7 @@ def test_a_terminal_that_changes_its_size_is_drawn_anew(show: Show) -> None:
         console.size = ConsoleDimensions(*sizes.pop(0))
 
     console.size = ConsoleDimensions(*sizes.pop(0))
-    following = Following(Project.open(show.root))
+    following = Following(Workspace.open(show.root))
     watch.draw(following, console, 1.0, pause)
     following.close()
 

@@ -20,7 +20,7 @@ from holdfast.plugins import outcomes
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route, scan
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ def test_every_replaced_value_is_seen_by_the_next_handler(name: str) -> None:
         plan.append(Call(file, Route(name, function)))
     fired = parse({"hook_event_name": name, "session_id": "s"} | fields)
 
-    answers = list(Caller(fired, Context(Project(Path("/nowhere"), Config()), {}), lambda call: 5.0).answers(plan))
+    answers = list(Caller(fired, Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0).answers(plan))
 
     assert [answer.fault for answer in answers] == ["", ""]
     assert seen in log.tail(1)[0]
@@ -108,7 +108,7 @@ def event(**tool_input: Any) -> Event:
 
 def call_all(*plan: Call, seconds: float = 5.0, **tool_input: Any) -> list[Answer]:
     """Run a plan in this process."""
-    context = Context(Project(Path("/nowhere"), Config()), {})
+    context = Context(Workspace(Path("/nowhere"), Config()), {})
     return list(Caller(event(**tool_input), context, lambda call: seconds).answers(list(plan)))
 
 
@@ -261,7 +261,7 @@ def test_begin_is_told_before_each_file_and_each_call() -> None:
     """Whoever watches knows which handler to blame when the process dies, while loading as while running."""
     begun: list[str] = []
     plan = [handler("a", "return None"), handler("b", "return None")]
-    caller = Caller(event(), Context(Project(Path("/nowhere"), Config()), {}), lambda call: 5.0, begun.append)
+    caller = Caller(event(), Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0, begun.append)
 
     for answer in caller.answers(plan):
         assert begun[-1] == answer.label

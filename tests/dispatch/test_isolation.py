@@ -24,7 +24,7 @@ from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import Route
 from holdfast.process import child
 from holdfast.process.child import CAPTURE_LIMIT
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def isolated(seconds: float = 30.0, *, timeout: float = 10.0, private: tuple[int
         "tool_name": "Bash",
         "tool_input": {"command": "ls"},
     }
-    context = Context(Project(Path("/nowhere"), Config()), {})
+    context = Context(Workspace(Path("/nowhere"), Config()), {})
     return Isolated(parse(payload), context, timeout, time.monotonic() + seconds, private=private)
 
 
@@ -192,7 +192,7 @@ def test_a_changed_output_outlives_the_process_it_was_said_in() -> None:
         plan.append(Call(file, Route("PostToolUse", "on_post_tool_use")))
     fields = {"tool_name": "Bash", "tool_input": {}, "tool_response": "key hunter2"}
     fired = parse({"hook_event_name": "PostToolUse", "session_id": "s"} | fields)
-    ward = Isolated(fired, Context(Project(Path("/nowhere"), Config()), {}), 10.0, time.monotonic() + 30)
+    ward = Isolated(fired, Context(Workspace(Path("/nowhere"), Config()), {}), 10.0, time.monotonic() + 30)
 
     answers = ward.run(plan)
     ward.close()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import formats
-from holdfast.project import Project
 from holdfast.sessions.explain import explain
 from holdfast.sessions.history import generations
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import guidance, registry
 from tests.commandline import holdfast
 
@@ -467,7 +467,7 @@ class Desk:
 
     def all(self) -> tuple[Workflow, ...]:
         """Return all workflows that are there, the newest first."""
-        opened = Project.open(self.root)
+        opened = Workspace.open(self.root)
         found = registry.all_found(opened).workflows
         opened.close()
         return found
@@ -535,7 +535,7 @@ def test_what_can_be_read_is_read_and_what_cannot_is_said(desk: Desk, place: str
     path = desk.put(place, kept.text)
     before = path.read_bytes(), path.stat().st_mtime_ns
     shown = json.loads(desk.run("show", "--json"))
-    opened = Project.open(desk.root)
+    opened = Workspace.open(desk.root)
     explained = explain(opened)
     opened.close()
     advice = desk.compaction()
@@ -989,6 +989,6 @@ def test_the_end_of_a_workflow_removes_its_files_and_no_others(desk: Desk) -> No
 
     assert [name for name, path in files.items() if path.exists()] == ["newest", "beside"]
     assert [each.title for each in desk.all()] == ["QA Loop"]
-    opened = Project.open(desk.root)
+    opened = Workspace.open(desk.root)
     assert b'"own": "kept"' in (generations.latest(opened, files["older"]) or b"")
     opened.close()

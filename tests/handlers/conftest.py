@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.commands import functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ class Tool:
     def __init__(self, project: HoldfastProject) -> None:
         """Start the workflow."""
         self.project = project
-        self.id = hybrid.create_workflow_state("Build the tool", PHASES, root=project.root)
+        self.id = functions.create_workflow_state("Build the tool", PHASES, root=project.root)
 
     @property
     def state(self) -> dict[str, Any]:

@@ -14,11 +14,11 @@ import pytest
 
 from holdfast.commands import page
 from holdfast.dispatch import isolation
-from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.compaction import losses, snapshots
 from holdfast.sessions.history import overview, succession
 from holdfast.sessions.ownership import owners
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry
 from tests.commandline import holdfast
@@ -71,8 +71,8 @@ def own_compaction(project: HoldfastProject, agent: Agent, *, marked: bool = Tru
     return begin(project, source, transcript_path=transcript, **who)
 
 
-def opened(project: HoldfastProject) -> Project:
-    return Project.open(project.root)
+def opened(project: HoldfastProject) -> Workspace:
+    return Workspace.open(project.root)
 
 
 def begun(project: HoldfastProject, *given: Agent, background: bool = False) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.files import atomic
 from holdfast.ledger import connection
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry, sidecars
 from tests.commandline import holdfast
@@ -42,7 +42,7 @@ class Work:
     @property
     def statuses(self) -> list[str]:
         """What the phases' files say."""
-        project = Project.open(self.project.root)
+        project = Workspace.open(self.project.root)
         (workflow,) = registry.all_found(project).workflows
         project.close()
         return [phase.status for phase in workflow.phases]
@@ -234,7 +234,7 @@ def test_the_name_of_a_background_agent_is_caught_up_with(work: Work) -> None:
 
 def test_a_state_that_cannot_be_read_now_costs_no_end(work: Work) -> None:
     """Somebody is in the middle of saving it, or has broken it: what was reported waits until it is whole."""
-    project = Project.open(work.project.root)
+    project = Workspace.open(work.project.root)
     (workflow,) = registry.all_found(project).workflows
     project.close()
     whole = workflow.path.read_bytes()
@@ -261,7 +261,7 @@ def test_what_a_memory_file_says_is_saved_later(
 
 def test_guidance_is_given_without_its_sidecar_and_writes_it_later(work: Work) -> None:
     """After a compaction on a full disk."""
-    project = Project.open(work.project.root)
+    project = Workspace.open(work.project.root)
     (workflow,) = registry.all_found(project).workflows
     place = sidecars.place(project.root, workflow)
     project.close()

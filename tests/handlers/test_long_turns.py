@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock, paths
-from holdfast.project import Project
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 from tests.signals import Agent
@@ -74,7 +74,7 @@ def test_a_transcript_that_is_written_shows_it_too(
     at = project("09:00:00")
     at.fire("UserPromptSubmit", session_id=ME, transcript_path=str(transcript), prompt="Go on")
     project("10:30:00")
-    there = Project.open(at.root)
+    there = Workspace.open(at.root)
     for minutes, live in ((0, True), (-59, True), (-61, False), (-600, False), (59, True), (61, False)):
         written = clock.now().timestamp() + minutes * 60
         os.utime(transcript, (written, written))
@@ -93,7 +93,7 @@ def test_it_is_written_down_every_five_minutes(project: Callable[[str], Holdfast
     """And never brings a session back that has ended, nor makes one known that never started."""
 
     def last_seen() -> dict[str, str]:
-        there = Project.open(project("09:00:00").root)
+        there = Workspace.open(project("09:00:00").root)
         found = {str(row["id"])[0]: str(row["last_seen"])[11:16] for row in sessions.all_of(there)}
         there.close()
         return found

@@ -9,8 +9,8 @@ import pytest
 
 from holdfast import events
 from holdfast.plugins import loader
-from holdfast.project import Project
 from holdfast.sessions.history import recordings
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests.contract import assert_acceptable
 from tests.handmade import ME
@@ -37,7 +37,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> HoldfastProject
 
 def written(project: HoldfastProject, session: str = ME) -> list[dict[str, Any]]:
     """Return the payloads recorded of a session."""
-    place = recordings.folder(Project.open(project.root)) / f"{session}.jsonl"
+    place = recordings.folder(Workspace.open(project.root)) / f"{session}.jsonl"
     return [json.loads(line)["payload"] for line in place.read_text().splitlines()]
 
 
@@ -46,8 +46,8 @@ def test_it_is_off_by_default(holdfast_project: Callable[..., HoldfastProject]) 
     project = holdfast_project({})
     project.fire("UserPromptSubmit", "UserPromptSubmit").assert_silent()
 
-    assert not recordings.folder(Project.open(project.root)).exists()
-    (file,) = [each for each in loader.find(Project.open(project.root)) if each.name == "record_events"]
+    assert not recordings.folder(Workspace.open(project.root)).exists()
+    (file,) = [each for each in loader.find(Workspace.open(project.root)) if each.name == "record_events"]
     assert file.off
 
 
@@ -56,12 +56,12 @@ def test_a_project_nobody_trusts_cannot_switch_it_on(holdfast_project: Callable[
     project = holdfast_project({".claude/holdfast.toml": '[handlers]\non = ["record_events"]\n'})
     project.fire("UserPromptSubmit", "UserPromptSubmit")
 
-    assert not recordings.folder(Project.open(project.root)).exists()
+    assert not recordings.folder(Workspace.open(project.root)).exists()
 
 
 def test_it_answers_every_event_but_those_of_worktrees(project: HoldfastProject) -> None:
     """A hook on them is taken for what makes and removes worktrees; all 31 others are recorded."""
-    (file,) = [each for each in loader.find(Project.open(project.root)) if each.name == "record_events"]
+    (file,) = [each for each in loader.find(Workspace.open(project.root)) if each.name == "record_events"]
 
     assert [route.event for route in file.routes if route.match is None] == [route.event for route in file.routes]
     assert {route.event for route in file.routes} == set(events.EVENTS) - {"WorktreeCreate", "WorktreeRemove"}

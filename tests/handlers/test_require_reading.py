@@ -13,9 +13,9 @@ from holdfast import paths
 from holdfast.dispatch.budget import CAP, units
 from holdfast.install import upkeep, wanted_events
 from holdfast.plugins import loader
-from holdfast.project import Project
 from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.reading import reading, reads
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable
@@ -89,8 +89,8 @@ def said_of(text: str, entry: str) -> str:
     return next(line for line in text.split("\n") if line.startswith(f"- {entry}"))
 
 
-def opened(project: HoldfastProject) -> Project:
-    return Project.open(project.root)
+def opened(project: HoldfastProject) -> Workspace:
+    return Workspace.open(project.root)
 
 
 # The guidance
@@ -338,7 +338,7 @@ def test_another_projects_start_does_not_take_holding_away(project: HoldfastProj
     fire(project, "SessionStart", "SessionStart-startup")
     assert "Edit" in registered(settings)
     (tmp_path / "elsewhere" / ".claude").mkdir(parents=True)
-    assert upkeep.keep_registered(Project.open(tmp_path / "elsewhere")) == []
+    assert upkeep.keep_registered(Workspace.open(tmp_path / "elsewhere")) == []
     assert "Edit" in registered(settings)
     project.write({".claude/holdfast.toml": 'reading = "remind"\n'})
     project.trust()
@@ -353,7 +353,7 @@ def test_a_user_who_no_longer_holds_pays_nowhere(project: HoldfastProject, tmp_p
     fire(project, "SessionStart", "SessionStart-startup")
     configure("")
     (tmp_path / "elsewhere" / ".claude").mkdir(parents=True)
-    assert upkeep.keep_registered(Project.open(tmp_path / "elsewhere"))
+    assert upkeep.keep_registered(Workspace.open(tmp_path / "elsewhere"))
     assert "Edit" not in registered(Path.home() / ".claude" / "settings.json")
 
 

@@ -14,9 +14,9 @@ import pytest
 from holdfast import paths
 from holdfast.dispatch.budget import CAP, units
 from holdfast.formats.compaction import candidates
-from holdfast.project import Project
 from holdfast.sessions.compaction import deliveries, losses, snapshots
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.testing import HoldfastProject
 from holdfast.workflow import registry, statefile
 from tests import processes
@@ -62,8 +62,8 @@ def compact(project: HoldfastProject, before: str = ME, after: str = "", **chang
     return begin(project, "compact", session_id=after or before, **changes)
 
 
-def opened(project: HoldfastProject) -> Project:
-    return Project.open(project.root)
+def opened(project: HoldfastProject) -> Workspace:
+    return Workspace.open(project.root)
 
 
 def facts(kind: str, count: int) -> list[str]:
@@ -575,7 +575,7 @@ def test_a_worktree_gets_its_own(project: HoldfastProject, tmp_path: Path) -> No
     begin(other, "startup")
     start(project, "Mine", session=ME)
     start(other, "Theirs", session=OTHER)
-    keys = {Project.open(each.root, trusted=True).key for each in (project, other)}
+    keys = {Workspace.open(each.root, trusted=True).key for each in (project, other)}
     assert len(keys) == 1
 
     assert "Workflow: Mine" in compact(project, ME).context

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import clock, paths
-from holdfast.project import Project
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.contract import assert_acceptable, unfenced
@@ -43,8 +43,8 @@ def compact(project: HoldfastProject, recorded: str = "PreCompact-auto", **chang
     return fired
 
 
-def opened(project: HoldfastProject) -> Project:
-    return Project.open(project.root)
+def opened(project: HoldfastProject) -> Workspace:
+    return Workspace.open(project.root)
 
 
 def found(project: HoldfastProject) -> list[Workflow]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
-from holdfast.project import Project
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
@@ -40,8 +40,8 @@ def write(project: HoldfastProject, path: str, content: Any, *, tool: str = "Wri
     fired.assert_silent()
 
 
-def only(project: HoldfastProject) -> tuple[Project, Any]:
-    there = Project.open(project.root)
+def only(project: HoldfastProject) -> tuple[Workspace, Any]:
+    there = Workspace.open(project.root)
     (found,) = registry.all_found(there).workflows
     return there, found
 
@@ -129,7 +129,7 @@ def test_any_other_file_and_a_subagents_changes_nothing(
     """Not even the ledger."""
     write(project, path, MEMORY.format(1), **changes)
     assert not (project.root / "untracked" / "workflow-state" / "page-orchestration").exists()
-    assert not Project.open(project.root).ledger_file.exists()
+    assert not Workspace.open(project.root).ledger_file.exists()
 
 
 @pytest.mark.parametrize("given", [None, 7, "", [], "\0"])
@@ -146,7 +146,7 @@ def test_what_is_broken_or_finished_is_left(project: HoldfastProject) -> None:
 
     write(project, path.relative_to(project.root).as_posix(), '{"workflow": ')
 
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     assert generations.latest(there, path) == good
 
 

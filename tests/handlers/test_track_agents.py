@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.commands import functions
 from holdfast.testkit import recorded
 from tests import processes
 from tests.handmade import ME, OTHER
@@ -357,7 +357,7 @@ def test_a_finished_phase_is_not_revived(tool: Tool) -> None:
 
 def test_an_agent_launched_after_the_end_fills_in_nothing(tool: Tool) -> None:
     """I000-8: only the agent that completed its phase itself has something to add to it."""
-    hybrid.update_phase_status(tool.id, "phase_0", "completed", root=tool.project.root)
+    functions.update_phase_status(tool.id, "phase_0", "completed", root=tool.project.root)
     again = Agent(tool.project, "phase_0")
     again.about_to()
     again.returned("DELIVERABLES: other.py\nCONTEXT_FOR_NEXT: something else")
@@ -371,7 +371,9 @@ def test_an_agents_own_report_is_not_overwritten(tool: Tool) -> None:
     """I000-8: what the agent wrote at the end of its phase stays; the hook's second completion is none."""
     agent = Agent(tool.project)
     agent.about_to()
-    hybrid.update_phase_status(tool.id, "phase_0", "completed", ["calc.py"], "four functions", root=tool.project.root)
+    functions.update_phase_status(
+        tool.id, "phase_0", "completed", ["calc.py"], "four functions", root=tool.project.root
+    )
     fired = agent.returned("DELIVERABLES: other.py\nCONTEXT_FOR_NEXT: something else")
 
     fired.assert_advised("Write and run tests", "Context: four functions")
@@ -434,7 +436,7 @@ def test_a_launch_whose_pretooluse_never_fired_counts(tool: Tool, end: str) -> N
 def test_a_late_result_changes_no_completed_workflow(tool: Tool) -> None:
     """I000-9: it is over; a call whose start nobody saw is a run of its own, and fills in nothing."""
     for phase in ("phase_0", "phase_1", "phase_2"):
-        hybrid.update_phase_status(tool.id, phase, "completed", root=tool.project.root)
+        functions.update_phase_status(tool.id, phase, "completed", root=tool.project.root)
     before = tool.state
     fired = Agent(tool.project, "phase_0").returned("DELIVERABLES: other.py")
     assert tool.state == before
@@ -443,7 +445,7 @@ def test_a_late_result_changes_no_completed_workflow(tool: Tool) -> None:
 
 def test_a_retry_whose_pretooluse_never_fired_counts_only_for_a_phase_it_names(tool: Tool) -> None:
     """I000-6, I000-9: a forgotten start is caught up with by the agent's kind, a retry of what failed is not."""
-    hybrid.update_phase_status(tool.id, "phase_0", "failed", root=tool.project.root)
+    functions.update_phase_status(tool.id, "phase_0", "failed", root=tool.project.root)
     Agent(tool.project, prompt="Something else.").returned()
     assert tool.statuses == FAILED
 
@@ -639,7 +641,7 @@ def test_three_agents_that_finish_at_the_same_moment_all_count(tmp_path: Path) -
     place = processes.make(tmp_path)
     (place.home / ".config" / "holdfast" / "holdfast.toml").unlink()
     titles = [("First part", "a"), ("Second part", "b"), ("Third part", "c")]
-    hybrid.create_workflow_state("Three at once", titles, root=place.root)
+    functions.create_workflow_state("Three at once", titles, root=place.root)
     calls = [
         {
             "tool_use_id": f"toolu_{number}",

@@ -13,7 +13,7 @@ from holdfast import events, paths, trust
 from holdfast.dispatch import faults
 from holdfast.install import client, inspection, registration, scopes
 from holdfast.plugins import loader
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests import pluginhome, processes
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ GOOD = """
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A project; the shipped handlers' folder is an empty one of the test's own."""
     monkeypatch.setattr(paths, "shipped", lambda kind: tmp_path / "shipped" / kind)
     root = tmp_path / "project"
     (root / ".claude").mkdir(parents=True)
-    return Project.open(root)
+    return Workspace.open(root)
 
 
 def user_handler(name: str, text: str = GOOD) -> Path:
@@ -50,15 +50,15 @@ def write(folder: Path, name: str, text: str = GOOD) -> Path:
     return path
 
 
-def complaints(project: Project) -> list[tuple[str, str]]:
+def complaints(project: Workspace) -> list[tuple[str, str]]:
     return [(file.name, said) for file, said in inspection.complaints(project, loader.find(project))]
 
 
-def the_file(project: Project, name: str) -> HandlerFile:
+def the_file(project: Workspace, name: str) -> HandlerFile:
     return next(file for file in loader.find(project) if file.name == name)
 
 
-def test_sound_handlers_have_no_complaints(project: Project) -> None:
+def test_sound_handlers_have_no_complaints(project: Workspace) -> None:
     """Loading calls nothing: a handler that would fail when it is called is none that does not load."""
     user_handler("good", GOOD.replace("return None", "raise RuntimeError"))
 
@@ -76,7 +76,7 @@ def test_sound_handlers_have_no_complaints(project: Project) -> None:
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal 9"),
     ],
 )
-def test_a_file_that_does_not_load_is_named_beside_the_sound_ones(project: Project, text: str, words: str) -> None:
+def test_a_file_that_does_not_load_is_named_beside_the_sound_ones(project: Workspace, text: str, words: str) -> None:
     """Whatever loading it does, the command goes on to the next file."""
     user_handler("a_bad", f"{text}\n{dedent(GOOD)}" if "def on_stop" not in text else text)
     user_handler("b_good")
@@ -87,7 +87,7 @@ def test_a_file_that_does_not_load_is_named_beside_the_sound_ones(project: Proje
     assert any(words.lower() in said.lower() for _, said in found), found
 
 
-def test_a_file_that_hangs_is_interrupted(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_hangs_is_interrupted(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading has a time limit."""
     monkeypatch.setattr(inspection, "SECONDS_PER_FILE", 0.2)
     user_handler("slow", f"import time; time.sleep(60)\n{dedent(GOOD)}")
@@ -110,7 +110,7 @@ def test_loading_happens_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert "handler files are sound" in ended.stdout
 
 
-def test_faults_of_the_past_are_told(project: Project) -> None:
+def test_faults_of_the_past_are_told(project: Workspace) -> None:
     """What a handler did when it ran, until its content changes."""
     path = user_handler("good")
     faults.remember("PreToolUse", the_file(project, "good"), "raised KeyError: 'command'")
@@ -123,7 +123,7 @@ def test_faults_of_the_past_are_told(project: Project) -> None:
     assert complaints(project) == []
 
 
-def test_a_guard_that_cannot_be_called_is_told_once(project: Project) -> None:
+def test_a_guard_that_cannot_be_called_is_told_once(project: Workspace) -> None:
     """That it refused events since is no second fault."""
     path = user_handler("guard", GOOD.replace('"Bash"', '"Bash", strict=True'))
     loader.find(project)
@@ -134,7 +134,7 @@ def test_a_guard_that_cannot_be_called_is_told_once(project: Project) -> None:
     assert (name, "cannot be read as Python" in said) == ("guard", True)
 
 
-def test_what_the_text_shows_is_told_without_running_it(project: Project, tmp_path: Path) -> None:
+def test_what_the_text_shows_is_told_without_running_it(project: Workspace, tmp_path: Path) -> None:
     """A handler function with a wrong option is found by reading; it is told once."""
     user_handler("odd", "from holdfast import hookimpl\n@hookimpl(match=3)\ndef on_stop(event): ...\n")
 
@@ -143,7 +143,7 @@ def test_what_the_text_shows_is_told_without_running_it(project: Project, tmp_pa
     assert "match" in said
 
 
-def test_an_untrusted_file_is_read_and_never_loaded(project: Project, tmp_path: Path) -> None:
+def test_an_untrusted_file_is_read_and_never_loaded(project: Workspace, tmp_path: Path) -> None:
     """`handlers check` in a cloned repository runs none of its code."""
     evil = f"open({str(tmp_path / 'ran')!r}, 'w')\n{dedent(GOOD)}\n@hookimpl(match=3)\ndef on_stop(event): ...\n"
     write(paths.project_handlers(project.root), "evil", evil)
@@ -154,7 +154,7 @@ def test_an_untrusted_file_is_read_and_never_loaded(project: Project, tmp_path: 
     assert [name for name, _ in found] == ["evil"]
 
 
-def test_the_listing_says_what_runs_in_which_order(project: Project) -> None:
+def test_the_listing_says_what_runs_in_which_order(project: Workspace) -> None:
     """For each event, in calling order: file, place, function, matcher, limit, strictness."""
     user_handler("b_second")
     user_handler("c_first", GOOD.replace('match="Bash"', 'match="Bash", tryfirst=True, timeout=1.5, strict=True'))
@@ -172,7 +172,7 @@ def test_the_listing_says_what_runs_in_which_order(project: Project) -> None:
     assert (third["place"], third["trusted"]) == ("project", True)
 
 
-def test_events_stand_in_a_fixed_order(project: Project) -> None:
+def test_events_stand_in_a_fixed_order(project: Workspace) -> None:
     """The listing follows the table of events and not the files."""
     user_handler("both", GOOD + GOOD.replace("on_pre_tool_use", "on_setup").replace('(match="Bash")', ""))
 
@@ -180,7 +180,7 @@ def test_events_stand_in_a_fixed_order(project: Project) -> None:
     assert listed == [event for event in events.EVENTS if event in ("PreToolUse", "Setup")]
 
 
-def register(project: Project, *events: str, timeout: float | None = None, command: str = "") -> None:
+def register(project: Workspace, *events: str, timeout: float | None = None, command: str = "") -> None:
     """Register events in the project's own settings, with our command or another."""
     hooks: dict[str, list[dict[str, Any]]] = {}
     for event in events:
@@ -190,11 +190,13 @@ def register(project: Project, *events: str, timeout: float | None = None, comma
     (project.root / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}))
 
 
-def remarks(project: Project, *, asked: bool = True) -> list[str]:
+def remarks(project: Workspace, *, asked: bool = True) -> list[str]:
     return [said for _, said in inspection.remarks(project, loader.find(project), asked=asked)]
 
 
-def test_an_event_is_missed_only_where_others_are_registered(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_is_missed_only_where_others_are_registered(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where nothing of Holdfast's is, the reader has not installed it yet: each missing event is no news."""
     monkeypatch.setattr(client, "version", lambda: (2, 1, 197))
     newer = GOOD.replace("on_pre_tool_use", "on_pre_model_switch").replace('(match="Bash")', "")
@@ -217,7 +219,7 @@ def test_an_event_is_missed_only_where_others_are_registered(project: Project, m
     [(30, True, True), (60, True, False), (0, True, True), (None, True, True), (30, False, False)],
 )
 def test_a_handler_that_the_client_does_not_wait_for_is_named(
-    project: Project, limit: float | None, ours: bool, told: bool
+    project: Workspace, limit: float | None, ours: bool, told: bool
 ) -> None:
     """The limit beside our command counts, else the client's own; one written by hand is no install's to raise."""
     slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Bash"', "timeout=10")
@@ -229,7 +231,7 @@ def test_a_handler_that_the_client_does_not_wait_for_is_named(
     assert [waits in said for said in remarks(project)] == ([True] if told else [])
 
 
-def test_the_shortest_limit_of_all_settings_counts(project: Project) -> None:
+def test_the_shortest_limit_of_all_settings_counts(project: Workspace) -> None:
     """Whichever the client keeps to, the answer may come from that one."""
     slow = GOOD.replace("on_pre_tool_use", "on_session_end").replace('match="Bash"', "timeout=10")
     user_handler("slow", slow)
@@ -241,7 +243,7 @@ def test_the_shortest_limit_of_all_settings_counts(project: Project) -> None:
         assert "(20 s)" in said
 
 
-def test_one_settings_file_that_covers_a_handler_is_enough(project: Project) -> None:
+def test_one_settings_file_that_covers_a_handler_is_enough(project: Workspace) -> None:
     """The client runs what any of them registers."""
     user_handler("mine")
     settings = project.root / ".claude" / "settings.json"
@@ -255,7 +257,7 @@ def test_one_settings_file_that_covers_a_handler_is_enough(project: Project) -> 
     assert said.startswith("on_pre_tool_use does not run for all of Bash: PreToolUse is registered for Edit alone")
 
 
-def test_what_a_plugin_registers_is_not_missed(project: Project, tmp_path: Path) -> None:
+def test_what_a_plugin_registers_is_not_missed(project: Workspace, tmp_path: Path) -> None:
     """Its hooks start the same handlers."""
     user_handler("mine")
     register(project, "Stop")
@@ -269,14 +271,14 @@ def test_what_a_plugin_registers_is_not_missed(project: Project, tmp_path: Path)
     assert remarks(project) == []
 
 
-def test_what_is_sound_in_a_file_runs(project: Project) -> None:
+def test_what_is_sound_in_a_file_runs(project: Workspace) -> None:
     """A fault of one function is a complaint about that one; the others answer their events."""
     user_handler("half", f"{dedent(GOOD)}\n@hookimpl(match=3)\ndef on_stop(event): ...\n")
     assert inspection.idle(the_file(project, "half")) == ""
     assert [name for name, _ in complaints(project)] == ["half"]
 
 
-def test_what_does_not_run_is_said_to_who_asks(project: Project) -> None:
+def test_what_does_not_run_is_said_to_who_asks(project: Workspace) -> None:
     """What is switched off is news only to somebody who asks for that file; what is not trusted always is."""
     user_handler("still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
     assert remarks(project, asked=False) == []
@@ -290,7 +292,7 @@ def test_what_does_not_run_is_said_to_who_asks(project: Project) -> None:
     assert remarks(project, asked=False) == []
 
 
-def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Project) -> None:
+def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Workspace) -> None:
     """There is nothing to trust; why events are refused is told elsewhere."""
     path = write(paths.project_handlers(project.root), "guard", GOOD.replace('"Bash"', '"Bash", strict=True'))
     trust.grant(project.root, {trust.relative_name(project.root, path): trust.digest(path.read_bytes())})
@@ -301,7 +303,7 @@ def test_a_guard_that_is_gone_is_not_to_be_looked_at(project: Project) -> None:
     assert not any("look at it" in said for said in remarks(project))
 
 
-def test_the_listing_says_of_each_once_whether_it_runs(project: Project) -> None:
+def test_the_listing_says_of_each_once_whether_it_runs(project: Workspace) -> None:
     """Those that do not come last, with the reason, also where only the client's age keeps an event away."""
     user_handler("a_still", f"OFF_BY_DEFAULT = True\n{dedent(GOOD)}")
     user_handler("b_runs")
@@ -323,14 +325,14 @@ def test_the_listing_says_of_each_once_whether_it_runs(project: Project) -> None
         ("def broken(:", "syntax"),
     ],
 )
-def test_why_a_file_does_not_run_is_said(project: Project, text: str, words: str) -> None:
+def test_why_a_file_does_not_run_is_said(project: Workspace, text: str, words: str) -> None:
     """A file somebody dropped in and that does nothing needs a reason."""
     user_handler("still", text)
 
     assert words in inspection.idle(the_file(project, "still")).lower()
 
 
-def test_an_untrusted_and_a_replaced_file_say_so(project: Project) -> None:
+def test_an_untrusted_and_a_replaced_file_say_so(project: Workspace) -> None:
     """Trust is to be given by command; a nearer file of the same name replaces a farther one."""
     user_handler("same")
     path = write(paths.project_handlers(project.root), "same")

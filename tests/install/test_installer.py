@@ -32,7 +32,7 @@ from holdfast.install import (
 from holdfast.install.registration import command, group, settings
 from holdfast.install.scopes import Scope, Target
 from holdfast.plugins import loader
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 SHIPPED = "from holdfast import hookimpl\n\n@hookimpl\ndef on_session_start(event): ...\n"
 SHIPPED += '@hookimpl(match="Task")\ndef on_pre_tool_use(event): ...\n'
@@ -477,7 +477,7 @@ def test_the_clients_folder_may_lie_elsewhere(root: Path, tmp_path: Path, monkey
 
 
 def test_what_a_team_gets_does_not_depend_on_the_user(root: Path) -> None:
-    """Project settings and --print leave out the user's handlers and configuration, and ask nobody's trust."""
+    """Workspace settings and --print leave out the user's handlers and configuration, and ask nobody's trust."""
     handler(paths.user_handlers(), "mine", "stop")
     handler(paths.user_handlers(), "basic", "notification")
     handler(root / ".claude" / "handlers", "unknown", "session_end")
@@ -983,7 +983,7 @@ def test_a_file_is_recorded_as_it_was_installed_last(root: Path, tmp_path: Path)
     record = installs.get(named)
     assert record is not None
     assert (record.scope, record.root) == ("project", moved)
-    assert named in [each.settings for each in registrations.targets(Project.open(moved))]
+    assert named in [each.settings for each in registrations.targets(Workspace.open(moved))]
 
 
 def test_other_settings_that_cannot_be_read_do_not_stop_an_uninstall(root: Path, target: Target) -> None:
@@ -1024,7 +1024,7 @@ def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target,
 
 def upkept(target: Target, shipped: Path) -> None:
     handler(shipped / "handlers", "later", "stop")
-    project = Project.open(target.root)
+    project = Workspace.open(target.root)
     assert upkeep.refresh(target.settings, project, loader.find(project))
 
 

@@ -21,7 +21,7 @@ from holdfast.install import (
     wanted_events,
 )
 from holdfast.plugins import loader
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from tests.processes import ROOT
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def no_client(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     (tmp_path / "project" / ".claude").mkdir(parents=True)
-    return Project.open(tmp_path / "project")
+    return Workspace.open(tmp_path / "project")
 
 
-def target(project: Project, scope: Scope = "user") -> Target:
+def target(project: Workspace, scope: Scope = "user") -> Target:
     return scopes.target(scope, project.root)
 
 
@@ -74,7 +74,7 @@ def events(place: Target) -> dict[str, Any]:
     return {event: groups[0].get("matcher") for event, groups in hooks.items()}
 
 
-def test_nothing_is_added_that_the_plugin_registers(project: Project) -> None:
+def test_nothing_is_added_that_the_plugin_registers(project: Workspace) -> None:
     """With the shipped handlers alone the settings stay byte for byte, and a line says who registers."""
     place = target(project)
     enable(place)
@@ -86,7 +86,7 @@ def test_nothing_is_added_that_the_plugin_registers(project: Project) -> None:
     assert installer.preview(place) == ""
 
 
-def test_the_rules_are_added_and_the_skill_is_not(project: Project) -> None:
+def test_the_rules_are_added_and_the_skill_is_not(project: Workspace) -> None:
     """The plugin brings its own skill; that the model may call the command unasked only settings can say."""
     place = target(project)
     enable(place)
@@ -110,7 +110,7 @@ def test_the_rules_are_added_and_the_skill_is_not(project: Project) -> None:
         ("session_start", "compact", {}),
     ],
 )
-def test_only_the_rest_is_added(project: Project, event: str, match: str | None, left: dict[str, str | None]) -> None:
+def test_only_the_rest_is_added(project: Workspace, event: str, match: str | None, left: dict[str, str | None]) -> None:
     """Events, and where that can be said tools, that a person's own handlers want beyond it."""
     handler(event, match)
     place = target(project)
@@ -124,7 +124,7 @@ def test_only_the_rest_is_added(project: Project, event: str, match: str | None,
         assert found == left
 
 
-def test_what_was_registered_before_stays(project: Project) -> None:
+def test_what_was_registered_before_stays(project: Workspace) -> None:
     """Without it nothing would be left once the plugin is removed; each firing is answered once."""
     place = target(project)
     installer.install(place)
@@ -139,7 +139,7 @@ def test_what_was_registered_before_stays(project: Project) -> None:
     assert [event for event in events(place) if event in line.partition("each firing of")[2]] == list(SHIPPED)
 
 
-def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Project) -> None:
+def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Workspace) -> None:
     """Between installs too, and no more than it needs."""
     handler("notification")
     place = target(project)
@@ -151,7 +151,7 @@ def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Pro
 
 
 @pytest.mark.parametrize("match", ["Bash", "Agent|Bash", "mcp__.*", None])
-def test_a_second_install_beside_the_plugin_changes_nothing(project: Project, match: str | None) -> None:
+def test_a_second_install_beside_the_plugin_changes_nothing(project: Workspace, match: str | None) -> None:
     """What was added beside it goes on being no more than the rest; with the handler the rest goes."""
     handler("pre_tool_use", match)
     place = target(project)
@@ -167,7 +167,7 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Project, ma
         assert "PreToolUse" not in events(place)
 
 
-def test_what_was_registered_before_the_plugin_came_stays_whole(project: Project) -> None:
+def test_what_was_registered_before_the_plugin_came_stays_whole(project: Workspace) -> None:
     """Also where a handler of one's own wants another tool."""
     handler("pre_tool_use", "Bash")
     place = target(project)
@@ -181,7 +181,7 @@ def test_what_was_registered_before_the_plugin_came_stays_whole(project: Project
 
 
 @pytest.mark.parametrize("how", ["off", "not installed", "no settings", "damaged", "of another", "gone"])
-def test_a_plugin_that_does_not_run_counts_for_nothing(project: Project, how: str, tmp_path: Path) -> None:
+def test_a_plugin_that_does_not_run_counts_for_nothing(project: Workspace, how: str, tmp_path: Path) -> None:
     """Disabled, enabled but not there, another one's hooks.json, or notes nobody can read."""
     place = target(project)
     enable(place, on=how != "off", installed=None if how == "not installed" else ROOT)
@@ -200,7 +200,7 @@ def test_a_plugin_that_does_not_run_counts_for_nothing(project: Project, how: st
     assert set(events(place)) == set(SHIPPED)
 
 
-def test_whose_plugin_counts_for_which_settings(project: Project) -> None:
+def test_whose_plugin_counts_for_which_settings(project: Workspace) -> None:
     """A user's settings rely on no project's plugin, a team's on nobody's own; local ones on all of this project."""
     user, team, local = (target(project, scope) for scope in ("user", "project", "local"))
     enable(user)
@@ -223,7 +223,7 @@ def test_whose_plugin_counts_for_which_settings(project: Project) -> None:
     assert [bool(plugin_copies.registered(each)) for each in (user, local)] == [False, True]
 
 
-def test_the_clients_notes_are_read_in_each_form(project: Project, tmp_path: Path) -> None:
+def test_the_clients_notes_are_read_in_each_form(project: Workspace, tmp_path: Path) -> None:
     """One row without a list, as older clients wrote; odd rows and odd values beside it."""
     place, local = target(project), target(project, "local")
     enable(place, {"a": "later form"})
@@ -261,7 +261,7 @@ def test_only_folders_hold_a_plugins_data() -> None:
     assert plugin_copies.data_folders() == [data / "holdfast-holdfast", data / "holdfast-inline"]
 
 
-def test_another_folder_for_plugins_counts(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_folder_for_plugins_counts(project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client can be told where it keeps them."""
     place = target(project)
     enable(place)
@@ -274,7 +274,7 @@ def test_another_folder_for_plugins_counts(project: Project, tmp_path: Path, mon
     assert set(plugin_copies.registered(place)) == set(SHIPPED), "an empty variable names none"
 
 
-def test_the_printed_settings_do_not_depend_on_it(project: Project) -> None:
+def test_the_printed_settings_do_not_depend_on_it(project: Workspace) -> None:
     """`install --print` is the same on every machine."""
     before = wanted_events.printed(project.root)
     enable(target(project))
@@ -300,7 +300,7 @@ def test_the_checkout_is_no_plugins_copy() -> None:
     assert not plugin_copies.running()
 
 
-def test_the_copy_that_runs_is_the_one_that_is_enabled(project: Project, running: Path) -> None:
+def test_the_copy_that_runs_is_the_one_that_is_enabled(project: Workspace, running: Path) -> None:
     """It is named once, as the client knows it; one that nothing enables came by `--plugin-dir`."""
     (by_hand,) = plugin_copies.copies(project.root)
     assert (by_hand.root, by_hand.name, by_hand.undo) == (ROOT, "", "start the client without --plugin-dir")
@@ -310,7 +310,7 @@ def test_the_copy_that_runs_is_the_one_that_is_enabled(project: Project, running
 
 
 def test_a_launcher_that_cannot_be_renewed_costs_no_other_line(
-    project: Project, running: Path, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, running: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Why goes to the log; what nothing registers is named all the same."""
     handler("notification")
@@ -320,7 +320,7 @@ def test_a_launcher_that_cannot_be_renewed_costs_no_other_line(
     assert any("launcher could not be brought up to date" in line for line in log.tail(5))
 
 
-def test_handlers_that_nothing_registers_are_named(project: Project, running: Path) -> None:
+def test_handlers_that_nothing_registers_are_named(project: Workspace, running: Path) -> None:
     """Settings without an entry of ours are left alone: a line says what to run, until it was."""
     assert upkeep.keep_registered(project) == []
     handler("pre_tool_use", "Bash|Agent")
@@ -334,7 +334,7 @@ def test_handlers_that_nothing_registers_are_named(project: Project, running: Pa
 
 
 def test_what_only_a_newer_client_knows_is_missed_in_its_sessions(
-    project: Project, running: Path, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, running: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An older one would never fire it."""
     handler("pre_model_switch")
@@ -343,13 +343,13 @@ def test_what_only_a_newer_client_knows_is_missed_in_its_sessions(
         assert len([line for line in upkeep.keep_registered(project) if "PreModelSwitch" in line]) == count
 
 
-def test_without_the_plugin_no_such_line_comes(project: Project) -> None:
+def test_without_the_plugin_no_such_line_comes(project: Workspace) -> None:
     """Where settings alone may register, whoever took them out wanted that."""
     handler("notification")
     assert upkeep.keep_registered(project) == []
 
 
-def test_the_launcher_follows_an_update(project: Project, running: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_launcher_follows_an_update(project: Workspace, running: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that a plugin's copy wrote starts the copy and the environment that run now; anybody else's stays."""
     assert launcher.write()
     newer = running / "env-4567"
@@ -365,7 +365,7 @@ def test_the_launcher_follows_an_update(project: Project, running: Path, monkeyp
     assert paths.launcher().read_text() == foreign
 
 
-def test_without_a_launcher_none_is_written(project: Project, running: Path) -> None:
+def test_without_a_launcher_none_is_written(project: Workspace, running: Path) -> None:
     """The plugin needs none."""
     upkeep.keep_registered(project)
     assert not paths.launcher().exists()

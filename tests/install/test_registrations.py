@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.install import installs, registration, registrations, scopes
 from holdfast.install.installs import Install
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,7 @@ def test_the_files_a_session_reads(tmp_path: Path) -> None:
     root, other = tmp_path / "project", tmp_path / "other"
     for folder in (root, other):
         (folder / ".claude").mkdir(parents=True)
-    project = Project.open(root)
+    project = Workspace.open(root)
     usual = [scopes.target(scope, project.root) for scope in ("user", "project", "local")]
     assert registrations.targets(project) == usual
 
@@ -115,5 +115,5 @@ def test_the_files_a_session_reads(tmp_path: Path) -> None:
     assert [each.settings for each in registrations.targets(project)] == [*(each.settings for each in usual), own]
     assert registrations.targets(project, everywhere=True)[-1].settings == theirs
 
-    home = Project.open(scopes.claude_dir().parent)
+    home = Workspace.open(scopes.claude_dir().parent)
     assert [each.scope for each in registrations.targets(home)] == ["user", "local"]

@@ -13,7 +13,7 @@ from holdfast.install.registration import group
 from holdfast.install.scopes import Scope
 from holdfast.plugins import loader
 from holdfast.plugins.matching import matches
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 TRUSTED = ".claude/handlers/known.py"
 
@@ -30,11 +30,11 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """A project with one untrusted handler, for Setup."""
     root = tmp_path / "project"
     handler(root / ".claude" / "handlers", "known", "setup")
-    return Project.open(root)
+    return Workspace.open(root)
 
 
 def handler(folder: Path, name: str, event: str) -> Path:
@@ -44,13 +44,13 @@ def handler(folder: Path, name: str, event: str) -> Path:
     return path
 
 
-def installed(scope: Scope, project: Project) -> Path:
+def installed(scope: Scope, project: Workspace) -> Path:
     target = scopes.target(scope, project.root)
     installer.install(target)
     return target.settings
 
 
-def trusting(project: Project) -> None:
+def trusting(project: Workspace) -> None:
     trust.grant(project.root, {TRUSTED: trust.digest((project.root / TRUSTED).read_bytes())})
 
 
@@ -60,7 +60,7 @@ def events(settings: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("scope", ["user", "local"])
-def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Project, scope: Scope) -> None:
+def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Workspace, scope: Scope) -> None:
     """User and local settings follow the user's handlers; each change is told once."""
     settings = installed(scope, project)
     path = handler(paths.user_handlers(), "mine", "stop")
@@ -73,7 +73,7 @@ def test_a_new_handler_is_registered_and_a_removed_one_is_not(project: Project, 
 
 @pytest.mark.parametrize("scope", ["user", "local"])
 def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
-    project: Project, scope: Scope, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the first session after the client's update; a session of an older client takes nothing out again."""
     settings = installed(scope, project)
@@ -87,12 +87,12 @@ def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
     assert "DirectoryAdded" in events(settings)
 
 
-def refresh(settings: Path, project: Project) -> list[str]:
+def refresh(settings: Path, project: Workspace) -> list[str]:
     """Refresh with the handler files that are there now."""
     return upkeep.refresh(settings, project, loader.find(project))
 
 
-def test_nothing_to_do_writes_nothing(project: Project) -> None:
+def test_nothing_to_do_writes_nothing(project: Workspace) -> None:
     """Where all is as it should be, no file is touched and no lock is taken."""
     settings = installed("user", project)
     before = {path: path.stat().st_mtime_ns for path in Path.home().rglob("*")}
@@ -101,7 +101,7 @@ def test_nothing_to_do_writes_nothing(project: Project) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "{}", '{"hooks": {"Stop": []}, "note": "holdfast is not for me"}'])
-def test_settings_without_an_entry_of_ours_are_left_alone(project: Project, content: str | None) -> None:
+def test_settings_without_an_entry_of_ours_are_left_alone(project: Workspace, content: str | None) -> None:
     """Who has not installed us, or took us out, is not registered behind their back."""
     settings = scopes.target("user", project.root).settings
     if content is not None:
@@ -111,7 +111,7 @@ def test_settings_without_an_entry_of_ours_are_left_alone(project: Project, cont
     assert (settings.read_text() if settings.exists() else None) == content
 
 
-def test_an_uninstall_after_a_refresh_still_restores_the_file(project: Project) -> None:
+def test_an_uninstall_after_a_refresh_still_restores_the_file(project: Workspace) -> None:
     """A refresh is our own change, so the file before the install comes back."""
     target = scopes.target("user", project.root)
     target.settings.parent.mkdir()
@@ -123,35 +123,35 @@ def test_an_uninstall_after_a_refresh_still_restores_the_file(project: Project) 
     assert target.settings.read_text() == '{"model": "x"}'
 
 
-def test_a_project_trusted_later_is_registered_for_all_sessions(project: Project, tmp_path: Path) -> None:
+def test_a_project_trusted_later_is_registered_for_all_sessions(project: Workspace, tmp_path: Path) -> None:
     """Trusting adds the project's events to the user's settings; a session elsewhere does not take them away."""
     settings = installed("user", project)
     trusting(project)
     assert refresh(settings, project) == [f"{settings}: Setup: registered"]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    assert upkeep.keep_registered(Project.open(elsewhere)) == []
+    assert upkeep.keep_registered(Workspace.open(elsewhere)) == []
     trust.revoke(project.root)
     assert refresh(settings, project) == [f"{settings}: Setup: no longer registered"]
 
 
-def test_what_another_project_still_needs_stays(project: Project, tmp_path: Path) -> None:
+def test_what_another_project_still_needs_stays(project: Workspace, tmp_path: Path) -> None:
     """An event two projects want goes when the second one no longer wants it."""
     other = tmp_path / "other"
     handler(other / ".claude" / "handlers", "known", "setup")
     settings = installed("user", project)
-    for each in (project, Project.open(other)):
+    for each in (project, Workspace.open(other)):
         trusting(each)
         refresh(settings, each)
     trust.revoke(project.root)
     assert refresh(settings, project) == []
     assert "Setup" in events(settings)
     trust.revoke(other)
-    refresh(settings, Project.open(other))
+    refresh(settings, Workspace.open(other))
     assert "Setup" not in events(settings)
 
 
-def test_team_settings_are_never_edited_unasked(project: Project) -> None:
+def test_team_settings_are_never_edited_unasked(project: Workspace) -> None:
     """Where the project's settings lack something, a line names the command and the file stays."""
     settings = installed("project", project)
     before = settings.read_text()
@@ -163,7 +163,7 @@ def test_team_settings_are_never_edited_unasked(project: Project) -> None:
     assert team_notice(project) == ""
 
 
-def team_notice(project: Project) -> str:
+def team_notice(project: Workspace) -> str:
     """Return the line at a session's start that is about the team's settings; empty if there is none."""
     return "".join(line for line in upkeep.keep_registered(project) if "--scope project" in line)
 
@@ -185,7 +185,7 @@ GUARD = "from holdfast import hookimpl\n\n@hookimpl(match='Bash', strict=True)\n
         "trusted and gone",
     ],
 )
-def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Project, here: str) -> None:
+def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Workspace, here: str) -> None:
     """Nobody is told to take it out, and no install does; its matcher is what the team wrote."""
     guard = project.root / ".claude" / "handlers" / "guard.py"
     guard.write_text(GUARD)
@@ -213,7 +213,7 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Proje
         trust.grant(project.root, {".claude/handlers/guard.py": trust.digest(guard.read_bytes())})
         loader.find(project)
         guard.unlink()
-    project = Project.open(project.root)
+    project = Workspace.open(project.root)
 
     assert team_notice(project) == ""
     assert not upkeep.planned_for(settings, project, loader.find(project)).changes
@@ -221,7 +221,7 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Proje
     assert settings.read_text() == before
 
 
-def test_a_broken_handler_keeps_what_is_registered_and_lets_more_be(project: Project) -> None:
+def test_a_broken_handler_keeps_what_is_registered_and_lets_more_be(project: Workspace) -> None:
     """What another handler wants comes beside it, once: the same settings come out of each install."""
     folder = project.root / ".claude" / "handlers"
     (folder / "guard.py").write_text(GUARD.replace("'Bash'", "'^Ba'"))
@@ -235,7 +235,7 @@ def test_a_broken_handler_keeps_what_is_registered_and_lets_more_be(project: Pro
     assert refresh(settings, project) == []
 
 
-def test_a_broken_handler_keeps_every_value_registered(project: Project) -> None:
+def test_a_broken_handler_keeps_every_value_registered(project: Workspace) -> None:
     """It may have asked for all of them."""
     guard = project.root / ".claude" / "handlers" / "guard.py"
     guard.write_text(GUARD.replace("match='Bash', ", ""))
@@ -247,7 +247,7 @@ def test_a_broken_handler_keeps_every_value_registered(project: Project) -> None
     assert settings.read_text() == before
 
 
-def test_a_guard_that_the_team_removed_is_no_longer_registered(project: Project) -> None:
+def test_a_guard_that_the_team_removed_is_no_longer_registered(project: Workspace) -> None:
     """Its file is gone and nobody here relied on it; uninstall takes out all of them."""
     guard = project.root / ".claude" / "handlers" / "guard.py"
     guard.write_text(GUARD)
@@ -256,7 +256,7 @@ def test_a_guard_that_the_team_removed_is_no_longer_registered(project: Project)
     assert refresh(settings, project) == [f"{settings}: PreToolUse: no longer registered"]
 
 
-def test_a_users_own_handlers_are_no_matter_of_the_team(project: Project) -> None:
+def test_a_users_own_handlers_are_no_matter_of_the_team(project: Workspace) -> None:
     """A handler of the user's never shows in project settings, nor as a notice about them."""
     settings = installed("project", project)
     handler(paths.user_handlers(), "mine", "stop")
@@ -265,7 +265,7 @@ def test_a_users_own_handlers_are_no_matter_of_the_team(project: Project) -> Non
 
 
 def test_an_event_the_client_knew_at_install_stays(
-    project: Project, shipped: Path, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, shipped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether newer events may be registered was found out at install; nobody asks the client again."""
     monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
@@ -277,7 +277,7 @@ def test_an_event_the_client_knew_at_install_stays(
     assert events(settings) == {"SessionStart", "PreModelSwitch", "Stop"}
 
 
-def test_broken_settings_never_stop_a_session(project: Project) -> None:
+def test_broken_settings_never_stop_a_session(project: Workspace) -> None:
     """At SessionStart an error goes to the log; asked for by name it is raised."""
     settings = installed("user", project)
     settings.write_text(settings.read_text() + "// holdfast")
@@ -287,13 +287,13 @@ def test_broken_settings_never_stop_a_session(project: Project) -> None:
         refresh(settings, project)
 
 
-def test_a_team_that_never_installed_hears_nothing(project: Project) -> None:
+def test_a_team_that_never_installed_hears_nothing(project: Workspace) -> None:
     """Its settings hold other things, and no line at each start asks for more."""
     (project.root / ".claude" / "settings.json").write_text('{"hooks": {"Stop": []}, "note": "holdfast is not for us"}')
     assert upkeep.keep_registered(project) == []
 
 
-def test_broken_settings_of_somebody_who_never_installed_are_no_matter(project: Project) -> None:
+def test_broken_settings_of_somebody_who_never_installed_are_no_matter(project: Workspace) -> None:
     """There is nothing to keep in step, so nothing is logged at each start."""
     settings = scopes.target("user", project.root).settings
     settings.parent.mkdir()
@@ -302,7 +302,7 @@ def test_broken_settings_of_somebody_who_never_installed_are_no_matter(project: 
     assert log.tail(5) == []
 
 
-def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: Project, tmp_path: Path) -> None:
+def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: Workspace, tmp_path: Path) -> None:
     """The record knows the scope of a file whose name does not tell."""
     target = scopes.target("project", project.root, tmp_path / "named.json")
     installer.install(target)
@@ -311,7 +311,7 @@ def test_a_settings_file_of_any_name_is_refreshed_as_it_was_installed(project: P
     assert target.settings.read_text() == wanted_events.printed(project.root)
 
 
-def test_a_team_file_without_a_record_counts_as_the_teams(project: Project) -> None:
+def test_a_team_file_without_a_record_counts_as_the_teams(project: Workspace) -> None:
     """A cloned project's settings are judged by their place."""
     settings = project.root / ".claude" / "settings.json"
     settings.write_text(json.dumps({"hooks": {"Stop": [group("Stop", None)]}}))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import log
 from holdfast.plugins.context import Context
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def test_the_context_gives_project_root_and_configuration(tmp_path: Path) -> None:
     """Root and configuration are the project's, not the payload's cwd."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     context = Context(project, {"CLAUDE_PROJECT_DIR": str(tmp_path)})
 
     assert context.root == tmp_path.resolve()
@@ -24,7 +24,7 @@ def test_the_context_gives_project_root_and_configuration(tmp_path: Path) -> Non
 
 def test_a_handler_writes_to_the_log_under_its_name(tmp_path: Path) -> None:
     """A line has the handler's file name, its level and the fields; secrets are masked."""
-    context = Context(Project.open(tmp_path), {}, "guard.py")
+    context = Context(Workspace.open(tmp_path), {}, "guard.py")
     context.log("saw a thing", level="warning", tool="Bash", token="abc123")
     context.log("not worth a line", level="debug")
 

@@ -16,7 +16,7 @@ from holdfast.plugins import hookspecs
 from holdfast.plugins.context import Context
 from holdfast.plugins.outcomes import check, flatten
 from holdfast.plugins.scan import scan
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_pluggy_accepts_an_example(function: str) -> None:
 def test_an_example_answers_a_real_event(function: str, name: str, tmp_path: Path) -> None:
     """Called with a payload of the real client, an example returns outcomes that its event accepts."""
     event = an_event(name)
-    context = replace(Context(Project.open(tmp_path / "project"), {}), handler="example.py")
+    context = replace(Context(Workspace.open(tmp_path / "project"), {}), handler="example.py")
     handler = run(function)[function]
     given = {"event": event, "context": context}
     said = flatten(handler(*(given[argument] for argument in inspect.signature(handler).parameters)))
@@ -124,7 +124,7 @@ def saying(function: str, tmp_path: Path, **changes: Any) -> list[str]:
     (root / "NOTES.md").write_text("fact\n")
     event = an_event(HOOK_NAMES[function]).model_copy(update=changes)
     handler = run(function)[function]
-    given = {"event": event, "context": Context(Project.open(root), {})}
+    given = {"event": event, "context": Context(Workspace.open(root), {})}
     said = flatten(handler(*(given[argument] for argument in inspect.signature(handler).parameters)))
     for outcome in said:
         check(outcome, HOOK_NAMES[function], type(event).accepts)

@@ -23,7 +23,7 @@ from holdfast.plugins.context import Context
 from holdfast.plugins.loader import HandlerFile
 from holdfast.plugins.markers import PROJECT_NAME, hookimpl
 from holdfast.plugins.scan import Route
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 HANDLER = "from holdfast import hookimpl\n@hookimpl\ndef on_stop(event): ...\n"
 GUARD = 'from holdfast import hookimpl\n@hookimpl(match="Bash", strict=True)\ndef on_pre_tool_use(event): ...\n'
@@ -54,7 +54,7 @@ def trust_all(root: Path) -> None:
 
 def find(root: Path) -> list[HandlerFile]:
     """Find the handler files as the engine does."""
-    return loader.find(Project.open(root, trusted=trust.config_trusted(root)))
+    return loader.find(Workspace.open(root, trusted=trust.config_trusted(root)))
 
 
 def by_place(root: Path, name: str) -> dict[str, HandlerFile]:
@@ -192,7 +192,7 @@ def test_a_users_strict_handler_waits_for_the_users_own_configuration(root: Path
     """A project's configuration does not stop it, and where its user has not asked for it, it does not run."""
     write(paths.user_handlers(), "guard.py", 'RUNS_WHEN = {"reading": ["remind"]}\n' + GUARD)
     write(paths.user_handlers(), "other.py", 'RUNS_WHEN = {"reading": ["hold"]}\n' + GUARD)
-    project = Project(root, Config(reading="off"))
+    project = Workspace(root, Config(reading="off"))
     assert [(file.name, file.active) for file in loader.find(project)] == [("guard", True), ("other", False)]
 
 
@@ -381,7 +381,7 @@ def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
 
     plan = loader.plan([file(index, *flags) for index, flags in enumerate(options)], "Stop", None)
     event = parse({"hook_event_name": "Stop", "session_id": "s"})
-    caller = Caller(event, Context(Project(Path("/nowhere"), Config()), {}), lambda call: 5.0)
+    caller = Caller(event, Context(Workspace(Path("/nowhere"), Config()), {}), lambda call: 5.0)
     called = [answer.label for answer in caller.answers(plan)]
 
     assert [call.file.name for call in plan] == real
@@ -524,7 +524,7 @@ def test_a_trusted_guard_that_is_gone_refuses_until_trust_is_taken_back(root: Pa
     (said,) = refused(root)
     assert f"holdfast handlers untrust --project {root} guard.py" in said
     for event, value, count in (("PreToolUse", "Bash", 1), ("Stop", None, 0)):
-        project = Project.open(root)
+        project = Workspace.open(root)
         assert len(loader.plan(loader.find(project, event, value), event, value)) == count
 
     trust.revoke(root, {".claude/handlers/guard.py"})

@@ -21,7 +21,7 @@ from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.outcomes import Outcome, OutcomeError
 from holdfast.plugins.scan import Route
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def test_an_outcome_the_event_rejects_is_the_handlers_fault_by_name(name: str, t
     event = an_event(name)
     function = f"on_{snake(name)}"
     plan = [handler(f"says_{kind}", function, name, f"return {expression}") for kind, expression in EXAMPLES.items()]
-    caller = Caller(event, Context(Project(tmp_path, Config()), {}), lambda call: 5.0)
+    caller = Caller(event, Context(Workspace(tmp_path, Config()), {}), lambda call: 5.0)
     answers = list(caller.answers(plan))
 
     answered = {answer.label for answer in answers if answer.outcomes}

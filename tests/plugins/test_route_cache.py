@@ -16,7 +16,7 @@ from holdfast import paths, trust
 from holdfast.errors import StateError
 from holdfast.files import cache, document, file_memo
 from holdfast.plugins import bytecode_cache, loader, route_cache, scan, strictness
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ def write(folder: Path, name: str, text: str = STOP) -> Path:
 def find(root: Path, *asked: str) -> list[HandlerFile]:
     """Find the handler files as the engine does, in a process that remembers nothing."""
     route_cache._shelves._known.clear()
-    return loader.find(Project.open(root), *asked)
+    return loader.find(Workspace.open(root), *asked)
 
 
 def shelf() -> Path:
@@ -327,12 +327,12 @@ def test_a_process_that_forks_hands_on_what_it_read(root: Path, monkeypatch: pyt
     loader.preload()
     with monkeypatch.context() as patch:
         patch.setattr(cache, "read", lambda path: pytest.fail("read again") if path.exists() else None)
-        (call,) = loader.plan(loader.find(Project.open(root), "Stop"), "Stop", None)
+        (call,) = loader.plan(loader.find(Workspace.open(root), "Stop"), "Stop", None)
         assert loader.load(call.file).TRUTH == 1
         loader.preload()
 
     path.write_text(STOP + "TRUTH = 2\n")
-    (call,) = loader.plan(loader.find(Project.open(root), "Stop"), "Stop", None)
+    (call,) = loader.plan(loader.find(Workspace.open(root), "Stop"), "Stop", None)
     assert loader.load(call.file).TRUTH == 2
 
 

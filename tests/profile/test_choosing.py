@@ -69,6 +69,6 @@ def test_samples_stand_in_for_what_the_handlers_ask_for(holdfast_project: Callab
 
 def made_project(made: HoldfastProject) -> Any:
     from holdfast import trust
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
-    return Project.open(made.root, trusted=trust.config_trusted(made.root))
+    return Workspace.open(made.root, trusted=trust.config_trusted(made.root))

@@ -12,7 +12,7 @@ from holdfast.formats import RECORDS
 from holdfast.ledger.database import Ledger
 from holdfast.profile import double as doubles
 from holdfast.profile.moving import Move
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ FILES = {
 
 
 @pytest.fixture
-def project(holdfast_project: Callable[..., HoldfastProject]) -> Iterator[Project]:
+def project(holdfast_project: Callable[..., HoldfastProject]) -> Iterator[Workspace]:
     """A project with a ledger, in which files are named."""
     made = holdfast_project(FILES)
     made.trust()
-    opened = Project.open(made.root, trusted=True)
+    opened = Workspace.open(made.root, trusted=True)
     opened.ledger.run("CREATE TABLE places (id TEXT PRIMARY KEY, place TEXT, n INTEGER)")
     rows = [("a", f"{made.root}/CLAUDE.local.md", 1), ("b", f"{made.root}-other/x", 2), ("c", str(made.root), 3)]
     for row in rows:
@@ -55,7 +55,7 @@ def project(holdfast_project: Callable[..., HoldfastProject]) -> Iterator[Projec
 
 
 @pytest.fixture
-def double(project: Project) -> Iterator[Double]:
+def double(project: Workspace) -> Iterator[Double]:
     with doubles.opened(project, [record.TOP for record in RECORDS.values()]) as place:
         yield place
 
@@ -65,17 +65,17 @@ def everything(*folders: Path) -> dict[Path, tuple[int, bytes]]:
     return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
-def test_it_has_the_projects_state_and_not_its_sources(project: Project, double: Double) -> None:
+def test_it_has_the_projects_state_and_not_its_sources(project: Workspace, double: Double) -> None:
     """With the times of their last changes; a worktree is left out, the branch is known."""
     there = {path.relative_to(double.root).as_posix() for path in double.root.rglob("*") if path.is_file()}
     assert there == {name for name in FILES if not name.startswith(("src", ".claude/worktrees"))}
     original, copied = project.root / "CLAUDE.local.md", double.root / "CLAUDE.local.md"
     assert copied.stat().st_mtime_ns == original.stat().st_mtime_ns
-    assert Project(double.root, project.config).branch == "topic"
+    assert Workspace(double.root, project.config).branch == "topic"
     assert double.left_out == []
 
 
-def test_the_ledger_names_the_doubles_folder(project: Project, double: Double) -> None:
+def test_the_ledger_names_the_doubles_folder(project: Workspace, double: Double) -> None:
     """Wherever it named the project's; a folder whose name only begins like it stays what it is."""
     with Ledger.open(double.ledger) as ledger:
         found = {row["id"]: row["place"] for row in ledger.rows("SELECT * FROM places")}
@@ -98,7 +98,7 @@ def test_a_trusted_handler_is_trusted_there(double: Double, monkeypatch: pytest.
     assert paths.state_dir() == double.servers.parent
 
 
-def test_a_payload_comes_from_there_with_the_files_it_names(project: Project, double: Double) -> None:
+def test_a_payload_comes_from_there_with_the_files_it_names(project: Workspace, double: Double) -> None:
     """Its folder exists; one outside the project becomes the project's."""
     names: dict[str, Any] = {"file_path": f"{project.root}/src/main.py", "old_string": "", "new_string": ""}
     named = recorded.load("PreToolUse-Edit", cwd=f"{project.root}/src/deep", tool_input=names)
@@ -129,7 +129,7 @@ def test_each_round_begins_as_the_first_did(double: Double) -> None:
         assert len(ledger.rows("SELECT * FROM places")) == 3
 
 
-def test_the_originals_are_only_read(project: Project, home: Path) -> None:
+def test_the_originals_are_only_read(project: Workspace, home: Path) -> None:
     """And nothing is left."""
     before = everything(project.root, home, project.root.parent)
     with doubles.opened(project) as place:
@@ -140,7 +140,7 @@ def test_the_originals_are_only_read(project: Project, home: Path) -> None:
     assert not place.top.exists()
 
 
-def test_what_is_too_large_or_too_much_stays_out(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_or_too_much_stays_out(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is counted; a linked folder is not followed, a linked file is copied."""
     monkeypatch.setattr(doubles, "LARGEST", 100)
     (project.root / ".claude" / "big").write_text("x" * 101)

@@ -14,8 +14,8 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.profile import double as doubles
 from holdfast.profile import replay, warm
-from holdfast.project import Project
 from holdfast.server import servers
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from tests import processes
 
@@ -42,7 +42,7 @@ def double(holdfast_project: Callable[..., HoldfastProject]) -> Iterator[Double]
     """The double of a project with a slow handler, and with one that leaves something behind."""
     made = holdfast_project({".claude/handlers/slow.py": SLOW, ".claude/handlers/counts.py": COUNTS})
     made.trust()
-    with doubles.opened(Project.open(made.root, trusted=True)) as place:
+    with doubles.opened(Workspace.open(made.root, trusted=True)) as place:
         yield place
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from holdfast import clock, trust
 from holdfast.ledger import context_costs
-from holdfast.project import Project
 from holdfast.report import story
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import deliveries, snapshots
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from tests.agentry import CALL, RUN
 from tests.commandline import holdfast
@@ -42,7 +42,7 @@ def days(
 
 
 def gather(project: HoldfastProject, **asked: Any) -> Story:
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     found = story.gather(there, **asked)
     there.close()
     return found
@@ -129,7 +129,7 @@ def test_many_are_cut_and_said_so(days: HoldfastProject, monkeypatch: pytest.Mon
     assert ([(each.at, each.what) for each in few.happened], few.more) == (newest, True)
 
     monkeypatch.setattr(story, "SESSIONS", 2)
-    there = Project.open(days.root)
+    there = Workspace.open(days.root)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-03T09:30:00Z")
     sessions.seen(there, OTHER)
     there.close()
@@ -154,10 +154,10 @@ def test_of_an_empty_project_there_is_a_story(holdfast_project: Callable[..., Ho
 
 
 @pytest.fixture
-def opened(holdfast_project: Callable[..., HoldfastProject], at: Callable[[str], None]) -> Iterator[Project]:
+def opened(holdfast_project: Callable[..., HoldfastProject], at: Callable[[str], None]) -> Iterator[Workspace]:
     """An empty project, at nine."""
     at("09:00")
-    there = Project.open(holdfast_project({}).root)
+    there = Workspace.open(holdfast_project({}).root)
     yield there
     there.close()
 
@@ -167,13 +167,13 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda time: monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T{time}:00Z")
 
 
-def launch(there: Project, session: str = ME) -> None:
+def launch(there: Workspace, session: str = ME) -> None:
     lifecycle.launched(there, session, CALL, "builder", None, None)
     lifecycle.named(there, session, CALL, RUN)
 
 
 def test_a_session_whose_client_is_gone_or_that_says_nothing_does_not_live(
-    opened: Project, at: Callable[[str], None]
+    opened: Workspace, at: Callable[[str], None]
 ) -> None:
     """And nothing runs in it; one that has ended is not called silent."""
     sessions.seen(opened, OTHER)
@@ -195,7 +195,7 @@ def test_a_session_whose_client_is_gone_or_that_says_nothing_does_not_live(
     assert runs(told) == [("builder", "left", False)]
 
 
-def test_no_run_ends_before_it_began(opened: Project, at: Callable[[str], None]) -> None:
+def test_no_run_ends_before_it_began(opened: Workspace, at: Callable[[str], None]) -> None:
     """The end of its session may be the last that was written down before it."""
     sessions.seen(opened, ME)
     at("09:04")
@@ -206,7 +206,7 @@ def test_no_run_ends_before_it_began(opened: Project, at: Callable[[str], None])
     assert (run.began_at[11:16], run.ended_at[11:16], run.outcome) == ("09:04", "09:04", "left")
 
 
-def test_a_session_in_which_another_goes_on_has_its_compaction(opened: Project) -> None:
+def test_a_session_in_which_another_goes_on_has_its_compaction(opened: Workspace) -> None:
     """A compaction may change the id: it is told of either."""
     snapshots.leave(opened, ME, "auto", [snapshots.of(workflow(opened.root))])
     assert snapshots.claim(opened, OTHER, known=False)
@@ -214,7 +214,7 @@ def test_a_session_in_which_another_goes_on_has_its_compaction(opened: Project) 
     assert found == {ME: 1, OTHER: 1, THIRD: 0}
 
 
-def test_of_a_session_the_phases_of_its_own_workflows(opened: Project) -> None:
+def test_of_a_session_the_phases_of_its_own_workflows(opened: Workspace) -> None:
     """It owns one, though it was never compacted; what became of another one is not its."""
     for title, session in (("Alpha", ME), ("Beta", OTHER)):
         holdfast("start", title, "--phase", f"{title} phase", root=opened.root, session=session)
@@ -228,7 +228,7 @@ def test_of_a_session_the_phases_of_its_own_workflows(opened: Project) -> None:
     }
 
 
-def test_what_is_older_than_asked_for_is_not_told(opened: Project, at: Callable[[str], None]) -> None:
+def test_what_is_older_than_asked_for_is_not_told(opened: Workspace, at: Callable[[str], None]) -> None:
     """Neither guidance that no compaction asked for, nor what was completed, nor what the context had."""
     one = workflow(opened.root, status="completed")
 
@@ -255,7 +255,7 @@ def test_a_phase_is_called_as_its_file_has_it(tmp_path: Path) -> None:
         config = tmp_path / name / ".claude" / "holdfast.toml"
         config.write_text('[project]\nid = "shared"\n')
         trust.grant(tmp_path / name, {".claude/holdfast.toml": trust.digest(config.read_bytes())})
-    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("here", "there"))
+    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("here", "there"))
     holdfast("start", "Calculator", "--phase", "Build it", root=here.root)
     mine = registry.all_found(here).workflows[0]
     (phase,) = mine.phases

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.commands import functions
 from tests.commandline import Said, holdfast
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Calculator:
 
     def create(self, task: str = TASK, phases: Iterable[tuple[str, str]] = PHASES) -> str:
         """Start the workflow, as an orchestrator does, and return its id."""
-        self.id = hybrid.create_workflow_state(task, phases, root=self.root)
+        self.id = functions.create_workflow_state(task, phases, root=self.root)
         return self.id
 
     def update(
@@ -58,7 +58,7 @@ class Calculator:
         **more: Any,
     ) -> dict[str, Any]:
         """Set a phase's status, as a worker does, and return the new state."""
-        return hybrid.update_phase_status(
+        return functions.update_phase_status(
             self.id, phase, status, deliverables, context_for_next, root=self.root, **more
         )
 

@@ -15,8 +15,8 @@ import pytest
 
 from holdfast.cli import holdfast as program
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.project import Project
 from holdfast.sessions.history import history
+from holdfast.sessions.workspace import Workspace
 from tests.requirements.document_000 import (
     CREATE,
     DELIVERED,
@@ -52,13 +52,13 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def workflow(calculator: Calculator) -> Workflow:
-    (found,) = hybrid.find(Project.open(calculator.root)).workflows
+    (found,) = hybrid.find(Workspace.open(calculator.root)).workflows
     return found
 
 
 def seen(calculator: Calculator) -> History:
     """Return what the ledger saw of the workflow."""
-    return history.of(Project.open(calculator.root), workflow(calculator))
+    return history.of(Workspace.open(calculator.root), workflow(calculator))
 
 
 def keys(value: Any) -> set[str]:

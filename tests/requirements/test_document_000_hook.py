@@ -10,7 +10,7 @@ import pytest
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.install import client
 from holdfast.plugins.matching import matches, valid
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import todos
 from tests.requirements.document_000 import (
     CREATE,
@@ -172,7 +172,7 @@ def test_each_phase_is_a_todo(calculator: Calculator, status: Any) -> None:
     names: dict[str, Any] = {"load_workflow_json": lambda: calculator.state}
     exec(compile(example("todos.py.txt"), "todos", "exec"), names)
 
-    (workflow,) = hybrid.find(Project.open(calculator.root)).workflows
+    (workflow,) = hybrid.find(Workspace.open(calculator.root)).workflows
     assert todos.wanted(workflow) == names["todos"]
     assert calculator.run("hybrid", "todos", "--json").json == names["todos"]
     first = {"pending": "pending", "active": "in_progress", "completed": "completed", "failed": "pending"}[status]

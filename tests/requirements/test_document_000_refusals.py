@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.errors import HoldfastError, SchemaMismatch, TransitionError
-from holdfast.formats.hybrid import adapter as hybrid
+from holdfast.formats.hybrid.commands import functions
 from tests.requirements.document_000 import CREATE, DELIVERED, HANDOVER, PHASES, STATE, VIEW
 from tests.signals import Agent
 
@@ -26,7 +26,7 @@ def test_an_unfinished_workflow_is_not_overwritten(calculator: Calculator) -> No
             calculator.update("phase_0", status)
         before = calculator.read(STATE)
         with pytest.raises(TransitionError, match=calculator.id):
-            hybrid.create_workflow_state("Another", PHASES, root=calculator.root)
+            functions.create_workflow_state("Another", PHASES, root=calculator.root)
         said = calculator.run("start", "Another", "--format", "hybrid", "--phase", "x", code=1)
         assert calculator.id in said.err
         assert (f"holdfast done --all {calculator.id}" in said.err) == (status != "failed")
@@ -54,9 +54,9 @@ def test_a_wrong_id_is_an_error(calculator: Calculator) -> None:
     before = calculator.read(STATE)
 
     with pytest.raises(HoldfastError, match=calculator.id):
-        hybrid.get_workflow_state("wf_20000101_000000", root=calculator.root)
+        functions.get_workflow_state("wf_20000101_000000", root=calculator.root)
     with pytest.raises(HoldfastError, match=calculator.id):
-        hybrid.update_phase_status("wf_20000101_000000", "phase_0", "active", root=calculator.root)
+        functions.update_phase_status("wf_20000101_000000", "phase_0", "active", root=calculator.root)
     assert calculator.read(STATE) == before
 
 
@@ -92,7 +92,7 @@ def test_a_file_of_another_schema_is_refused(calculator: Calculator, foreign: di
     before = calculator.read(STATE)
 
     with pytest.raises(SchemaMismatch, match="left alone"):
-        hybrid.get_workflow_state("x", root=calculator.root)
+        functions.get_workflow_state("x", root=calculator.root)
     with pytest.raises(SchemaMismatch, match="left alone"):
         calculator.create()
     assert "left alone" in calculator.run("start", "X", "--format", "hybrid", "--phase", "a", code=1).err

@@ -13,7 +13,8 @@ import pytest
 from holdfast import paths
 from holdfast.errors import TransitionError
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.project import Project
+from holdfast.formats.hybrid.commands import functions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Status
 from tests.requirements.document_000 import (
     CREATE,
@@ -61,7 +62,7 @@ def test_the_state_file_is_the_single_source_of_truth(calculator: Calculator) ->
     (calculator.root / VIEW).write_text("# Workflow Status: another\n")
     shutil.rmtree(paths.state_dir())
 
-    assert hybrid.get_workflow_state(calculator.id, root=calculator.root) == state
+    assert functions.get_workflow_state(calculator.id, root=calculator.root) == state
     shown = calculator.run("show", "--json").json
     assert (shown["title"], shown["phase"]) == (TASK, "Check it by hand")
     assert calculator.run("next", "--json").json["next"]["agent"] == "checker"
@@ -245,7 +246,7 @@ def test_context_for_next_is_refused_before_the_phase_completes(calculator: Calc
         for verb in (("hybrid", "phase", "0"), ("update",)):
             assert f"phase_0 is {status}" in calculator.run(*verb, "--context", "too early", code=1).err
     with pytest.raises(TransitionError, match="phase_0 is active"):
-        hybrid.update_phase_status(calculator.id, "phase_0", "active", context_for_next="x", root=calculator.root)
+        functions.update_phase_status(calculator.id, "phase_0", "active", context_for_next="x", root=calculator.root)
     assert [phase["context_for_next"] for phase in calculator.state["phases"]] == ["", ""]
 
     calculator.update("phase_0", "active")
@@ -340,7 +341,7 @@ def test_whatever_is_tried_at_most_one_phase_is_active(calculator: Calculator) -
         phase, status, advance = f"phase_{dice.randrange(4)}", dice.choice(moves), dice.random() < 0.5
         try:
             if dice.random() < 0.2:
-                hybrid.reopen(Project.open(calculator.root), phase)
+                hybrid.reopen(Workspace.open(calculator.root), phase)
             else:
                 calculator.update(phase, status, advance=advance)
         except TransitionError:

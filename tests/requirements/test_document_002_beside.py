@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 from tests.requirements.document_002 import alone
@@ -47,7 +47,7 @@ def test_no_client_takes_anothers_turn_unasked(workflows: Workflows, folder: Pat
     """R002-07: one session is active at a time; another client that is live keeps its own, unless --anyway."""
     workflows.start("Other")
     holdfast("wfs", "switch", "WFS-user-auth", root=workflows.root, session=ME)
-    project = Project.open(workflows.root)
+    project = Workspace.open(workflows.root)
     for each in (ME, OTHER):
         sessions.seen(project, each)
     project.close()
@@ -63,7 +63,7 @@ def test_the_general_start_neither_takes_a_turn_nor_is_silent(workflows: Workflo
     """What it pauses is said; another live client's needs --replace."""
     said = holdfast("start", "Second", "--format", "wfs", "--phase", "One", root=workflows.root)
     assert '"User Auth" (WFS-user-auth) is paused.' in said.out
-    project = Project.open(workflows.root)
+    project = Workspace.open(workflows.root)
     sessions.seen(project, ME)
     project.close()
     holdfast("wfs", "switch", "WFS-user-auth", root=workflows.root, session=ME)
@@ -128,7 +128,7 @@ def test_forgetting_and_the_log_know_its_files(workflows: Workflows, folder: Pat
     assert ".task/IMPL-1.json" in told and "IMPL-1-summary.md" in told
     forgotten = holdfast("forget", "--workflow", folder.name, "--yes", root=workflows.root).out
     assert ".summaries/IMPL-1-summary.md" in forgotten
-    project = Project.open(workflows.root)
+    project = Workspace.open(workflows.root)
     assert generations.of(project, project.worktree, lambda place, _: place.startswith(".workflow/")) == []
     project.close()
     assert "Zeisig two" in (folder / ".summaries/IMPL-1-summary.md").read_text()

@@ -21,8 +21,8 @@ import pytest
 
 from holdfast import relay
 from holdfast.ledger import context_costs
-from holdfast.project import Project
 from holdfast.server import servers
+from holdfast.sessions.workspace import Workspace
 from tests import warmth
 from tests.processes import ENTRYPOINT, INTERPRETER, ROOT
 from tests.warmth import gone
@@ -395,7 +395,7 @@ def test_when_the_caller_goes_away_its_handlers_end(warm: Warm, number: int) -> 
 def test_what_is_still_to_be_noted_is_noted_after_the_caller_went(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has its answer goes at once, and the count of what was said waits for a ledger that is locked."""
     warmth.move_in(warm, monkeypatch)
-    project = Project.open(warm.root)
+    project = Workspace.open(warm.root)
 
     def counted() -> int:
         return sum(cost.units for cost in context_costs.totals(project))

@@ -14,19 +14,19 @@ from holdfast.sessions import explain
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put, Seed
 
 FOLDER = "untracked/workflow-state"
 
 
-def snapshot(project: Project) -> dict[str, tuple[bytes, int]]:
+def snapshot(project: Workspace) -> dict[str, tuple[bytes, int]]:
     return {
         str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in project.root.rglob("*") if path.is_file()
     }
 
 
-def test_every_question_has_its_answer(project: Project, put: Put, seed: Seed) -> None:
+def test_every_question_has_its_answer(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: detected and by which marker; which files exist, where, when created and changed; which pile up."""
     put("CLAUDE.local.md", seed("memory.md"))
     put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: X\nStatus: Complete\nphase")
@@ -73,7 +73,7 @@ def test_every_question_has_its_answer(project: Project, put: Put, seed: Seed) -
     json.dumps(told)
 
 
-def test_the_text_says_the_same_for_people(project: Project, put: Put, seed: Seed) -> None:
+def test_the_text_says_the_same_for_people(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: marker and reason, path, created, changed, problem."""
     put("CLAUDE.local.md", seed("memory.md"))
     put(f"{FOLDER}/qa-loop/state-qa-loop-1.json", seed("compaction-qa-loop.json"))
@@ -94,7 +94,7 @@ def test_the_text_says_the_same_for_people(project: Project, put: Put, seed: See
 
 
 @pytest.mark.usefixtures("soon_after")
-def test_each_candidate_has_its_reason_in_words(project: Project, put: Put) -> None:
+def test_each_candidate_has_its_reason_in_words(project: Workspace, put: Put) -> None:
     """R001-27: what is not a workflow is told why, by its path in the project."""
     put("CLAUDE.local.md", "Workflow: rebase\n")
     put("CLAUDE/Plan/001-a/PLAN.md", "# A\nStatus: WIP\nphase\n")
@@ -112,7 +112,7 @@ def test_each_candidate_has_its_reason_in_words(project: Project, put: Put) -> N
         assert line in text.splitlines()
 
 
-def looked_at(project: Project, *, everything: bool = False) -> list[str]:
+def looked_at(project: Workspace, *, everything: bool = False) -> list[str]:
     """Return the lines about candidates."""
     text = explain.text(explain.explain(project), everything=everything)
     return text.split("\n\n")[1].splitlines()[1:]
@@ -120,7 +120,7 @@ def looked_at(project: Project, *, everything: bool = False) -> list[str]:
 
 @pytest.mark.parametrize(("plans", "everything"), [(1, False), (50, False), (51, True), (300, True)])
 def test_up_to_fifty_plans_and_with_all_any_number_have_a_line_each(
-    project: Project, put: Put, plans: int, everything: bool
+    project: Workspace, put: Put, plans: int, everything: bool
 ) -> None:
     """R001-27: why each candidate counts or not."""
     for number in range(plans):
@@ -133,7 +133,7 @@ def test_up_to_fifty_plans_and_with_all_any_number_have_a_line_each(
 
 
 def test_of_very_many_plans_the_text_names_those_that_matter_and_counts_the_rest_by_reason(
-    project: Project, put: Put
+    project: Workspace, put: Put
 ) -> None:
     """R001-27: the one that counts, the newest, those that come near; every other by its kind of reason."""
     for number in range(500):
@@ -174,7 +174,7 @@ def test_of_very_many_plans_the_text_names_those_that_matter_and_counts_the_rest
         ("Text", 'no status line and no "🔄 In Progress"'),
     ],
 )
-def test_plans_are_counted_by_what_they_say(project: Project, put: Put, text: str, kind: str) -> None:
+def test_plans_are_counted_by_what_they_say(project: Workspace, put: Put, text: str, kind: str) -> None:
     """R001-27: the group names the reason that all in it share."""
     put("CLAUDE/Plan/001-x/PLAN.md", f"# X\n{text}\n")
     assert explain.explain(project)["candidates"][1]["kind"] == kind
@@ -189,14 +189,14 @@ def test_plans_are_counted_by_what_they_say(project: Project, put: Put, text: st
         ("## Context\n- a: 1\n- b: 2\n", '"Tide", from CLAUDE.local.md with 2 as context'),
     ],
 )
-def test_what_was_found_is_told_as_far_as_it_was_said(project: Project, put: Put, notes: str, line: str) -> None:
+def test_what_was_found_is_told_as_far_as_it_was_said(project: Workspace, put: Put, notes: str, line: str) -> None:
     """R001-27: which workflow, where it stands, and which file says so."""
     put("CLAUDE.local.md", f"# Workflow State\nWorkflow: Tide\n{notes}")
     sections = dict(section.split("\n", 1) for section in explain.text(explain.explain(project)).split("\n\n")[1:])
     assert sections["Detected"].strip() == line
 
 
-def test_a_path_that_is_no_text_is_told_all_the_same(project: Project) -> None:
+def test_a_path_that_is_no_text_is_told_all_the_same(project: Workspace) -> None:
     """What is printed can be written as UTF-8."""
     folder = project.root / "CLAUDE" / "Plan" / os.fsdecode(b"\xff")
     folder.mkdir(parents=True)
@@ -213,7 +213,7 @@ def test_a_path_that_is_no_text_is_told_all_the_same(project: Project) -> None:
         ("Status: Blocked\n", "the status says blocked"),
     ],
 )
-def test_of_very_many_that_come_near_a_part_is_named(project: Project, put: Put, text: str, kind: str) -> None:
+def test_of_very_many_that_come_near_a_part_is_named(project: Workspace, put: Put, text: str, kind: str) -> None:
     """A page stays a page: ten of a kind, the others counted."""
     for number in range(60):
         put(f"CLAUDE/Plan/{number:03}-x/PLAN.md", f"# X\n{text}", age=number)
@@ -222,14 +222,14 @@ def test_of_very_many_that_come_near_a_part_is_named(project: Project, put: Put,
     assert lines[-2] == f"  ✗ 50 more: {kind}, such as CLAUDE/Plan/010-x/PLAN.md"
 
 
-def test_what_cannot_be_read_is_of_one_kind(project: Project) -> None:
+def test_what_cannot_be_read_is_of_one_kind(project: Workspace) -> None:
     """R001-27: folders where plans should be are named, ten of them, and counted."""
     for number in range(60):
         (project.root / f"CLAUDE/Plan/{number:03}-x/PLAN.md").mkdir(parents=True)
     assert "  ✗ 50 more: cannot be read, such as" in "\n".join(looked_at(project))
 
 
-def test_warnings_are_told_as_such(project: Project, put: Put) -> None:
+def test_warnings_are_told_as_such(project: Workspace, put: Put) -> None:
     """R001-27: of the memory file, of state files, of what cannot be read, of what is in the way."""
     put("CLAUDE.local.md", "# Workflow State\nWorkflow: X\nPhase: 7/5\n\n# Workflow State\nWorkflow: Y\n")
     put(f"{FOLDER}/a/state-a-1.json", {"workflow": "A", "phase": {"current": 7, "total": 5}})
@@ -248,7 +248,7 @@ def test_warnings_are_told_as_such(project: Project, put: Put) -> None:
     assert "beyond" not in "\n".join(line for line in text.splitlines() if "warning:" not in line)
 
 
-def test_files_of_others_are_named_with_what_they_mean(project: Project, put: Put) -> None:
+def test_files_of_others_are_named_with_what_they_mean(project: Workspace, put: Put) -> None:
     """I000-20, R000-22, R000-37: a foreign state, a foreign view, and an orchestrator's own files."""
     put(".claude/state/workflow.json", {"name": "CI", "jobs": {}})
     put(".claude/workflow_state_system.md", "# My own notes\n")
@@ -274,7 +274,7 @@ def test_files_of_others_are_named_with_what_they_mean(project: Project, put: Pu
     assert (project.root / ".claude/workflow_state_system.md").read_text() == "# My own notes\n"
 
 
-def test_our_own_files_are_not_among_those_of_others(project: Project, put: Put) -> None:
+def test_our_own_files_are_not_among_those_of_others(project: Workspace, put: Put) -> None:
     """A workflow with its view, and a broken state file, which is a problem instead."""
     hybrid.start(project, Start(title="Ship", phases=(("A", "x"),)))
     assert (project.root / ".claude/workflow_state_system.md").exists()
@@ -282,7 +282,7 @@ def test_our_own_files_are_not_among_those_of_others(project: Project, put: Put)
     assert "Left alone\n  nothing" in explain.text(explain.explain(project))
 
 
-def test_a_broken_state_file_is_a_problem_and_not_somebody_elses(project: Project, put: Put) -> None:
+def test_a_broken_state_file_is_a_problem_and_not_somebody_elses(project: Workspace, put: Put) -> None:
     """R001-27: what is wrong with it is said where problems are."""
     put(".claude/state/workflow.json", "{")
     told = explain.explain(project)
@@ -290,7 +290,7 @@ def test_a_broken_state_file_is_a_problem_and_not_somebody_elses(project: Projec
     assert [each["path"] for each in told["problems"]] == [str(project.root / ".claude/state/workflow.json")]
 
 
-def test_a_view_behind_a_link_is_left_alone(project: Project, put: Put) -> None:
+def test_a_view_behind_a_link_is_left_alone(project: Workspace, put: Put) -> None:
     """It is not followed, and the reason says so."""
     target = put("elsewhere.md", "# Workflow Status: X\n")
     (project.root / ".claude").mkdir()
@@ -299,7 +299,7 @@ def test_a_view_behind_a_link_is_left_alone(project: Project, put: Put) -> None:
     assert "symbolic link" in each["why"]
 
 
-def test_an_empty_project_is_explained_too(project: Project) -> None:
+def test_an_empty_project_is_explained_too(project: Workspace) -> None:
     """Nothing is detected, and the reason stands there."""
     told = explain.explain(project)
     assert told["detected"] is None
@@ -312,7 +312,7 @@ def test_an_empty_project_is_explained_too(project: Project) -> None:
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_a_completed_workflow_is_said_to_be_buried(project: Project, put: Put, seed: Seed, everything: bool) -> None:
+def test_a_completed_workflow_is_said_to_be_buried(project: Workspace, put: Put, seed: Seed, everything: bool) -> None:
     """Why nothing is saved although the memory file still names a workflow."""
     from holdfast.formats.compaction.detection.detect import detect
 

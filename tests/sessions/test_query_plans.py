@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.ledger.database import Ledger
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.testkit import recorded
 from holdfast.workflow import registry
 from holdfast.workflow.model import Start
@@ -50,7 +50,7 @@ def test_an_index_finds_what_an_event_asks_for(
     """A session's whole life, with workflows, agents and compactions."""
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SESSION)
     project = holdfast_project({})
-    there = Project.open(project.root)
+    there = Workspace.open(project.root)
     phases = (("look around", "general-purpose"), ("Write it", ""))
     registry.get("hybrid").start(there, Start("Bench", phases=phases))
     registry.get("compaction").start(there, Start("Comp", total=3))

@@ -18,7 +18,7 @@ from holdfast.workflow.model import Start
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 TEAM = """
 format = "hybrid"
@@ -41,7 +41,7 @@ def put(folder: Path, name: str, text: str) -> None:
     (folder / f"{name}.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
 
 
-def test_a_file_says_all_that_start_takes(project: Project) -> None:
+def test_a_file_says_all_that_start_takes(project: Workspace) -> None:
     """Its keys are those of the options."""
     put(paths.project_templates(project.root), "team", TEAM)
     template = templates.get(project, "team")
@@ -52,7 +52,7 @@ def test_a_file_says_all_that_start_takes(project: Project) -> None:
     assert templates.row(template)["phases"] == ["Build it @coder", "Look at it"]
 
 
-def test_the_projects_goes_before_the_users_before_the_shipped(project: Project) -> None:
+def test_the_projects_goes_before_the_users_before_the_shipped(project: Workspace) -> None:
     """A nearer file of the same name hides the farther one."""
     assert templates.get(project, "planning").phases[0] == ("Research", "")
     put(paths.user_templates(), "planning", 'phases = ["Mine"]')
@@ -65,7 +65,7 @@ def test_the_projects_goes_before_the_users_before_the_shipped(project: Project)
 
 
 @pytest.mark.parametrize("name", ["planning", "qa-loop", "implementation"])
-def test_the_shipped_ones_are_the_documents_types(project: Project, name: str) -> None:
+def test_the_shipped_ones_are_the_documents_types(project: Workspace, name: str) -> None:
     """R001-06: their type is their name, and their phases are as many as the type has (I001-22)."""
     template = templates.get(project, name)
     assert template.kind == name
@@ -73,7 +73,7 @@ def test_the_shipped_ones_are_the_documents_types(project: Project, name: str) -
     assert len(template.phases) in _COUNTS.get(name, (len(template.phases),))
 
 
-def test_a_workflow_is_a_template_by_id_and_title(project: Project) -> None:
+def test_a_workflow_is_a_template_by_id_and_title(project: Workspace) -> None:
     """Phases, agents, type, reading and reminders; not its context, which was its own."""
     start = Start("Ship", "custom", (("A", "x"), ("B", "y")), None, ("@a.md",), ("care",), {"ticket": 1})
     workflow = hybrid.start(project, start)
@@ -83,7 +83,7 @@ def test_a_workflow_is_a_template_by_id_and_title(project: Project) -> None:
         assert (template.reading, template.reminders, template.context) == (("@a.md",), ("care",), {})
 
 
-def test_a_completed_workflow_is_one_too(project: Project) -> None:
+def test_a_completed_workflow_is_one_too(project: Workspace) -> None:
     """From the archive, after its files are gone; the status of its phases does not matter."""
     workflow = compaction.start(project, Start("Pages", phases=(("A", ""), ("B", ""), ("C", "")), total=5))
     compaction.done(project, workflow, everything=True)
@@ -91,14 +91,14 @@ def test_a_completed_workflow_is_one_too(project: Project) -> None:
     assert (template.phases[:3], template.total) == ((("A", ""), ("B", ""), ("C", "")), 5)
 
 
-def test_an_unknown_name_is_told_what_there_is(project: Project) -> None:
+def test_an_unknown_name_is_told_what_there_is(project: Workspace) -> None:
     """With all names one could give."""
     with pytest.raises(HoldfastError, match=r"no template 'nope'; there are implementation, planning, qa-loop"):
         templates.get(project, "nope")
 
 
 @pytest.mark.parametrize("name", ["../secret", "a/b", "/etc/passwd", ".."])
-def test_a_name_is_no_path(project: Project, name: str) -> None:
+def test_a_name_is_no_path(project: Workspace, name: str) -> None:
     """Nothing outside the folders is opened."""
     put(project.root / ".claude", "secret", TEAM)
     with pytest.raises(HoldfastError, match="no template"):
@@ -139,7 +139,7 @@ def test_a_name_is_no_path(project: Project, name: str) -> None:
         ('phases = ["\udcff"]', "is not UTF-8: byte at offset 11"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_where_and_why(project: Project, text: str, said: str) -> None:
+def test_a_file_that_cannot_be_used_says_where_and_why(project: Workspace, text: str, said: str) -> None:
     """Named with its key, by `start` as an error and by the list beside the ones that can."""
     put(paths.project_templates(project.root), "bad", text)
     with pytest.raises(ConfigError) as raised:
@@ -175,7 +175,7 @@ def test_a_phase_and_its_agent(text: str, parts: tuple[str, str]) -> None:
         ("dotted", "line 1 has more than 200 dots"),
     ],
 )
-def test_a_project_cannot_hold_a_command_up_with_a_template(project: Project, kind: str, said: str) -> None:
+def test_a_project_cannot_hold_a_command_up_with_a_template(project: Workspace, kind: str, said: str) -> None:
     """Whatever a repository has put there is a problem with a name."""
     folder = paths.project_templates(project.root)
     folder.mkdir(parents=True)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 _DOCUMENTS = Path(__file__).parents[1] / "requirements" / "data"  # kept once, for all tests
 _EXAMPLES = {
@@ -37,10 +37,10 @@ class Seed(Protocol):
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
     (tmp_path / "project").mkdir()
-    return Project.open(tmp_path / "project")
+    return Workspace.open(tmp_path / "project")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def soon_after(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def put(project: Project) -> Put:
+def put(project: Workspace) -> Put:
     """Write a file below the project's root, `age` seconds older than a fixed moment in the past."""
 
     def write(place: str, content: str | bytes | dict[str, Any], *, age: float = 0.0) -> Path:

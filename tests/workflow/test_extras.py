@@ -13,7 +13,7 @@ from holdfast.sessions.history import generations
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put
 
 STATE = ".claude/state/workflow.json"
@@ -22,17 +22,17 @@ KEYS = ["id", "task", "status", "current_phase", "phases"]
 GIVEN = Start("Ship", "implementation", (("A", "x"), ("B", "y")), None, ("docs/a.md",), ("care",), {"k": 1})
 
 
-def read(project: Project, place: str) -> dict[str, Any]:
+def read(project: Workspace, place: str) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((project.root / place).read_text(encoding="utf-8"))
     return data
 
 
-def found(project: Project) -> Workflow:
+def found(project: Workspace) -> Workflow:
     (workflow,) = hybrid.find(project).workflows
     return workflow
 
 
-def test_the_state_file_keeps_exactly_its_keys(project: Project) -> None:
+def test_the_state_file_keeps_exactly_its_keys(project: Workspace) -> None:
     """R000-02: whatever start and update are given, the file beside it takes it, and the view has it all."""
     workflow = hybrid.start(project, GIVEN)
     hybrid.update(
@@ -51,13 +51,13 @@ def test_the_state_file_keeps_exactly_its_keys(project: Project) -> None:
     assert (now.context, now.phase_status) == ({"k": 1, "n": "v"}, "active")
 
 
-def test_without_anything_beyond_there_is_no_such_file(project: Project) -> None:
+def test_without_anything_beyond_there_is_no_such_file(project: Workspace) -> None:
     """A workflow of the schema alone is one file."""
     hybrid.start(project, Start("Ship", phases=(("A", "x"),)))
     assert not (project.root / EXTRA).exists()
 
 
-def test_a_new_workflow_does_not_inherit_it(project: Project) -> None:
+def test_a_new_workflow_does_not_inherit_it(project: Workspace) -> None:
     """With extras of its own or without, those of the earlier one stay its own; they are kept as a generation."""
     hybrid.done(project, hybrid.start(project, GIVEN), everything=True)
     before = (project.root / EXTRA).read_bytes()
@@ -70,7 +70,7 @@ def test_a_new_workflow_does_not_inherit_it(project: Project) -> None:
     assert (third.reading, third.reminders) == ((), ("new",))
 
 
-def test_one_that_names_another_workflow_adds_nothing(project: Project, put: Put) -> None:
+def test_one_that_names_another_workflow_adds_nothing(project: Workspace, put: Put) -> None:
     """A leftover is nobody's; the first addition takes its place."""
     workflow = hybrid.start(project, Start("Ship", phases=(("A", "x"),)))
     put(EXTRA, {"id": "wf_20200101_000000", "required_reading": ["@old.md"]})
@@ -79,7 +79,7 @@ def test_one_that_names_another_workflow_adds_nothing(project: Project, put: Put
     assert read(project, EXTRA) == {"id": workflow.id, "required_reading": ["@new.md"]}
 
 
-def test_unknown_keys_in_it_survive(project: Project) -> None:
+def test_unknown_keys_in_it_survive(project: Workspace) -> None:
     """People may add to it."""
     workflow = hybrid.start(project, GIVEN)
     (project.root / EXTRA).write_text(json.dumps(read(project, EXTRA) | {"mine": {"a": [1]}}))
@@ -87,7 +87,7 @@ def test_unknown_keys_in_it_survive(project: Project) -> None:
     assert read(project, EXTRA)["mine"] == {"a": [1]}
 
 
-def test_keys_of_a_person_in_the_state_file_are_read_and_stay(project: Project) -> None:
+def test_keys_of_a_person_in_the_state_file_are_read_and_stay(project: Workspace) -> None:
     """R000-38: extras do not break the schema; both places count, and neither is copied into the other."""
     workflow = hybrid.start(project, Start("Ship", phases=(("A", "x"), ("B", "y"))))
     state = read(project, STATE) | {"required_reading": ["@mine.md"], "context": {"a": 1, "b": 1}, "other": True}
@@ -105,7 +105,7 @@ def test_keys_of_a_person_in_the_state_file_are_read_and_stay(project: Project) 
 
 
 @pytest.mark.parametrize("content", ['{"a": 1}', '{"id": "x"}', '{"id": [], "context": {}}'])
-def test_somebody_elses_file_is_not_overwritten(project: Project, put: Put, content: str) -> None:
+def test_somebody_elses_file_is_not_overwritten(project: Workspace, put: Put, content: str) -> None:
     """What holds no extras is left alone, said, and refuses what would have to go there; the state is not begun."""
     path = put(EXTRA, content)
     with pytest.raises(SchemaMismatch, match="left alone"):
@@ -114,7 +114,7 @@ def test_somebody_elses_file_is_not_overwritten(project: Project, put: Put, cont
     assert path.read_text() == content
 
 
-def test_a_broken_one_costs_the_workflow_nothing(project: Project) -> None:
+def test_a_broken_one_costs_the_workflow_nothing(project: Workspace) -> None:
     """It is named; its last generation is used; our own write sets it aside."""
     workflow = hybrid.start(project, GIVEN)
     (project.root / EXTRA).write_text('{"id": ')
@@ -128,14 +128,14 @@ def test_a_broken_one_costs_the_workflow_nothing(project: Project) -> None:
     assert [path.read_text() for path in (project.root / ".claude/state").glob("*.corrupt-*")] == ['{"id": ']
 
 
-def test_one_broken_from_the_first_is_set_aside_by_our_write(project: Project, put: Put) -> None:
+def test_one_broken_from_the_first_is_set_aside_by_our_write(project: Workspace, put: Put) -> None:
     """Without a generation there is nothing to go back to; nothing of it is lost."""
     put(EXTRA, "not json")
     assert hybrid.start(project, GIVEN).reading == ("@docs/a.md",)
     assert [path.read_text() for path in (project.root / ".claude/state").glob("*.corrupt-*")] == ["not json"]
 
 
-def test_an_addition_counts_as_a_change(project: Project, put: Put) -> None:
+def test_an_addition_counts_as_a_change(project: Workspace, put: Put) -> None:
     """What was last changed is found by either file's time."""
     hybrid.start(project, GIVEN)
     put(STATE, read(project, STATE), age=100)

@@ -20,14 +20,14 @@ from holdfast.workflow.model import Phase, Start, Workflow
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put, Seed
 
 SUMMARISED = "The summary should keep these workflows with their phases."
 
 
 @pytest.fixture
-def workflow(project: Project, put: Put, seed: Seed) -> Workflow:
+def workflow(project: Workspace, put: Put, seed: Seed) -> Workflow:
     """The document's migration example."""
     put(
         "untracked/workflow-state/database-migration/state-database-migration-1.json", seed("compaction-migration.json")
@@ -171,7 +171,7 @@ def test_reading_inside_the_project_is_asked_for(workflow: Workflow, root: Path,
 
 
 def test_the_same_state_gives_the_same_bytes(
-    project: Project, put: Put, seed: Seed, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, put: Put, seed: Seed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No time stands in the guidance: not the present one, nor the file's."""
     place = "untracked/workflow-state/qa-loop/state-qa-loop-1.json"
@@ -198,7 +198,7 @@ def test_reading_that_is_no_path_never_raises(workflow: Workflow, entry: str) ->
     assert built(replace(workflow, reading=(entry,))).text
 
 
-def test_empty_sections_are_left_out(project: Project) -> None:
+def test_empty_sections_are_left_out(project: Workspace) -> None:
     """I001-20: no heading without lines, and no reading is asked for where there is none."""
     text = built(compaction.start(project, Start(title="X"))).text
     for heading in ("REQUIRED READING", "Key reminders:", "Context:", "Open to-dos:", "Agents:", "Other workflows"):
@@ -216,7 +216,7 @@ def test_the_sidecars_path_and_hash_stand_in_the_text(workflow: Workflow) -> Non
     assert "Sidecar" not in built(workflow, sidecar=None).text
 
 
-def test_a_hybrid_workflow_has_its_phases_as_to_dos(project: Project) -> None:
+def test_a_hybrid_workflow_has_its_phases_as_to_dos(project: Workspace) -> None:
     """Finished phases with what they delivered and handed over, open ones as a list, the hand-over beside the step."""
     start = Start(title="Ship", phases=(("Plan it", "planner"), ("Build it", "coder"), ("Test it", "tester")))
     hybrid.start(project, start)

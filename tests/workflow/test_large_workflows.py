@@ -9,8 +9,8 @@ import pytest
 
 from holdfast.config import Config
 from holdfast.formats.hybrid import file
-from holdfast.project import Project
 from holdfast.sessions.reading import readfiles, reading
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import assignments, facts, guidance, registry, statefile, wording
 from holdfast.workflow.model import Start
 
@@ -87,7 +87,7 @@ LARGE: dict[str, Callable[[Path], None]] = {
 
 
 def load(root: Path) -> Workflow:
-    (workflow,) = registry.all_found(Project(root, Config())).workflows
+    (workflow,) = registry.all_found(Workspace(root, Config())).workflows
     return workflow
 
 
@@ -112,7 +112,7 @@ def test_files_to_read_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     LARGE["reading"](tmp_path)
     looked = list[Any]()
     monkeypatch.setattr(readfiles, "look", counted(looked, readfiles.look))
-    project = Project(tmp_path, Config())
+    project = Workspace(tmp_path, Config())
     assert len(reading.states(project, ME, load(tmp_path))) == facts.ENTRIES
     project.close()
     assert len(looked) <= facts.ENTRIES
@@ -161,7 +161,7 @@ def test_each_title_and_id_is_looked_at_once(tmp_path: Path, monkeypatch: pytest
 def test_a_thousand_phases_stay_well_inside_what_is_read(tmp_path: Path, name: str) -> None:
     """Each with its title, what it delivers and a hand-over of 2,000 characters."""
     phases = tuple((f"Phase number {number} of a thousand", "general-purpose") for number in range(1_000))
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     workflow = registry.get(name).start(project, Start(title="Big", phases=phases))
     said = json.loads(workflow.path.read_bytes())
     if name == "hybrid":

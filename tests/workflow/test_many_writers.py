@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import formats
 from holdfast.files import lock
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start
 
@@ -31,7 +31,7 @@ def test_two_hundred_processes_lose_nothing_and_never_tear(
     """Every update of every process is in the file in the end, and whoever reads meanwhile reads a whole file."""
     # The clock by which a process gives up waiting for its turn stands still: a busy machine may take minutes.
     monkeypatch.setattr(lock, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=time.sleep))
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     keeper = registry.get(name)
     workflow = keeper.start(project, Start(title="Shared", phases=(("Only", "general-purpose"), ("Then", ""))))
     born = json.loads(workflow.path.read_bytes())
@@ -44,7 +44,7 @@ def test_two_hundred_processes_lose_nothing_and_never_tear(
         for _ in range(5):
             assert json.loads(workflow.path.read_bytes()), "a reader saw a torn file"
     data = json.loads(workflow.path.read_bytes())
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     (now,) = keeper.find(project).workflows
     project.close()
     assert sorted(now.reminders) == sorted(f"reminder {number}" for number in range(WRITERS))
@@ -61,7 +61,7 @@ def _fork(root: Path, name: str, number: int) -> None:
     if pid == 0:
         code = 1
         try:
-            project = Project.open(root)
+            project = Workspace.open(root)
             keeper = registry.get(name)
             (workflow,) = keeper.find(project).workflows
             keeper.update(project, workflow, Changes(reminders=(f"reminder {number}",)))

@@ -14,7 +14,7 @@ from holdfast.files import cache
 from holdfast.formats.compaction import candidates, save
 from holdfast.formats.compaction.detection import extract, plans
 from holdfast.formats.wfs import adapter as wfs
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import manyfiles, prose, registry, statefile
 from tests.commandline import holdfast
 
@@ -40,8 +40,8 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    made = Project(tmp_path / "project", Config())
+def project(tmp_path: Path) -> Iterator[Workspace]:
+    made = Workspace(tmp_path / "project", Config())
     made.root.mkdir()
     yield made
     made.close()
@@ -117,7 +117,7 @@ def plan(root: Path, name: str, status: str, at: int = OLD) -> Path:
     )
 
 
-def test_of_many_plans_some_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_plans_some_are_looked_at(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each event; the one in progress that was made last is found at once, and how many were left out is known."""
     for number in range(MANY):
         plan(project.root, f"{number:04}-old", "Complete")
@@ -130,7 +130,7 @@ def test_of_many_plans_some_are_looked_at(project: Project, monkeypatch: pytest.
     assert manyfiles.left(paths.plans_dir(project.root)) == MANY + 1 - MOST
 
 
-def test_a_plan_anywhere_is_found_once_it_had_its_turn(project: Project) -> None:
+def test_a_plan_anywhere_is_found_once_it_had_its_turn(project: Workspace) -> None:
     """And at once where it was just written; from then on it stays found."""
     for number in range(MANY):
         plan(project.root, f"x{number:04}", "Complete", OLD + number)
@@ -142,7 +142,7 @@ def test_a_plan_anywhere_is_found_once_it_had_its_turn(project: Project) -> None
         assert plans.active(project.root) == found
 
 
-def test_the_text_that_is_read_of_plans_is_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_that_is_read_of_plans_is_bounded(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last changed are read first; the others another time, for what was read is remembered."""
     monkeypatch.setattr(plans, "READ_BYTES", 1_000)
     monkeypatch.setattr(plans, "FEW", 2)
@@ -170,7 +170,7 @@ def state(root: Path, name: str, at: int = OLD, folder: str = "") -> Path:
 
 @pytest.mark.parametrize("folder", ["", "all"], ids=["a folder each", "one folder"])
 def test_a_save_searches_some_of_many_state_files(
-    project: Project, folder: str, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A memory file names a workflow that none of them is of: PreCompact has no time to read them all."""
     for number in range(MANY):
@@ -185,7 +185,9 @@ def test_a_save_searches_some_of_many_state_files(
 
 
 @pytest.mark.parametrize("format_", ["compaction", "wfs"])
-def test_the_sessions_own_is_found_among_many(project: Project, format_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sessions_own_is_found_among_many(
+    project: Workspace, format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Though it was changed first; and the last changed of the others, as far as they were looked at."""
     holdfast("start", "Mine", "--format", format_, "--phase", "One", root=project.root, session=ME)
     for path in (*project.root.glob("untracked/*/*/*.json"), *project.root.glob(".workflow/*/*.json")):

@@ -14,19 +14,19 @@ from holdfast.workflow import registry
 from holdfast.workflow.model import Found, Start
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
     from tests.conftest import RunPython
 
 
 @pytest.fixture
-def workflow(project: Project) -> Workflow:
+def workflow(project: Workspace) -> Workflow:
     """Any workflow."""
     return registry.get("hybrid").start(project, Start(title="T", phases=(("A", "x"), ("B", "y"))))
 
 
 @pytest.mark.parametrize("name", formats.NAMES)
-def test_every_format_offers_the_whole_protocol(project: Project, name: str) -> None:
+def test_every_format_offers_the_whole_protocol(project: Workspace, name: str) -> None:
     """One contract for all formats: start, begin, done and step move any workflow to its end."""
     keeper = registry.get(name)
     assert name == keeper.NAME

@@ -11,13 +11,13 @@ from holdfast.workflow import registry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found
 
 
 @pytest.mark.parametrize("look", [registry.all_found, lambda each: registry.candidates(each, "s")])
 def test_what_cannot_be_looked_at_is_a_problem_and_not_absent(
-    project: Project, look: Callable[[Project], Found]
+    project: Workspace, look: Callable[[Workspace], Found]
 ) -> None:
     """Else a workflow would be gone without a word."""
     folder = project.root / ".claude"
@@ -28,7 +28,7 @@ def test_what_cannot_be_looked_at_is_a_problem_and_not_absent(
     assert problem.path == folder / "state" / "workflow.json"
 
 
-def test_a_file_where_a_folder_belongs_holds_no_workflow(project: Project) -> None:
+def test_a_file_where_a_folder_belongs_holds_no_workflow(project: Workspace) -> None:
     """Also at the folder's own place: `holdfast wfs check` says what it is."""
     for name in (".claude", ".workflow", "untracked"):
         (project.root / name).write_text("x")

@@ -18,16 +18,16 @@ from holdfast.workflow.model import Start, Workflow
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
 @pytest.fixture
-def workflow(project: Project) -> Workflow:
+def workflow(project: Workspace) -> Workflow:
     """Any workflow."""
     return compaction.start(project, Start(title="../QA Loop"))
 
 
-def test_a_sidecar_is_private_and_ignored_by_git(project: Project, workflow: Workflow) -> None:
+def test_a_sidecar_is_private_and_ignored_by_git(project: Workspace, workflow: Workflow) -> None:
     """It lies in `.claude/holdfast` under a safe name, 0600, with a .gitignore of its own."""
     written = write_sidecar(project.root, workflow, "größe 🚀\n")
     assert written is not None
@@ -38,7 +38,7 @@ def test_a_sidecar_is_private_and_ignored_by_git(project: Project, workflow: Wor
     assert (path.parent / ".gitignore").read_text() == "*\n"
 
 
-def test_an_unchanged_sidecar_is_not_rewritten(project: Project, workflow: Workflow) -> None:
+def test_an_unchanged_sidecar_is_not_rewritten(project: Workspace, workflow: Workflow) -> None:
     """The same text leaves the file as it is, another replaces it."""
     first = write_sidecar(project.root, workflow, "one")
     assert first is not None
@@ -53,7 +53,7 @@ def test_an_unchanged_sidecar_is_not_rewritten(project: Project, workflow: Workf
     assert path.read_text() == "two"
 
 
-def test_what_cannot_be_read_is_replaced(project: Project, workflow: Workflow) -> None:
+def test_what_cannot_be_read_is_replaced(project: Workspace, workflow: Workflow) -> None:
     """It is a file of ours: whatever it holds, here more than anybody reads, the guidance goes there."""
     path = project.root / ".claude/holdfast/compaction-qa-loop.md"
     path.parent.mkdir(parents=True)
@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_replaced(project: Project, workflow: Workflow) -
 
 
 @pytest.mark.parametrize("place", [".claude", ".claude/holdfast", ".claude/holdfast/compaction-qa-loop.md"])
-def test_links_are_not_followed(project: Project, workflow: Workflow, tmp_path: Path, place: str) -> None:
+def test_links_are_not_followed(project: Workspace, workflow: Workflow, tmp_path: Path, place: str) -> None:
     """Nothing is written where a link leads, and the log says why there is no sidecar."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -76,7 +76,7 @@ def test_links_are_not_followed(project: Project, workflow: Workflow, tmp_path: 
     assert "symbolic link" in log.tail(1)[0]
 
 
-def test_a_file_in_the_folders_place_costs_only_the_sidecar(project: Project, workflow: Workflow) -> None:
+def test_a_file_in_the_folders_place_costs_only_the_sidecar(project: Workspace, workflow: Workflow) -> None:
     """None is returned and nothing raised."""
     (project.root / ".claude").write_text("not a folder")
     assert write_sidecar(project.root, workflow, "one") is None

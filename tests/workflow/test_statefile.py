@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.statefile import StateFile
     from tests.workflow.conftest import Put
 
 
-def test_a_write_keeps_the_content_before_and_after(project: Project, put: Put) -> None:
+def test_a_write_keeps_the_content_before_and_after(project: Workspace, put: Put) -> None:
     """A hand-made content is a generation before we change it, ours after it."""
     path = put("state.json", {"a": 1})
     by_hand = path.read_bytes()
@@ -32,7 +32,7 @@ def test_a_write_keeps_the_content_before_and_after(project: Project, put: Put) 
     assert generations.content(project, rows[1]["id"]) == by_hand
 
 
-def test_unchanged_content_is_not_rewritten(project: Project, put: Put) -> None:
+def test_unchanged_content_is_not_rewritten(project: Workspace, put: Put) -> None:
     """A rewrite of the same would break the model's next edit."""
     path = put("state.json", '{"a":1,\r\n   "b": [1,2]}')
     before = path.stat()
@@ -41,7 +41,7 @@ def test_unchanged_content_is_not_rewritten(project: Project, put: Put) -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", b'{"a": ', b"\xff\xfe{", b'{"a": 1, "a": 2}'])
-def test_a_broken_file_reads_as_its_last_generation(project: Project, put: Put, broken: bytes) -> None:
+def test_a_broken_file_reads_as_its_last_generation(project: Workspace, put: Put, broken: bytes) -> None:
     """Reading says what is wrong, takes the last good content and never touches the file."""
     path = put("state.json", {"a": 1})
     generations.keep(project, path, path.read_bytes(), why="test")
@@ -53,7 +53,7 @@ def test_a_broken_file_reads_as_its_last_generation(project: Project, put: Put, 
 
 
 @pytest.mark.parametrize("foreign", ["[]", '["a"]', "null", '"text"', "7"])
-def test_json_of_another_kind_is_another_tools_and_stays(project: Project, put: Put, foreign: str) -> None:
+def test_json_of_another_kind_is_another_tools_and_stays(project: Workspace, put: Put, foreign: str) -> None:
     """I000-20: even where a file of ours was before; what that said is read, and nothing is written or moved."""
     path = put("state.json", foreign)
     with pytest.raises(SchemaMismatch, match="where an object is expected"):
@@ -73,14 +73,14 @@ def test_json_of_another_kind_is_another_tools_and_stays(project: Project, put: 
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_a_broken_file_without_a_generation_is_an_error(project: Project, put: Put) -> None:
+def test_a_broken_file_without_a_generation_is_an_error(project: Workspace, put: Put) -> None:
     """There is nothing to fall back to, and the reason names the place."""
     path = put("state.json", '{"a": }')
     with pytest.raises(StateError, match="line 1 column 7"):
         statefile.read(project, path)
 
 
-def test_a_removed_file_stays_removed(project: Project, put: Put) -> None:
+def test_a_removed_file_stays_removed(project: Workspace, put: Put) -> None:
     """Removal is how a workflow ends: no generation brings it back."""
     path = put("state.json", {"a": 1})
     generations.keep(project, path, path.read_bytes(), why="test")
@@ -89,7 +89,7 @@ def test_a_removed_file_stays_removed(project: Project, put: Put) -> None:
         statefile.read(project, path)
 
 
-def test_our_own_write_sets_a_broken_file_aside(project: Project, put: Put) -> None:
+def test_our_own_write_sets_a_broken_file_aside(project: Workspace, put: Put) -> None:
     """Nothing that was on disk is lost, not even what nobody could read."""
     path = put("state.json", {"a": 1})
     generations.keep(project, path, path.read_bytes(), why="test")
@@ -100,7 +100,7 @@ def test_our_own_write_sets_a_broken_file_aside(project: Project, put: Put) -> N
 
 
 @pytest.mark.parametrize("link", ["a", "a/b", "a/b/state.json"])
-def test_links_out_of_the_project_are_never_followed(project: Project, tmp_path: Path, link: str) -> None:
+def test_links_out_of_the_project_are_never_followed(project: Workspace, tmp_path: Path, link: str) -> None:
     """A linked folder or file on the way refuses reading and writing."""
     outside = tmp_path / "outside"
     (outside / "b").mkdir(parents=True)
@@ -116,13 +116,13 @@ def test_links_out_of_the_project_are_never_followed(project: Project, tmp_path:
     assert (outside / "state.json").read_text() == '{"a": 1}'
 
 
-def test_paths_outside_the_project_are_refused(project: Project, tmp_path: Path) -> None:
+def test_paths_outside_the_project_are_refused(project: Workspace, tmp_path: Path) -> None:
     """State never leaves the root."""
     with pytest.raises(StateError, match="outside the project"):
         statefile.guard(project.root, tmp_path / "state.json")
 
 
-def test_discarding_keeps_a_generation(project: Project, put: Put) -> None:
+def test_discarding_keeps_a_generation(project: Workspace, put: Put) -> None:
     """A removed file's content can still be found; a broken one is set aside instead."""
     good, bad = put("good.json", {"a": 1}), put("bad.json", "{")
     raw = good.read_bytes()
@@ -161,7 +161,7 @@ def save(path: Path, content: str) -> None:
     beside.replace(path)
 
 
-def test_what_is_saved_during_an_update_is_never_lost(project: Project, put: Put) -> None:
+def test_what_is_saved_during_an_update_is_never_lost(project: Workspace, put: Put) -> None:
     """An edit that somebody saves between our reading and our writing is what our own edit is then made to."""
     path = put("state.json", '{"a": 1}')
     asked: list[dict[str, Any]] = []
@@ -182,7 +182,7 @@ def test_what_is_saved_during_an_update_is_never_lost(project: Project, put: Put
     assert len(set(kept)) == 5, "each content that was read, and ours, is a generation"
 
 
-def test_somebody_who_saves_over_and_over_wins(project: Project, put: Put, pauses: Pauses) -> None:
+def test_somebody_who_saves_over_and_over_wins(project: Workspace, put: Put, pauses: Pauses) -> None:
     """The number of tries is bounded, and then the message says what to do."""
     path = put("state.json", {"a": 0})
     saved: list[int] = []
@@ -199,7 +199,7 @@ def test_somebody_who_saves_over_and_over_wins(project: Project, put: Put, pause
     assert pauses.count == statefile.TRIES - 1
 
 
-def test_an_edit_that_changes_nothing_writes_nothing(project: Project, put: Put) -> None:
+def test_an_edit_that_changes_nothing_writes_nothing(project: Workspace, put: Put) -> None:
     """The file is returned as it is, also when it changed meanwhile: there is nothing to write."""
     path = put("state.json", '{"a": 1.0}')
 
@@ -214,7 +214,7 @@ def test_an_edit_that_changes_nothing_writes_nothing(project: Project, put: Put)
     assert statefile.rewrite(project, path, lambda _: {"a": 2.0}, why="test")[1], "1 and 1.0 are two things"
 
 
-def test_a_file_removed_during_an_update_stays_removed(project: Project, put: Put) -> None:
+def test_a_file_removed_during_an_update_stays_removed(project: Workspace, put: Put) -> None:
     """Somebody else completed the workflow meanwhile."""
     path = put("state.json", {"a": 1})
 
@@ -231,7 +231,7 @@ def test_a_file_removed_during_an_update_stays_removed(project: Project, put: Pu
 @pytest.mark.parametrize("half", ["", '{"a": 1, "th'])
 @pytest.mark.parametrize("known", [True, False])
 def test_a_file_that_is_being_saved_is_waited_for(
-    project: Project, put: Put, pauses: Pauses, half: str, known: bool
+    project: Workspace, put: Put, pauses: Pauses, half: str, known: bool
 ) -> None:
     """An editor that empties the file before it fills it is seen in between: nothing is set aside, nothing is lost."""
     path = put("state.json", {"a": 1})
@@ -247,7 +247,7 @@ def test_a_file_that_is_being_saved_is_waited_for(
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_a_file_that_breaks_during_an_update_is_waited_for(project: Project, put: Put, pauses: Pauses) -> None:
+def test_a_file_that_breaks_during_an_update_is_waited_for(project: Workspace, put: Put, pauses: Pauses) -> None:
     """Well-formed when it was read, empty when it is to be written, whole again a moment later."""
     path = put("state.json", {"a": 1})
     first = iter([lambda: path.write_text("")])
@@ -263,7 +263,7 @@ def test_a_file_that_breaks_during_an_update_is_waited_for(project: Project, put
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_a_file_that_stays_broken_is_set_aside(project: Project, put: Put, pauses: Pauses) -> None:
+def test_a_file_that_stays_broken_is_set_aside(project: Workspace, put: Put, pauses: Pauses) -> None:
     """Once nobody has touched it for a moment; what it held lies beside it, the last generation is gone on with."""
     path = put("state.json", {"a": 1})
     generations.keep(project, path, path.read_bytes(), why="test")
@@ -276,7 +276,7 @@ def test_a_file_that_stays_broken_is_set_aside(project: Project, put: Put, pause
     assert [each.read_text() for each in path.parent.glob("state.json.corrupt-*")] == ['{"a": 2']
 
 
-def test_a_file_that_was_broken_long_ago_is_not_waited_for(project: Project, put: Put, pauses: Pauses) -> None:
+def test_a_file_that_was_broken_long_ago_is_not_waited_for(project: Workspace, put: Put, pauses: Pauses) -> None:
     """Nobody is in the middle of saving it."""
     path = put("state.json", {"a": 1})
     generations.keep(project, path, path.read_bytes(), why="test")
@@ -288,7 +288,9 @@ def test_a_file_that_was_broken_long_ago_is_not_waited_for(project: Project, put
     assert json.loads(path.read_text()) == {"a": 1, "ours": 1}
 
 
-def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(project: Project, put: Put, pauses: Pauses) -> None:
+def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(
+    project: Workspace, put: Put, pauses: Pauses
+) -> None:
     """Whoever writes nonsense all the time is not overwritten while at it."""
     path = put("state.json", {"a": 1})
     generations.keep(project, path, path.read_bytes(), why="test")
@@ -302,7 +304,7 @@ def test_a_file_that_is_changed_for_ever_is_not_waited_for_for_ever(project: Pro
     assert pauses.count < 1000
 
 
-def test_a_broken_file_is_repaired_on_demand(project: Project, put: Put) -> None:
+def test_a_broken_file_is_repaired_on_demand(project: Workspace, put: Put) -> None:
     """With `repair` the last generation is written even where the edit changes nothing, and not without."""
     path = put("state.json", {"a": 1})
     generations.keep(project, path, path.read_bytes(), why="test")
@@ -316,7 +318,7 @@ def test_a_broken_file_is_repaired_on_demand(project: Project, put: Put) -> None
     assert [each.read_text() for each in path.parent.glob("state.json.corrupt-*")] == ['{"a": 2']
 
 
-def test_what_nobody_can_look_at_is_never_moved(project: Project, put: Put) -> None:
+def test_what_nobody_can_look_at_is_never_moved(project: Workspace, put: Put) -> None:
     """A folder at our path is refused, by name, by every way of writing."""
     path = put("state.json", {"a": 1})
     generations.keep(project, path, path.read_bytes(), why="test")
@@ -331,7 +333,7 @@ def test_what_nobody_can_look_at_is_never_moved(project: Project, put: Put) -> N
     assert (path / "theirs").is_dir()
 
 
-def test_a_new_file_never_takes_anothers_place(project: Project, put: Put) -> None:
+def test_a_new_file_never_takes_anothers_place(project: Workspace, put: Put) -> None:
     """What came first stands, and trying again is up to the caller."""
     path = put("state.json", {"a": 1})
 
@@ -342,7 +344,7 @@ def test_a_new_file_never_takes_anothers_place(project: Project, put: Put) -> No
 
 
 def test_a_broken_file_saved_before_it_is_written_stands(
-    project: Project, put: Put, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing lies aside then: what was broken was somebody's content in the making."""
     path = put("state.json", {"a": 1})
@@ -363,7 +365,7 @@ def test_a_broken_file_saved_before_it_is_written_stands(
     assert [each.name for each in project.root.iterdir()] == ["state.json"]
 
 
-def test_setting_aside_waits_for_whoever_is_saving(project: Project, put: Put, pauses: Pauses) -> None:
+def test_setting_aside_waits_for_whoever_is_saving(project: Workspace, put: Put, pauses: Pauses) -> None:
     """A file without a generation that becomes whole meanwhile is not moved; one that stays broken is."""
     path = put("state.json", "")
     save(path, "{")
@@ -379,7 +381,7 @@ def test_setting_aside_waits_for_whoever_is_saving(project: Project, put: Put, p
 
 @pytest.mark.parametrize(("last", "aside"), [('{"a": 2}', []), ('{"a": 2', ['{"a": 2'])])
 def test_what_is_saved_at_the_very_end_is_kept(
-    project: Project, put: Put, monkeypatch: pytest.MonkeyPatch, last: str, aside: list[str]
+    project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch, last: str, aside: list[str]
 ) -> None:
     """A file saved between its last reading and its removal is a generation too, or lies aside if it is broken."""
     path = put("state.json", {"a": 1})
@@ -397,7 +399,7 @@ def test_what_is_saved_at_the_very_end_is_kept(
     assert [each.read_text() for each in path.parent.iterdir()] == aside
 
 
-def test_what_is_too_large_is_neither_read_nor_changed(project: Project) -> None:
+def test_what_is_too_large_is_neither_read_nor_changed(project: Workspace) -> None:
     """Whatever wrote it; what to do is said."""
     path = project.root / "state.json"
     raw = b'{"pad": "' + b"x" * statefile.LIMIT + b'"}'
@@ -417,7 +419,7 @@ def test_what_is_too_large_is_neither_read_nor_changed(project: Project) -> None
         statefile.read(project, path)
 
 
-def test_a_generation_that_is_too_large_takes_the_place_of_none(project: Project) -> None:
+def test_a_generation_that_is_too_large_takes_the_place_of_none(project: Workspace) -> None:
     """One that was kept when more was read."""
     path = project.root / "state.json"
     path.write_text("{")
@@ -427,7 +429,7 @@ def test_a_generation_that_is_too_large_takes_the_place_of_none(project: Project
         statefile.read(project, path)
 
 
-def test_nothing_is_written_that_would_not_be_read(project: Project) -> None:
+def test_nothing_is_written_that_would_not_be_read(project: Workspace) -> None:
     """So that no change costs the workflow."""
     path = project.root / "state.json"
     long = {"pad": "x" * statefile.LIMIT}

@@ -13,13 +13,13 @@ from holdfast.workflow import todos
 from holdfast.workflow.model import Start, Workflow
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 PHASES = (("Plan it", "a"), ("Build it", "b"), ("Test it", "c"), ("Ship it", "d"))
 
 
 @pytest.fixture
-def workflow(project: Project) -> Workflow:
+def workflow(project: Workspace) -> Workflow:
     """One phase completed, one active, two to come."""
     hybrid.start(project, Start(title="Ship", phases=PHASES))
     return hybrid.move(project, "phase_0", "completed")[0]
@@ -29,7 +29,7 @@ def item(content: Any, status: Any, **more: Any) -> dict[str, Any]:
     return {"content": content, "status": status, **more}
 
 
-def test_one_to_do_for_each_phase_in_order(project: Project, workflow: Workflow) -> None:
+def test_one_to_do_for_each_phase_in_order(project: Workspace, workflow: Workflow) -> None:
     """R000-31, I000-12: content, status and activeForm as the document has them; failed counts as pending."""
     assert todos.wanted(workflow)[:3] == [
         {"content": "Plan it", "status": "completed", "activeForm": "Working on Plan it"},
@@ -64,7 +64,7 @@ def test_only_the_status_of_phases_is_corrected(workflow: Workflow) -> None:
     ]
 
 
-def test_several_phases_of_one_title_are_matched_in_order(project: Project) -> None:
+def test_several_phases_of_one_title_are_matched_in_order(project: Workspace) -> None:
     """survival's trap: the wrong one of two same-named items must not be marked done."""
     hybrid.start(project, Start(title="T", phases=(("Run QA", "a"), ("Fix", "b"), ("Run QA", "a"))))
     flow = hybrid.move(project, "phase_0", "completed")[0]
@@ -83,7 +83,7 @@ def test_a_right_list_is_left_alone(workflow: Workflow) -> None:
     assert not todos.covers([*wanted[:-1], item("Ship it", "completed")], workflow)
 
 
-def test_the_digest_follows_content_and_status(project: Project, workflow: Workflow) -> None:
+def test_the_digest_follows_content_and_status(project: Workspace, workflow: Workflow) -> None:
     """The list is handed over once, when it changed."""
     before = todos.digest(todos.wanted(workflow))
     assert before == todos.digest(todos.wanted(workflow))
@@ -104,7 +104,7 @@ def test_the_request_names_every_tool_and_serves_as_a_checklist(workflow: Workfl
         assert word in lines[-1]
 
 
-def test_a_long_list_is_cut_in_whole_lines(project: Project) -> None:
+def test_a_long_list_is_cut_in_whole_lines(project: Workspace) -> None:
     """A thousand phases do not fill the context; the command that prints all is named."""
     hybrid.start(
         project,

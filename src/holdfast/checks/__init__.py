@@ -16,7 +16,7 @@ from holdfast.formats import RECORDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 Level = Literal["ok", "notice", "problem"]
 
@@ -72,7 +72,7 @@ def module(name: str) -> str:
     return f"holdfast.formats.{own.NAME}.checks" if own else f"holdfast.checks.{name}"
 
 
-def run(project: Project, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
+def run(project: Workspace, names: Iterable[str] = CHECKS) -> Iterator[Finding]:
     """Run checks one after another and yield what they find; one that fails itself costs only itself."""
     for name in names:
         try:

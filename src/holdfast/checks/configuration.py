@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Read the user's and the project's file as every event does."""
     file = paths.project_config(project.root)
     loaded = config.load(project.root, trusted=trust.config_trusted(project.root))

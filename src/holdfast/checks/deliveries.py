@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
     from holdfast.sessions.compaction.snapshots import Seal
+    from holdfast.sessions.workspace import Workspace
 
 LAST = 5  # compactions that are looked at
 UNDER_WAY = timedelta(minutes=10)  # since PreCompact: the compaction may still run
@@ -25,7 +25,7 @@ _REMEDY = "holdfast doctor --fire"
 _UNANNOUNCED = "none"  # what a restore leaves where no PreCompact came before it
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Compare what PreCompact sealed with what SessionStart took up.
 
     A seal that was taken up says that a reply with the guidance was written. Whether it came into the model's context

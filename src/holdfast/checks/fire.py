@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.checks import Finding
     from holdfast.install.plugin_copies import Copy
     from holdfast.process.trial import Ended
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.testkit.place import Place
 
 # What makes a handler say something, in an order in which it can: a workflow, saved before it is asked for.
@@ -64,7 +64,7 @@ class _Command:
         return given or events.model(self.event).deadline
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Run each registered command for each of its events in a home and a project that are thrown away.
 
     The user's ledger, project, configuration and own handlers have no part in it: the shipped handlers answer, and
@@ -93,7 +93,7 @@ def _run(commands: Sequence[_Command], environ: Mapping[str, str]) -> Iterator[F
                 yield _fire(client, command)
 
 
-def _registered(project: Project) -> list[_Command]:
+def _registered(project: Workspace) -> list[_Command]:
     """Return the commands that settings register, each once for an event, in the order in which they are run."""
     found: dict[tuple[str, str], _Command] = {}
     for target in registrations.targets(project, everywhere=True):

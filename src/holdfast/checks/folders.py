@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 SCARCE = 64 * 1024 * 1024  # bytes free on a disk below which somebody should know
 FULL = 1024 * 1024  # bytes below which no ledger is written
 _OTHERS_WRITE, _OTHERS = 0o022, 0o077
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Look at Holdfast's own folders, at those of the project, and at the disks they are on."""
     own = [paths.config_dir(), paths.state_dir(), paths.launcher().parent]
     inside = [paths.user_handlers(), paths.state_dir() / "projects", paths.log_file().parent, paths.command_dir()]
@@ -55,7 +55,7 @@ def linked(root: Path, path: Path) -> bool:
     return any(access.is_link(folder) for folder in path.parents if folder != root and folder.is_relative_to(root))
 
 
-def _of(project: Project) -> list[Path]:
+def _of(project: Workspace) -> list[Path]:
     """Return the folders of a project that are written to: those of the formats, whether there or not, and our own."""
     root = project.root
     tops = [root / record.TOP for record in RECORDS.values()]
@@ -65,7 +65,7 @@ def _of(project: Project) -> list[Path]:
     return list(dict.fromkeys([*above, *tops, paths.sidecar_dir(root), *places.folders(root)]))
 
 
-def _linked(project: Project) -> Iterator[Finding]:
+def _linked(project: Workspace) -> Iterator[Finding]:
     """Say which folders of the project are symbolic links: none is followed there."""
     for folder in _of(project):
         if access.is_link(folder):

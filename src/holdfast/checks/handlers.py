@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.plugins.loader import HandlerFile
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 LATELY = timedelta(days=1)
 """How long ago a handler failed at most for its fault to be a problem; an older one may never come again."""
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Load every handler file that is active, and look at those that are not."""
     files = loader.find(project)
     folder = paths.project_handlers(project.root)
@@ -57,7 +57,7 @@ def _complaint(file: HandlerFile, said: str) -> Finding:
     return level(f"{file.path} failed when it ran: {said}", remedy)
 
 
-def _resting(file: HandlerFile, project: Project) -> Iterator[Finding]:
+def _resting(file: HandlerFile, project: Workspace) -> Iterator[Finding]:
     """Say why a file does not run that one may expect to."""
     if _lost(file):
         verb = ["off", file.name] if file.trusted else ["untrust", "--project", str(project.root), file.path.name]
@@ -89,12 +89,12 @@ def _lost(file: HandlerFile) -> bool:
     return file.active and file.refuses and not (file.trusted and file.path.exists())
 
 
-def _switched_off_in(name: str, project: Project) -> str:
+def _switched_off_in(name: str, project: Workspace) -> str:
     mine = name in config.load(None, trusted=False).config.handlers.off
     return str(paths.user_config() if mine else paths.project_config(project.root))
 
 
-def _unknown(project: Project, files: Sequence[HandlerFile]) -> Iterator[Finding]:
+def _unknown(project: Workspace, files: Sequence[HandlerFile]) -> Iterator[Finding]:
     """Say which names in the configuration are no handler's."""
     names = {file.name for file in files}
     for key in ("off", "on"):

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Read the record; nothing in it is changed, for only whoever installed knows what was there before."""
     file = installs.file()
     if folders.blocked(file):
@@ -38,7 +38,7 @@ def look(project: Project) -> Iterator[Finding]:
         yield ok(into if count else "nothing was installed yet by holdfast install")
 
 
-def _anew(project: Project) -> str:
+def _anew(project: Workspace) -> str:
     """Return the commands that begin a new record, by installing again where our entries stand."""
     commands = []
     for target in registrations.targets(project):

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 _BESIDE = ("-wal", "-shm")  # what belongs to a database with a write-ahead log
 _PATIENCE = 5.0  # seconds to wait for a writer
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Read the ledger without changing it."""
     file = project.ledger_file
     if above := _unreachable(file):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.install.plugin_copies import Copy
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Look at the data folder of each copy that a session in the project runs, and at what --plugin-dir left."""
     copies = plugin_copies.copies(project.root)
     for copy in copies:

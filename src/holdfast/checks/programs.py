@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from holdfast.checks import Finding
     from holdfast.install.launcher import Started
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 PATIENCE = 20.0  # seconds; the client waits ten minutes, a person does not
 _ANSWERED = "stdin is empty"  # what the engine logs when it was reached and sent nothing
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Look at the launcher that settings name and at the command for the model, and start each."""
     entries = []
     for target in registrations.targets(project, everywhere=True):

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from holdfast.install.registrations import Entry
     from holdfast.install.scopes import Target
     from holdfast.plugins.loader import HandlerFile
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 _PLAIN = frozenset({"type", "command", "timeout", "statusMessage"})
 _OURS_TO_DECIDE = ("user", "local")  # a project's settings belong to its team
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Look at every settings file that a session in the project reads."""
     files = loader.find(project)
     entries: dict[Target, list[Entry]] = {}
@@ -91,7 +91,7 @@ def _absent(targets: Collection[Target]) -> Iterator[Finding]:
     yield problem(f"nothing of Holdfast's is registered: not in {names}", "holdfast install")
 
 
-def _drifted(project: Project, target: Target, files: Sequence[HandlerFile], count: int) -> Iterator[Finding]:
+def _drifted(project: Workspace, target: Target, files: Sequence[HandlerFile], count: int) -> Iterator[Finding]:
     try:
         planned = upkeep.planned_for(target.settings, project, files)
     except StateError as error:
@@ -110,11 +110,11 @@ def _drifted(project: Project, target: Target, files: Sequence[HandlerFile], cou
     )
 
 
-def _refresh(project: Project, target: Target) -> str:
+def _refresh(project: Workspace, target: Target) -> str:
     return "; ".join(upkeep.refresh(target.settings, project, loader.find(project)))
 
 
-def _events(project: Project, target: Target, files: Sequence[HandlerFile]) -> Iterator[Finding]:
+def _events(project: Workspace, target: Target, files: Sequence[HandlerFile]) -> Iterator[Finding]:
     """Compare the events that were registered with those that the installed client knows; it is asked only if need be.
 
     An event it does not know can silence the whole file.

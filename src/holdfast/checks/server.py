@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Ask every server of this user; where none runs, say whether one can."""
     off, found = servers.off(), servers.found()
     for each in found:

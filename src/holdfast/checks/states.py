@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Problem, Workflow
 
 _FIELD = re.compile(r'"([^"]+)"')  # as warnings name it, before what is wrong with it
@@ -38,7 +38,7 @@ _NEEDED = {"id": "a text", "task": "a text", "phases": "a list"}  # without whic
 _A = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Read every state file of the project; nothing is written."""
     tops = [project.root / record.TOP for record in RECORDS.values()]
     if any(access.closed(each) not in (None, each) for each in tops):
@@ -71,7 +71,7 @@ def look(project: Project) -> Iterator[Finding]:
         yield ok(f"{len(found.workflows)} workflow(s), and their files agree")
 
 
-def _unread(project: Project, trouble: Problem) -> Finding:
+def _unread(project: Workspace, trouble: Problem) -> Finding:
     """Say what is wrong with a file; a broken one is mended by what the ledger kept, or set aside."""
     path = trouble.path
     if unlinking := access.unlinking(path):
@@ -90,7 +90,7 @@ def _unread(project: Project, trouble: Problem) -> Finding:
     return problem(f"{path}: {trouble.reason}", "holdfast doctor --fix", partial(_mend, project, path))
 
 
-def _in_the_way(project: Project, path: Path, why: str) -> Finding:
+def _in_the_way(project: Workspace, path: Path, why: str) -> Finding:
     """Say what stands at a place of ours and is not ours: without its file the hybrid format cannot be used at all."""
     if closed := access.remedy(path):
         return notice(f"{path}: {why.partition(';')[0]}", closed)
@@ -126,7 +126,7 @@ def _listed(words: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _mend(project: Project, path: Path) -> str:
+def _mend(project: Workspace, path: Path) -> str:
     with locked(_lock(project, path)):
         try:
             statefile.read(project, path)
@@ -139,7 +139,7 @@ def _mend(project: Project, path: Path) -> str:
     return f"wrote the last good content of {path}, and left what it held beside it" if changed else ""
 
 
-def _lock(project: Project, path: Path) -> Path:
+def _lock(project: Workspace, path: Path) -> Path:
     """Return the folder whose lock is held for a write to a state file."""
     kept = compaction_file.folder(project)
     return kept if path.is_relative_to(kept) else path.parent
@@ -155,7 +155,7 @@ def _unsound(workflows: Iterable[Workflow]) -> Iterator[Finding]:
             yield level(f"{workflow.path}: {warning}", remedy)
 
 
-def _said(project: Project) -> Iterator[Finding]:
+def _said(project: Workspace) -> Iterator[Finding]:
     """Say what `holdfast explain` warns of in the files that people keep, as far as they count."""
     for candidate in detect(project, everything=True).candidates:
         if candidate.accepted or candidate.method == memory.FILE:
@@ -163,7 +163,7 @@ def _said(project: Project) -> Iterator[Finding]:
                 yield notice(f"{candidate.path}: {warning}", f"correct {candidate.path}")
 
 
-def _stale(project: Project, found: Found) -> Iterator[Finding]:
+def _stale(project: Workspace, found: Found) -> Iterator[Finding]:
     """Say which unfinished workflows no session works on any more: they are not restored unasked."""
     old = [each for each in found.workflows if not each.finished and not owners.fresh(project, each)]
     live = sessions.live_others(project, "") if old else set()
@@ -191,7 +191,7 @@ def _piled_up(kept: Iterable[Workflow], found: Found) -> Iterator[Finding]:
             yield notice(text, shlex.join(["holdfast", "done", "--all", workflow.id]))
 
 
-def _view(project: Project, theirs: dict[Path, Any]) -> Iterator[Finding]:
+def _view(project: Workspace, theirs: dict[Path, Any]) -> Iterator[Finding]:
     """Say that the Markdown view shows another state than the hybrid workflow has."""
     path = project.root / view.FILE
     try:
@@ -212,7 +212,7 @@ def _wanted(data: dict[str, Any]) -> bytes:
     return view.generate_markdown(data).encode("utf-8", "replace")
 
 
-def _redraw(project: Project) -> str:
+def _redraw(project: Workspace) -> str:
     path = project.root / view.FILE
     with locked(hybrid_file.path(project).parent):
         data = hybrid_file.load(project).data
@@ -222,7 +222,7 @@ def _redraw(project: Project) -> str:
     return f"wrote {path} from the workflow's state"
 
 
-def _extra(project: Project, found: Found) -> Iterator[Finding]:
+def _extra(project: Workspace, found: Found) -> Iterator[Finding]:
     """Say that the file beside the hybrid workflow belongs to another one."""
     path = extras.beside(hybrid_file.path(project))
     try:
@@ -236,7 +236,7 @@ def _extra(project: Project, found: Found) -> Iterator[Finding]:
         yield notice(text, _aside(path))
 
 
-def _left_over(project: Project) -> Iterator[Finding]:
+def _left_over(project: Workspace) -> Iterator[Finding]:
     """Say what nothing reads any more, in all folders that the formats or we ourselves write to."""
     for folder in (*places.folders(project.root), paths.sidecar_dir(project.root)):
         if access.is_link(folder):

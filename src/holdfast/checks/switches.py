@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
 """Where an administrator's settings lie: `managed-settings.json`, and more files in `managed-settings.d`."""
@@ -26,7 +26,7 @@ VARIABLES = {"CLAUDE_CODE_SIMPLE": "--bare", "CLAUDE_CODE_SAFE_MODE": "--safe-mo
 _TRUE = ("1", "true", "yes", "on")
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Look at the settings of every scope, the administrator's too, and at the environment."""
     found = [*_policies(), *_settings(project), *_environment()]
     yield from found
@@ -54,7 +54,7 @@ def _policies() -> Iterator[Finding]:
             yield problem(text, remedy)
 
 
-def _settings(project: Project) -> Iterator[Finding]:
+def _settings(project: Workspace) -> Iterator[Finding]:
     for target in registrations.targets(project):
         try:
             settings = registrations.read(target.settings)

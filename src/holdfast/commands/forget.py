@@ -20,8 +20,8 @@ from holdfast.workflow.wording import one_line, quoted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.project import Project
     from holdfast.sessions.forget.forgetting import Forgotten
+    from holdfast.sessions.workspace import Workspace
 
 _FILES = 10  # that are named
 _WHOLE = 32  # characters that a session's id has at least
@@ -85,7 +85,7 @@ def command(
         click.echo("A session is live here; what it does from now on is remembered again.")
 
 
-def _close(project: Project, *, clean: bool) -> None:
+def _close(project: Workspace, *, clean: bool) -> None:
     """Close a project; raise HoldfastError where its ledger could not be cleaned."""
     project.close()
     if not clean:
@@ -96,7 +96,7 @@ def _close(project: Project, *, clean: bool) -> None:
 
 
 def _scope(
-    project: Project,
+    project: Workspace,
     session_id: str | None,
     wanted: str | None,
     since: datetime | None,
@@ -114,7 +114,7 @@ def _scope(
     return Scope(since=clock.stamp(since) if since else "", before=clock.stamp(before) if before else "")
 
 
-def _session(project: Project, beginning: str) -> str:
+def _session(project: Workspace, beginning: str) -> str:
     """Return the session that is meant; one that only a recording or the log knows has to be named whole."""
     try:
         return sessions.meant(project, beginning)
@@ -124,7 +124,7 @@ def _session(project: Project, beginning: str) -> str:
         return beginning
 
 
-def _reviving(project: Project) -> list[str]:
+def _reviving(project: Workspace) -> list[str]:
     """Say what a memory file or plan still tells of that only the ledger's tombstone keeps from being saved again."""
     extract = detect.detect(project).extract
     if extract is None or compaction.intend(project, extract).action not in ("buried", "created"):

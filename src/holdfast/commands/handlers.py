@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.plugins.loader import HandlerFile
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 _DIFF_LIMIT_LINES = 400  # of what changed that are shown before a file is trusted
 
@@ -213,7 +213,7 @@ def new(name: str, event: str, in_project: bool, project_dir: str | None) -> Non
     _register(options.open_project(project_dir))
 
 
-def _choose(project: Project, files: Sequence[Path]) -> dict[Path, bytes]:
+def _choose(project: Workspace, files: Sequence[Path]) -> dict[Path, bytes]:
     """Return the files to trust with the bytes that will be shown and hashed."""
     known = [file.path for file in loader.find(project) if file.place == "project" and file.path.exists()]
     config = paths.project_config(project.root)
@@ -248,18 +248,18 @@ def _chosen(found: Sequence[HandlerFile], files: Sequence[Path]) -> list[Handler
     return chosen
 
 
-def _gone(project: Project) -> list[Path]:
+def _gone(project: Workspace) -> list[Path]:
     """Return the handlers of the project that are trusted and no longer there."""
     folder = paths.project_handlers(project.root)
     there = [project.root / name for name in trust.granted(project.root)]
     return [path for path in there if path.parent == folder and not path.exists()]
 
 
-def _letting_go(project: Project, path: Path) -> str:
+def _letting_go(project: Workspace, path: Path) -> str:
     return shlex.join(["holdfast", "handlers", "untrust", "--project", str(project.root), path.name])
 
 
-def _inside(project: Project, path: Path) -> Path:
+def _inside(project: Workspace, path: Path) -> Path:
     """Return a path that was given, as it lies in the project; one that is gone counts while it is trusted."""
     places = (Path.cwd() / path, project.root / path, paths.project_handlers(project.root) / path)
     known = {project.root / name for name in trust.granted(project.root)}
@@ -272,7 +272,7 @@ def _inside(project: Project, path: Path) -> Path:
     return absolute
 
 
-def _describe(project: Project, path: Path, content: bytes) -> None:
+def _describe(project: Workspace, path: Path, content: bytes) -> None:
     name = trust.relative_name(project.root, path)
     click.echo(f"{name}  sha256 {trust.digest(content)[:16]}…")
     for line in _changed(project, name, content):
@@ -296,7 +296,7 @@ def _describe(project: Project, path: Path, content: bytes) -> None:
         click.echo(f"  at fault: {fault}")
 
 
-def _changed(project: Project, name: str, content: bytes) -> Iterator[str]:
+def _changed(project: Workspace, name: str, content: bytes) -> Iterator[str]:
     """Yield what changed in a file since it was trusted, as a unified diff; nothing for one that was not."""
     granted = trust.granted(project.root).get(name)
     if granted in (None, trust.digest(content)):
@@ -318,7 +318,7 @@ def _confirmed(count: int) -> bool:
     return click.confirm(f"These {count} file(s) will run by themselves in every session here. Trust them?")
 
 
-def _register(project: Project) -> None:
+def _register(project: Workspace) -> None:
     for line in upkeep.keep_registered(project):
         click.echo(line)
     for event, why in inspection.withheld(project, loader.find(project)).items():

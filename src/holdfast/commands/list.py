@@ -18,7 +18,7 @@ from holdfast.workflow.wording import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
@@ -40,7 +40,7 @@ def command(archived: bool, patterns: bool, as_json: bool, project_dir: str | No
         _present(project, as_json)
 
 
-def _present(project: Project, as_json: bool) -> None:
+def _present(project: Workspace, as_json: bool) -> None:
     if project.ledger_file.exists():
         _ = project.ledger  # says what is wrong with it, if anything is
     found = registry.all_found(project)
@@ -54,7 +54,7 @@ def _present(project: Project, as_json: bool) -> None:
         click.echo(f"No workflows in {project.root}. `holdfast start TITLE` starts one.")
 
 
-def _archive(project: Project, as_json: bool) -> None:
+def _archive(project: Workspace, as_json: bool) -> None:
     options.insist_on_ledger(project)
     kept = archive.kept(project)
     if as_json:
@@ -70,7 +70,7 @@ def _archive(project: Project, as_json: bool) -> None:
         click.echo(f"No workflow of {project.root} has been completed yet.")
 
 
-def _templates(project: Project, as_json: bool) -> None:
+def _templates(project: Workspace, as_json: bool) -> None:
     found, problems = templates.from_files(project)
     for problem in problems:
         click.echo(problem, err=True)

@@ -11,11 +11,11 @@ from holdfast.sessions.ownership import owners, selection
 from holdfast.workflow import registry, views
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Step, Workflow
 
 
-def find(project: Project, workflow_id: str | None) -> Workflow:
+def find(project: Workspace, workflow_id: str | None) -> Workflow:
     """Return the workflow a command is about, which becomes the session's that moves it (`take`).
 
     Raises:
@@ -27,14 +27,14 @@ def find(project: Project, workflow_id: str | None) -> Workflow:
     return workflow
 
 
-def settle(project: Project) -> None:
+def settle(project: Workspace) -> None:
     """Let what this session's agents have reported count, so that no answer is older than what the hooks know."""
     session = options.session()
     if session:
         progress.settle(project, session)
 
 
-def take(project: Project, workflow: Workflow) -> None:
+def take(project: Workspace, workflow: Workflow) -> None:
     """Give a workflow to the session that runs this command, unless it belongs to another that is live."""
     session = options.session()
     if session:

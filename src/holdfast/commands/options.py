@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS
 from holdfast.ledger.patience import COMMAND_WAIT_S, Patience
 from holdfast.project import Project, nearest
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import required, wording
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def content_options(command: Command) -> Command:
     return command
 
 
-def open_project(project_dir: str | None, *, tell: bool = True) -> Project:
+def open_project(project_dir: str | None, *, tell: bool = True) -> Workspace:
     """Open the project a command is about: as `paths.find_root` says, or a nearer folder that has a ledger of its own.
 
     A session's project is the folder the client was started in, also within a larger repository (client fact:
@@ -81,7 +83,7 @@ def open_project(project_dir: str | None, *, tell: bool = True) -> Project:
     if not named(project_dir):
         root = nearest(here.resolve(), root)
     patience = Patience(COMMAND_WAIT_S, _tell) if tell else Patience(say=lambda said: None)
-    project = Project.open(root, trusted=trust.config_trusted(root), patience=patience)
+    project = replace(Workspace.open(root, trusted=trust.config_trusted(root)), patience=patience)
     if project_dir and session():
         _must_be_own(project, paths.find_root(None, os.environ, here))
     return project
@@ -95,7 +97,7 @@ def _must_be_own(project: Project, own: Path) -> None:
         )
 
 
-def insist_on_ledger(project: Project) -> None:
+def insist_on_ledger(project: Workspace) -> None:
     """End a command whose answer is what the ledger holds with code 1 where that cannot be read; why has been said."""
     if project.ledger_file.exists() and not project.ledger.whole:
         raise click.exceptions.Exit(1)
@@ -110,7 +112,7 @@ def named(project_dir: str | None) -> bool:
     return bool(project_dir or os.environ.get("HOLDFAST_PROJECT_DIR") or os.environ.get("CLAUDE_PROJECT_DIR"))
 
 
-def inside(project: Project, project_dir: str | None) -> Path | None:
+def inside(project: Workspace, project_dir: str | None) -> Path | None:
     """Return the folder within the project that a command was typed in without naming any, else None.
 
     A session that is started there has that folder for its project, not this one (client fact: `CLAUDE_PROJECT_DIR`),
@@ -130,7 +132,7 @@ def as_reading(entries: Iterable[str]) -> tuple[str, ...]:
     return tuple(entry if entry.startswith("@") else f"@{entry}" for entry in entries)
 
 
-def tell_outside(project: Project, reading: Iterable[str]) -> None:
+def tell_outside(project: Workspace, reading: Iterable[str]) -> None:
     """Say of required readings outside the project that no session is asked to read them."""
     for entry in reading:
         if required.outside(project.root, entry):
@@ -138,7 +140,7 @@ def tell_outside(project: Project, reading: Iterable[str]) -> None:
             click.echo(told, err=True)
 
 
-def seen_by_git(project: Project, format_name: str) -> str:
+def seen_by_git(project: Workspace, format_name: str) -> str:
     """Return what to say of the part of a format that git sees, before it is there; empty if it is, or without git."""
     shared = RECORDS[format_name].SHARED
     if not shared or not project.in_git or (project.root / shared).exists():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from holdfast.profile.choosing import Chosen
     from holdfast.profile.findings import Findings
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 _NARROW: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "padding": 0}  # so that names fit into 80 columns
 
@@ -78,7 +78,7 @@ def command(rounds: int, event: str | None, cold: bool, limit: int, as_json: boo
         _print(found, said)
 
 
-def _replayed(project: Project, chosen: Chosen, rounds: int, *, cold: bool) -> tuple[Findings, int]:
+def _replayed(project: Workspace, chosen: Chosen, rounds: int, *, cold: bool) -> tuple[Findings, int]:
     """Replay with a bar on the terminal, if there is one; also return how many files could not be taken along."""
     console = sheet.console(stderr=True)
     with (

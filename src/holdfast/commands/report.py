@@ -18,7 +18,7 @@ from holdfast.workflow import ownfolder
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 NAME = "report.html"
 
@@ -67,7 +67,7 @@ def command(
         click.echo("No browser could be started; open the file in one.", err=True)
 
 
-def _write(project: Project, output: Path | None, data: bytes) -> Path:
+def _write(project: Workspace, output: Path | None, data: bytes) -> Path:
     """Write the page, readable by its owner alone, and return where."""
     if output is None:
         place = ownfolder.place(project.root, NAME)

@@ -14,7 +14,7 @@ from holdfast.sessions.ownership import selection
 from holdfast.workflow import registry
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
@@ -38,7 +38,7 @@ def command(workflow_id: str | None, as_json: bool, project_dir: str | None) -> 
         sheet.put(console, page.whole(seen, clock.now(), console.width, over=over))
 
 
-def _find(project: Project, wanted: str | None) -> Workflow:
+def _find(project: Workspace, wanted: str | None) -> Workflow:
     """Return the workflow that is meant; a name that nothing here has may be one of the archive's."""
     if wanted is None and not any(not each.finished for each in registry.all_found(project).workflows):
         return _last(project)
@@ -53,7 +53,7 @@ def _find(project: Project, wanted: str | None) -> Workflow:
     return workflow
 
 
-def _last(project: Project) -> Workflow:
+def _last(project: Workspace) -> Workflow:
     """Return the workflow that was completed last, where none is in progress. Raises HoldfastError without one."""
     found = registry.all_found(project)
     for each in found.workflows:

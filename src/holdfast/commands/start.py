@@ -18,7 +18,7 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 # What may be meant as an agent but stands in the title; no mail address, no version.
@@ -110,7 +110,7 @@ def _started(workflow: Workflow) -> str:
     return f"Started in {workflow.place}. Its format is {workflow.format}: {how}."
 
 
-def _whose(project: Project, workflow: Workflow, session: str | None) -> str:
+def _whose(project: Workspace, workflow: Workflow, session: str | None) -> str:
     """Give a new workflow to the session that asks; if a person does, to the one that is live and has none. Say so."""
     if session:
         owners.own(project, workflow, session)

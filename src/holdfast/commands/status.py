@@ -19,7 +19,7 @@ from holdfast.workflow import registry, views
 from holdfast.workflow.wording import one_line
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 COMPACTIONS = 5
@@ -60,7 +60,7 @@ def command(as_json: bool, project_dir: str | None) -> None:
     _section("Last warnings and errors", status["log"])
 
 
-def _status(project: Project) -> dict[str, Any]:
+def _status(project: Workspace) -> dict[str, Any]:
     found = registry.all_found(project)
     files = loader.find(project)
     return {
@@ -82,13 +82,13 @@ def _status(project: Project) -> dict[str, Any]:
     }
 
 
-def _troubles(project: Project) -> list[str]:
+def _troubles(project: Workspace) -> list[str]:
     """Return the last warnings and errors of this project, and those of no project in particular."""
     lines = log.tail(500, project=project.root)
     return [line for line in lines if line.split(" ", 2)[1:2] in (["error"], ["warning"])][-LOG_LINES:]
 
 
-def _row(project: Project, workflow: Workflow) -> dict[str, Any]:
+def _row(project: Workspace, workflow: Workflow) -> dict[str, Any]:
     return views.row(workflow) | {"position": workflow.position, "owner": owners.owner(project, workflow)}
 
 
@@ -110,7 +110,7 @@ def _workflow(row: dict[str, Any]) -> str:
     return f"{one_line(row['title'])}: {status}, {row['position']}{phase} ({row['format']}{owner})"
 
 
-def _agents(project: Project) -> list[dict[str, Any]]:
+def _agents(project: Workspace) -> list[dict[str, Any]]:
     """Return the agents that run, or ended unused, of the sessions that can still go on."""
     gone = sessions.gone(project)
     listed = [str(each["id"]) for each in sessions.all_of(project) if each["id"] not in gone]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.dispatch.merging import Reply
     from holdfast.dispatch.replying import Streams
     from holdfast.events.event import Event
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 PATIENCE = 0.3  # seconds the client is kept waiting for the count at most
 
@@ -35,7 +35,7 @@ def of(reply: Reply, labels: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def note(project: Project, event: Event, units: Mapping[str, int]) -> None:
+def note(project: OpenProject, event: Event, units: Mapping[str, int]) -> None:
     """Keep a count in the ledger, which is not opened where there is none; a ledger that refuses is logged."""
     if not units:
         return
@@ -49,7 +49,7 @@ def note(project: Project, event: Event, units: Mapping[str, int]) -> None:
         log.write("warning", f"what a reply cost is not remembered: {error}")
 
 
-def note_after(project: Project, event: Event, units: Mapping[str, int], streams: Streams, code: int) -> None:
+def note_after(project: OpenProject, event: Event, units: Mapping[str, int], streams: Streams, code: int) -> None:
     """Let the client go on, then keep a count; or keep it in another process where it waits for the end of this one.
 
     Args:
@@ -65,7 +65,7 @@ def note_after(project: Project, event: Event, units: Mapping[str, int], streams
         note_apart(project, event, units, streams.private)
 
 
-def note_apart(project: Project, event: Event, units: Mapping[str, int], private: Sequence[int]) -> None:
+def note_apart(project: OpenProject, event: Event, units: Mapping[str, int], private: Sequence[int]) -> None:
     """Keep a count in a process of its own, so that no ledger that is locked keeps the client waiting.
 
     Args:

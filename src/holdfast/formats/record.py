@@ -16,9 +16,9 @@ class Record(Protocol):
     RANK: int
     """Its place among the formats, from 0. The lower rank wins where nothing else decides."""
     ADAPTER: str
-    """The module that reads and writes its files (`workflow.model.Format`). It loads once a path of PRESENCE exists."""
+    """The module that reads and writes its files (`workflow.registry.Format`). It loads where a path of PRESENCE is."""
     AGENTS: bool
-    """Whether agents work on its units (`workflow.model.AgentFormat`), which then move as agents finish."""
+    """Whether agents work on its units (`workflow.registry.AgentFormat`), which then move as agents finish."""
     UNIT: str
     """The word for one step of a workflow: phase, task."""
     IN_ORDER: bool

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.plugins.loader import HandlerFile
-    from holdfast.project import Project
+    from holdfast.project import OpenProject, Project
 
 SECONDS_PER_FILE = 5.0
 
 
-def complaints(project: Project, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
+def complaints(project: OpenProject, files: Sequence[HandlerFile]) -> list[tuple[HandlerFile, str]]:
     """Find what is wrong with handler files.
 
     Args:
@@ -204,7 +204,7 @@ def registered_events(project: Project) -> dict[str, list[str | None]]:
     return known
 
 
-def _load(project: Project, file: HandlerFile) -> list[str]:
+def _load(project: OpenProject, file: HandlerFile) -> list[str]:
     """Load a file in a child process; faults its text shows already are not told twice."""
     plan = [Call(file, route) for route in file.routes if not route.broken]
     if not plan:

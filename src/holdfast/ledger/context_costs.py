@@ -11,7 +11,7 @@ from holdfast.ledger.database import new_id
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 PER_TOKEN = 4  # UTF-16 units that are taken for a token; English prose and code have about so many
 RULE = f"characters are UTF-16 units, as the client counts; tokens are estimated: characters / {PER_TOKEN}, rounded up"
@@ -53,7 +53,7 @@ def tokens(units: int) -> int:
     return -(-units // PER_TOKEN)
 
 
-def note(project: Project, session: str, event: str, units: Mapping[str, int], *, agent: bool) -> None:
+def note(project: OpenProject, session: str, event: str, units: Mapping[str, int], *, agent: bool) -> None:
     """Note what a reply that was written has put into the context.
 
     Args:
@@ -79,7 +79,7 @@ def note(project: Project, session: str, event: str, units: Mapping[str, int], *
             drop_oldest(project)
 
 
-def drop_oldest(project: Project) -> None:
+def drop_oldest(project: OpenProject) -> None:
     """Drop the rows beyond those that are kept. Raises LedgerError."""
     project.ledger.run(
         "DELETE FROM costs WHERE id IN (SELECT id FROM costs WHERE project = ? AND at <"
@@ -88,7 +88,7 @@ def drop_oldest(project: Project) -> None:
     )
 
 
-def totals(project: Project, *, session: str = "", since: str = "") -> list[Cost]:
+def totals(project: OpenProject, *, session: str = "", since: str = "") -> list[Cost]:
     """Return what was put into the context, the session that was active last first, the largest part of it first.
 
     Args:

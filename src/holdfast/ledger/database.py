@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 5.0  # seconds to wait for those who read, until the write-ahead log can be emptied
 _PAUSE = 0.05  # seconds between two tries to do that
+PRUNED = 200  # rows that go at once; each event that adds one drops more than it adds
 _COPY_LIMIT_BYTES = 256 * 1024 * 1024  # of a ledger that is taken into memory, which takes 0.3 s
 
 
@@ -86,6 +87,25 @@ class Ledger:
     def one(self, sql: str, *values: object) -> dict[str, Any] | None:
         """Execute one statement and return its first row, or None if there is none. Raises LedgerError."""
         return next(iter(self.rows(sql, *values)), None)
+
+    def prune(self, project: str, table: str, at: str, kept: int, *, key: str = "id") -> None:
+        """Drop a table's rows of a project beyond the newest, a few at a time, so that no event waits for many.
+
+        Args:
+            project: its key.
+            table: the table's name.
+            at: the column of the moment by which rows are old; an index on project and moment is to be there.
+            kept: how many stay.
+            key: the columns of its primary key.
+
+        Raises:
+            LedgerError: the ledger refuses.
+        """
+        self.run(
+            f"DELETE FROM {table} WHERE ({key}) IN"
+            f" (SELECT {key} FROM {table} WHERE project = ? ORDER BY {at} DESC LIMIT ? OFFSET ?)",
+            *(project, PRUNED, kept),
+        )
 
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Return the tables there are, each with the names of its columns. Raises LedgerError."""

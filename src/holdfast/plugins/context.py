@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.config import Config
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Context:
         handler: the file name of the handler that is running, for the log.
     """
 
-    project: Project
+    project: OpenProject
     environ: Mapping[str, str]
     handler: str = ""
 

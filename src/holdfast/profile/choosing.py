@@ -16,7 +16,7 @@ from holdfast.testkit.client import SESSION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Chosen:
     samples: bool = False
 
 
-def wanted(project: Project) -> dict[str, str | None]:
+def wanted(project: OpenProject) -> dict[str, str | None]:
     """Return event -> matcher for what the handlers of a project ask for, as an install registers it."""
     return registration.wanted(loader.find(project), frozenset(events.EVENTS))
 
@@ -68,7 +68,7 @@ def of_recordings(lines: Iterable[str], asked: Mapping[str, str | None], event: 
     return Chosen(chosen, len(found) - len(chosen), unwanted, unread)
 
 
-def samples(project: Project, asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
+def samples(project: OpenProject, asked: Mapping[str, str | None], event: str | None, limit: int) -> Chosen:
     """Choose among the payloads of the package those that a process is started for, as if they came from a project."""
     names = recorded.names_of(event) if event else recorded.names()
     found = [payload for name in names if _fires(payload := recorded.sent(name, SESSION, project.root), asked)]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.install import launcher, scopes
 from holdfast.profile import moving
 from holdfast.profile.moving import Move
-from holdfast.project import Project
+from holdfast.project import OpenProject
 from holdfast.testkit import belongings
 from holdfast.testkit.place import Place
 
@@ -52,7 +52,7 @@ class Double(Place):
         left_out: files that were not copied: too large, too many, or not readable.
     """
 
-    of: Project
+    of: OpenProject
     kept: Sequence[str]
     left_out: list[Path] = field(default_factory=list)
     _copied: int = 0
@@ -131,7 +131,7 @@ class Double(Place):
     @property
     def ledger(self) -> Path:
         """Where its ledger lies."""
-        return self.top / "s" / "holdfast" / "projects" / f"{Project(self.root, self.of.config).key}.db"
+        return self.top / "s" / "holdfast" / "projects" / f"{OpenProject(self.root, self.of.config).key}.db"
 
     @property
     def _move(self) -> Move:
@@ -149,7 +149,7 @@ class Double(Place):
 
 
 @contextmanager
-def opened(project: Project, kept: Sequence[str] = ()) -> Iterator[Double]:
+def opened(project: OpenProject, kept: Sequence[str] = ()) -> Iterator[Double]:
     """Yield the double of a project, in a folder for its owner alone that is removed afterwards.
 
     Args:

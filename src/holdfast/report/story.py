@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.ledger.context_costs import Cost
-    from holdfast.project import Project
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.compaction.aftermath import Compaction
     from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.history.timeline_event import TimelineEvent
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 LIMIT = 1_000  # happenings that are listed unless more are asked for
@@ -135,7 +135,7 @@ class Story:
     phases: dict[tuple[str, str], str]
 
 
-def gather(project: Project, *, since: datetime | None = None, session: str = "", limit: int = LIMIT) -> Story:
+def gather(project: Workspace, *, since: datetime | None = None, session: str = "", limit: int = LIMIT) -> Story:
     """Return what happened in a project, as far as the ledger still knows it.
 
     Args:
@@ -174,7 +174,7 @@ def gather(project: Project, *, since: datetime | None = None, session: str = ""
     )
 
 
-def _sessions(project: Project, since: str, only: str) -> list[Session]:
+def _sessions(project: Workspace, since: str, only: str) -> list[Session]:
     gone = sessions.gone(project)
     found = []
     for row in sessions.all_of(project):
@@ -187,7 +187,7 @@ def _sessions(project: Project, since: str, only: str) -> list[Session]:
     return found
 
 
-def _runs(project: Project, session: Session, since: str) -> tuple[Run, ...]:
+def _runs(project: Workspace, session: Session, since: str) -> tuple[Run, ...]:
     """Return the runs of a session's agents, the first first; what runs when its session ends is over with it."""
     found = []
     for agent in agent_status.of_session(project, session.id):
@@ -200,13 +200,13 @@ def _runs(project: Project, session: Session, since: str) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def _apart(project: Project, since: str, session: str, everything: Iterable[Compaction]) -> list[Delivery]:
+def _apart(project: Workspace, since: str, session: str, everything: Iterable[Compaction]) -> list[Delivery]:
     answers = {given.id for each in everything for given in each.given}
     found = deliveries.recent(project, deliveries.KEPT, session or None)
     return [each for each in found if each.id not in answers and each.made_at >= since]
 
 
-def _workflows(project: Project, since: str, session: str, compacted: Iterable[Compaction]) -> list[Told]:
+def _workflows(project: Workspace, since: str, session: str, compacted: Iterable[Compaction]) -> list[Told]:
     """Return the workflows that are told of: of a session those it owns, or that its compactions name."""
     kept = archive.kept(project)
     listed = [
@@ -225,7 +225,7 @@ def _workflows(project: Project, since: str, session: str, compacted: Iterable[C
     return [each for each in listed if each.owner == session or each.workflow.key in named]
 
 
-def _attempts(project: Project, since: str, workflows: Iterable[Told]) -> list[Attempt]:
+def _attempts(project: Workspace, since: str, workflows: Iterable[Told]) -> list[Attempt]:
     """Return when phases ran; each attempt's beginning and end are two happenings."""
     wanted = {(each.worktree, each.workflow.key) for each in workflows}
     found: dict[tuple[str, str, str, int], Attempt] = {}

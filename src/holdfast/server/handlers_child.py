@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.plugins.loader import HandlerFile
     from holdfast.process.spare import Told
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
     isolation.work(Isolated(event, context, limits.timeout, deadline), plan, report, captured, heard)
 
 
-def look(environ: Mapping[str, str], argument: str | None) -> tuple[Project, list[HandlerFile]]:
+def look(environ: Mapping[str, str], argument: str | None) -> tuple[OpenProject, list[HandlerFile]]:
     """Open the project and find the handlers of the event that is announced.
 
     Args:

@@ -31,7 +31,7 @@ from holdfast.plugins import bytecode_cache, loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call, HandlerFile
 from holdfast.plugins.scan import scan
-from holdfast.project import Project
+from holdfast.project import OpenProject
 from holdfast.server import handlers_child
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def prepare() -> None:
 def of_engine() -> None:
     """Rehearse what a child does itself: reading an event, finding its handlers, merging what they say."""
     with suppress(Exception):  # what is wrong shows when an event comes
-        project = Project(_NOWHERE, Config())
+        project = OpenProject(_NOWHERE, Config())
         for event, payload in _events():
             intake.foreign(payload, os.environ)
             pairing.source(os.environ)
@@ -155,7 +155,7 @@ def of_engine() -> None:
 def of_handlers() -> None:
     """Rehearse what a handlers' child does: taking over its work, loading, calling, asking a ledger."""
     with suppress(Exception):
-        project = Project(_NOWHERE, Config())
+        project = OpenProject(_NOWHERE, Config())
         for event, payload in _events():
             _choose(payload)
             for answer in _wired(event, _plan(event), project):
@@ -189,6 +189,6 @@ def _plan(event: Event) -> list[Call]:
     return [Call(file, route) for route in _ROUTES if route.event == event.hook_event_name]
 
 
-def _wired(event: Event, plan: list[Call], project: Project) -> list[dict[str, Any]]:
+def _wired(event: Event, plan: list[Call], project: OpenProject) -> list[dict[str, Any]]:
     caller = Caller(event, Context(project, os.environ), lambda call: 1.0)
     return [isolation.to_wire(answer) for answer in caller.answers(plan)]

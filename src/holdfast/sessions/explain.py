@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from holdfast.formats.compaction.detection.extract import Candidate, Extract
     from holdfast.formats.compaction.save import Intent
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 _MANY = 50  # plans the text names one by one
@@ -41,7 +41,7 @@ _MEANINGS = {
 }
 
 
-def explain(project: Project, session: str | None = None) -> dict[str, Any]:
+def explain(project: Workspace, session: str | None = None) -> dict[str, Any]:
     """Return everything that decides about saving and restoring in a project; nothing is written.
 
     Keys: root; candidates (files looked at, with reasons and warnings; `notable` where one may be surprised that it
@@ -173,7 +173,7 @@ def _detected(extract: Mapping[str, Any] | None, root: str) -> list[str]:
     return [f"{quoted(extract['name'])}{place}, from {extract['source'].removeprefix(root)}{beside}"]
 
 
-def _every(project: Project, workflows: Iterable[Workflow]) -> list[Workflow]:
+def _every(project: Workspace, workflows: Iterable[Workflow]) -> list[Workflow]:
     """Return the workflow in every state file, older files of the same workflow too."""
     listed = {workflow.path: workflow for workflow in workflows}
     entries, _ = file.scan(project)
@@ -227,7 +227,7 @@ def _accumulating(every: Iterable[Workflow], newest: Iterable[Workflow]) -> list
     return [{"path": workflow.place, "why": why} for workflow, why in reasons]
 
 
-def _intent(project: Project, extract: Extract | None) -> Intent | str:
+def _intent(project: Workspace, extract: Extract | None) -> Intent | str:
     """Return what the next PreCompact would do, or why it could do nothing."""
     try:
         return compaction.intend(project, extract)
@@ -235,7 +235,7 @@ def _intent(project: Project, extract: Extract | None) -> Intent | str:
         return str(error)
 
 
-def _would_save(project: Project, intent: Intent | str) -> dict[str, Any]:
+def _would_save(project: Workspace, intent: Intent | str) -> dict[str, Any]:
     if isinstance(intent, str):
         return {"action": f"warning: impossible: {intent}", "path": None}
     path = intent.path.relative_to(project.root).as_posix() if intent.path else None
@@ -244,7 +244,7 @@ def _would_save(project: Project, intent: Intent | str) -> dict[str, Any]:
     return {"action": intent.action, "path": path}
 
 
-def _saved(project: Project, intent: Intent) -> Workflow | None:
+def _saved(project: Workspace, intent: Intent) -> Workflow | None:
     """Return the workflow that PreCompact would write, as it is then; None where it writes none."""
     if intent.action not in ("created", "updated") or intent.path is None or intent.data is None:
         return None

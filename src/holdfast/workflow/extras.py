@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from holdfast.project import Project
     from holdfast.workflow.model import Changes, Start, Workflow
+    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
 TYPE, READING, REMINDERS, CONTEXT = "workflow_type", "required_reading", "key_reminders", "context"
@@ -34,7 +34,7 @@ def beside(state: Path) -> Path:
     return state.with_name(f"{state.stem}.extra.json")
 
 
-def merged(project: Project, workflow: Workflow) -> tuple[Workflow, tuple[Problem, ...]]:
+def merged(project: Records, workflow: Workflow) -> tuple[Workflow, tuple[Problem, ...]]:
     """Return a workflow with what the file beside it adds, and what is wrong with that file; never raises for it.
 
     Keys of this kind that a person wrote into the state file itself come first (R000-38: extras do not break it).
@@ -61,7 +61,7 @@ def merged(project: Project, workflow: Workflow) -> tuple[Workflow, tuple[Proble
     return whole, ((Problem(file.path, f"{file.broken}; its last generation is used"),) if file.broken else ())
 
 
-def held(project: Project, state: Path, workflow_id: str) -> dict[str, Any]:
+def held(project: Records, state: Path, workflow_id: str) -> dict[str, Any]:
     """Return the reading, reminders and context kept beside a state file, as far as they can be read."""
     try:
         file = _load(project, beside(state))
@@ -75,7 +75,7 @@ def held(project: Project, state: Path, workflow_id: str) -> dict[str, Any]:
 
 
 @contextmanager
-def begun(project: Project, state: Path, workflow_id: str, start: Start) -> Iterator[None]:
+def begun(project: Records, state: Path, workflow_id: str, start: Start) -> Iterator[None]:
     """Write what a new workflow is given, or remove what an earlier one left; hold the folder's lock.
 
     The state file is written in the block, so that, killed between the two, this one is nobody's and nothing is lost.
@@ -99,7 +99,7 @@ def begun(project: Project, state: Path, workflow_id: str, start: Start) -> Iter
             statefile.discard(project, path, why="start of another workflow")
 
 
-def add(project: Project, state: Path, workflow_id: str, changes: Changes) -> None:
+def add(project: Records, state: Path, workflow_id: str, changes: Changes) -> None:
     """Add readings, reminders and context to what the workflow has; hold the folder's lock.
 
     Raises SchemaMismatch over a file of something else, StateError.
@@ -108,7 +108,7 @@ def add(project: Project, state: Path, workflow_id: str, changes: Changes) -> No
         statefile.insist(lambda: _add(project, beside(state), workflow_id, changes))
 
 
-def _add(project: Project, path: Path, workflow_id: str, changes: Changes) -> None:
+def _add(project: Records, path: Path, workflow_id: str, changes: Changes) -> None:
     before = _replaceable(project, path)
     mine = before is not None and values.text(before.data["id"]) == workflow_id
     data: dict[str, Any] = dict(before.data) if before is not None and mine else {"id": workflow_id}
@@ -120,7 +120,7 @@ def _add(project: Project, path: Path, workflow_id: str, changes: Changes) -> No
     statefile.write(project, path, data, before, why="update")
 
 
-def _load(project: Project, path: Path) -> StateFile | None:
+def _load(project: Records, path: Path) -> StateFile | None:
     """Return the file, None where there is none.
 
     Raises StateError when it is broken, SchemaMismatch when it is no extra.
@@ -134,7 +134,7 @@ def _load(project: Project, path: Path) -> StateFile | None:
     return file
 
 
-def _replaceable(project: Project, path: Path) -> StateFile | None:
+def _replaceable(project: Records, path: Path) -> StateFile | None:
     """Return the file to be rewritten, if any; one that is broken beyond its generations is set aside."""
     try:
         return _load(project, path)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.formats import RECORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
-
-    from holdfast.project import Project
 
 Status = Literal["pending", "active", "completed", "failed", "blocked"]
 Origin = Literal["agent", "plan"]
@@ -292,86 +290,3 @@ class Brief(NamedTuple):
 
     lines: tuple[str, ...]
     command: str
-
-
-class Format(Protocol):
-    """What a module in `formats/NAME/` offers as its adapter.
-
-    All but `find`, `candidates`, `step` and `parsed` write the state; they raise StateError when the file cannot be
-    read or written, SchemaMismatch when it has another schema, and TransitionError when the change is refused.
-    """
-
-    NAME: str
-
-    def find(self, project: Project) -> Found:
-        """Return the project's workflows of this format; never writes and never raises for what a file holds."""
-
-    def candidates(self, project: Project, keys: Collection[str]) -> Found:
-        """Return as `find` does the workflows an event can be about: those last changed, those with these keys.
-
-        A key may end with its `#`: then the workflow that is kept at that path is meant. What is generated from a file
-        that somebody changed by hand may be brought in step with it.
-        """
-
-    def start(self, project: Project, start: Start) -> Workflow:
-        """Create a workflow."""
-
-    def begin(self, project: Project, workflow: Workflow) -> Workflow:
-        """Start the first pending phase; nothing happens while one is active."""
-
-    def done(self, project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
-        """Complete the current phase (or, with `everything`, all) and advance; the last one completes the workflow."""
-
-    def update(self, project: Project, workflow: Workflow, changes: Changes) -> Workflow:
-        """Apply changes to the workflow."""
-
-    def step(self, workflow: Workflow) -> Step | None:
-        """Return what to do next, or None when all is done."""
-
-    def parsed(self, project: Project, path: Path, raw: bytes) -> Workflow:
-        """Return what a content of a state file says. Raises SchemaMismatch, or StateError where it is broken."""
-
-    def restore(self, project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
-        """Make a state file hold an earlier content again, and bring all that follows from it in step.
-
-        Another workflow that is unfinished and in its place gives way only with `replace`.
-        """
-
-    def written(self, project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
-        """Return a workflow as it is after somebody wrote a file, or None when the file is none of its own.
-
-        What follows from the file is brought in step with it. What the writer is to be told is among its warnings.
-        """
-
-
-@runtime_checkable
-class FindsForeignFiles(Protocol):
-    """What an adapter may offer besides: it names other programs' files at its places."""
-
-    def foreign(self, project: Project) -> Iterable[Foreign]:
-        """Yield the files that Holdfast leaves alone; never write, and never raise for what a file holds."""
-
-
-class AgentFormat(Format, Protocol):
-    """What a format offers besides whose phases are worked on by agents and move by what those report."""
-
-    def match_phase(self, workflow: Workflow, text: str, agent: str) -> Phase | None:
-        """Return the phase an agent was launched for, or None when it is for none.
-
-        `text` is the call's description followed by its prompt; without an `agent` only what is named there counts.
-        """
-
-    def judge(self, project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
-        """Make a phase active, completed or failed because of its agent, which said `words`.
-
-        What no hook may do does nothing, or raises TransitionError where the agent's words are lost by that.
-        """
-
-    def brief(self, project: Project, workflow: Workflow, phase: Phase) -> Brief | None:
-        """Return what an agent is given of a phase, where its format keeps more of it than a prompt says."""
-
-    def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
-        """Return the phases that can be begun now and worked on in parallel."""
-
-    def undoing(self, phase_id: str) -> str:
-        """Return the command by which a person makes a completed phase active again."""

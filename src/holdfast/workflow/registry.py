@@ -1,19 +1,103 @@
-"""The adapters of the formats, each loaded when it is first asked for, and what they find together."""
+"""The adapters of the formats: what each offers, loaded when it is first asked for, and what they find together."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from holdfast.errors import HoldfastError
 from holdfast.formats import RECORDS, WITH_AGENTS
-from holdfast.workflow.model import FindsForeignFiles, Found
+from holdfast.workflow.model import Found
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
-    from holdfast.project import Project
-    from holdfast.workflow.model import AgentFormat, Foreign, Format, Workflow
+    from holdfast.workflow.model import Brief, Changes, Foreign, Judged, Phase, Restored, Start, Status, Step, Workflow
+    from holdfast.workflow.records import Records
+
+
+class Format(Protocol):
+    """What a module in `formats/NAME/` offers as its adapter.
+
+    All but `find`, `candidates`, `step` and `parsed` write the state; they raise StateError when the file cannot be
+    read or written, SchemaMismatch when it has another schema, and TransitionError when the change is refused.
+    """
+
+    NAME: str
+
+    def find(self, project: Records) -> Found:
+        """Return the project's workflows of this format; never writes and never raises for what a file holds."""
+
+    def candidates(self, project: Records, keys: Collection[str]) -> Found:
+        """Return as `find` does the workflows an event can be about: those last changed, those with these keys.
+
+        A key may end with its `#`: then the workflow that is kept at that path is meant. What is generated from a file
+        that somebody changed by hand may be brought in step with it.
+        """
+
+    def start(self, project: Records, start: Start) -> Workflow:
+        """Create a workflow."""
+
+    def begin(self, project: Records, workflow: Workflow) -> Workflow:
+        """Start the first pending phase; nothing happens while one is active."""
+
+    def done(self, project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+        """Complete the current phase (or, with `everything`, all) and advance; the last one completes the workflow."""
+
+    def update(self, project: Records, workflow: Workflow, changes: Changes) -> Workflow:
+        """Apply changes to the workflow."""
+
+    def step(self, workflow: Workflow) -> Step | None:
+        """Return what to do next, or None when all is done."""
+
+    def parsed(self, project: Records, path: Path, raw: bytes) -> Workflow:
+        """Return what a content of a state file says. Raises SchemaMismatch, or StateError where it is broken."""
+
+    def restore(self, project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
+        """Make a state file hold an earlier content again, and bring all that follows from it in step.
+
+        Another workflow that is unfinished and in its place gives way only with `replace`.
+        """
+
+    def written(self, project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+        """Return a workflow as it is after somebody wrote a file, or None when the file is none of its own.
+
+        What follows from the file is brought in step with it. What the writer is to be told is among its warnings.
+        """
+
+
+@runtime_checkable
+class FindsForeignFiles(Protocol):
+    """What an adapter may offer besides: it names other programs' files at its places."""
+
+    def foreign(self, project: Records) -> Iterable[Foreign]:
+        """Yield the files that Holdfast leaves alone; never write, and never raise for what a file holds."""
+
+
+class AgentFormat(Format, Protocol):
+    """What a format offers besides whose phases are worked on by agents and move by what those report."""
+
+    def match_phase(self, workflow: Workflow, text: str, agent: str) -> Phase | None:
+        """Return the phase an agent was launched for, or None when it is for none.
+
+        `text` is the call's description followed by its prompt; without an `agent` only what is named there counts.
+        """
+
+    def judge(self, project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
+        """Make a phase active, completed or failed because of its agent, which said `words`.
+
+        What no hook may do does nothing, or raises TransitionError where the agent's words are lost by that.
+        """
+
+    def brief(self, project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
+        """Return what an agent is given of a phase, where its format keeps more of it than a prompt says."""
+
+    def ready(self, workflow: Workflow) -> tuple[Phase, ...]:
+        """Return the phases that can be begun now and worked on in parallel."""
+
+    def undoing(self, phase_id: str) -> str:
+        """Return the command by which a person makes a completed phase active again."""
 
 
 def get(name: str) -> Format:
@@ -28,42 +112,40 @@ def of_agents(name: str) -> AgentFormat:
     return cast("AgentFormat", get(name))
 
 
-def agents_work_on(project: Project, session: str) -> list[Workflow]:
+def agents_work_on(project: Records, session: str) -> list[Workflow]:
     """Return the workflows that agents can be working on at an event of a session, finished ones too."""
-    from holdfast.sessions.ownership import owners
 
-    keys = owners.lately(project, session)
+    keys = project.lately(session)
     found = [get(name).candidates(project, keys).workflows for name in _present(project) if name in WITH_AGENTS]
     return [workflow for each in found for workflow in each]
 
 
-def all_found(project: Project) -> Found:
+def all_found(project: Records) -> Found:
     """Return the workflows of all formats, the most recently changed first (then by path), with all problems."""
     return _together([get(name).find(project) for name in _present(project)])
 
 
-def candidates(project: Project, session: str, path: Path | None = None) -> Found:
+def candidates(project: Records, session: str, path: Path | None = None) -> Found:
     """Return, in the same order, the workflows an event of a session can be about, however many others there are.
 
     Those are the one kept at `path`, the session's own, those that lately were anybody's or set free, and the last
     changed of each format, as far as `statefile.BUDGET` goes.
     """
-    from holdfast.sessions.ownership import owners
 
-    keys = owners.lately(project, session)
+    keys = project.lately(session)
     names = _present(project)
     if path is not None and path.is_relative_to(project.root):
         keys = [*(f"{name}:{path.relative_to(project.root).as_posix()}#" for name in names), *keys]
     return _together([get(name).candidates(project, keys) for name in names])
 
 
-def foreign(project: Project) -> list[Foreign]:
+def foreign(project: Records) -> list[Foreign]:
     """Return other programs' files at the places of all formats, also of those that have no workflow here."""
     asked = (adapter for adapter in map(get, RECORDS) if isinstance(adapter, FindsForeignFiles))
     return [each for adapter in asked for each in adapter.foreign(project)]
 
 
-def _present(project: Project) -> list[str]:
+def _present(project: Records) -> list[str]:
     """Return the formats that a project can have workflows of; a format that it has none of is not even loaded."""
     return [name for name, record in RECORDS.items() if any(_there(project.root / path) for path in record.PRESENCE)]
 

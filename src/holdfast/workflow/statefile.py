@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast import log
 from holdfast.errors import BrokenError, ChangedError, LargeError, LedgerError, MissingError, SchemaMismatch, StateError
 from holdfast.files import atomic, document
-from holdfast.sessions.history import generations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from holdfast.files.document import Document
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 T = TypeVar("T")
 
@@ -100,7 +99,7 @@ def _is_link(path: Path) -> bool:
         return False
 
 
-def read(project: Project, path: Path) -> StateFile:
+def read(project: Records, path: Path) -> StateFile:
     """Return a state file, or its last generation where it cannot be read. Reading never writes.
 
     Raises MissingError when there is no file (a file that was removed stays removed), and StateError when it is broken
@@ -120,7 +119,7 @@ def read(project: Project, path: Path) -> StateFile:
 
 
 def rewrite(
-    project: Project,
+    project: Records,
     path: Path,
     edit: Callable[[StateFile], dict[str, Any]],
     *,
@@ -160,7 +159,7 @@ def insist(attempt: Callable[[], T]) -> T:
     return attempt()
 
 
-def write(project: Project, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str) -> StateFile:
+def write(project: Records, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str) -> StateFile:
     """Write `data` to a state file, unless it says that already, and return the file as it is now.
 
     `before` is what `read` returned, None for a new file. The content before and after is kept as a generation. What
@@ -176,13 +175,13 @@ def write(project: Project, path: Path, data: dict[str, Any], before: StateFile 
             project, path, before, lambda now: document.replace(path, data, now, like=before.document, limit=LIMIT)
         )
     else:
-        generations.keep(project, path, before.document.raw, why=f"before {why}")
+        project.keep(path, before.document.raw, why=f"before {why}")
         written = document.replace(path, data, before.present, like=before.document, limit=LIMIT)
-    generations.keep(project, path, written.raw, why=why)
+    project.keep(path, written.raw, why=why)
     return StateFile(written, present=written.raw)
 
 
-def present(project: Project, path: Path) -> StateFile | None:
+def present(project: Records, path: Path) -> StateFile | None:
     """Return a state file as `read` does, None where there is none; a broken one is watched for a moment first.
 
     Raises SchemaMismatch and StateError as `read` does.
@@ -194,7 +193,7 @@ def present(project: Project, path: Path) -> StateFile | None:
         return None
 
 
-def restore(project: Project, path: Path, raw: bytes, before: StateFile | None, *, why: str) -> Path | None:
+def restore(project: Records, path: Path, raw: bytes, before: StateFile | None, *, why: str) -> Path | None:
     """Make a state file hold an earlier content again, byte for byte. Hold the folder's lock.
 
     What it holds now is kept as a generation first; where it is broken, or the ledger keeps nothing, as a copy beside
@@ -208,18 +207,18 @@ def restore(project: Project, path: Path, raw: bytes, before: StateFile | None, 
             project, path, before, lambda now: document.parse(path, raw, atomic.replace(path, raw, now))
         )
     elif before is not None:
-        generations.keep(project, path, before.document.raw, why=f"before {why}")
+        project.keep(path, before.document.raw, why=f"before {why}")
         aside = keep_aside(project, path, before.document.raw)
         atomic.replace(path, raw, before.present)
     else:
         with _out_of_git(project.root, path):
             atomic.replace(path, raw, None)
         aside = None
-    generations.keep(project, path, raw, why=why)
+    project.keep(path, raw, why=why)
     return aside
 
 
-def discard(project: Project, path: Path, *, why: str) -> Path | None:
+def discard(project: Records, path: Path, *, why: str) -> Path | None:
     """Remove a state file and keep as a generation what it held when it went; a broken one is set aside.
 
     JSON of another kind is another tool's, and stays. Where the ledger keeps nothing, a copy stays, which is
@@ -232,33 +231,33 @@ def discard(project: Project, path: Path, *, why: str) -> Path | None:
         return None
     except BrokenError:
         return document.set_aside(path)
-    generations.keep(project, path, found.raw, why=why)
+    project.keep(path, found.raw, why=why)
     aside = keep_aside(project, path, found.raw)
     last = atomic.take(path)
     if last == found.raw:
         return aside
     try:  # saved by somebody in this very moment
         document.parse(path, last, found.mtime)
-        generations.keep(project, path, last, why=why)
+        project.keep(path, last, why=why)
         return keep_aside(project, path, last)
     except StateError:
         return document.copy_aside(path, last)
 
 
-def keep_aside(project: Project, path: Path, raw: bytes) -> Path | None:
+def keep_aside(project: Records, path: Path, raw: bytes) -> Path | None:
     """Keep what a state file holds that is about to go as `<name>.kept-<time>` beside it, if the ledger does not.
 
     Returns the copy, None where the ledger has it. Raises StateError.
     """
-    if generations.holds(project, path, raw):
+    if project.holds(path, raw):
         return None
     aside = document.copy_aside(path, raw, "kept")
-    problem = project.ledger.problem or "the ledger refused it"
+    problem = project.problem or "the ledger refused it"
     log.write("warning", f"{path}: what it held was kept as {aside.name}, for {problem}")
     return aside
 
 
-def set_aside(project: Project, path: Path, *, ours: bool = False) -> Path:
+def set_aside(project: Records, path: Path, *, ours: bool = False) -> Path:
     """Rename a file that was read whole and is broken, and return its new path. Hold the folder's lock.
 
     Another program may have a file of that name, unless it is `ours` alone.
@@ -293,7 +292,7 @@ def _out_of_git(root: Path, path: Path) -> Iterator[None]:
             atomic.write(folder / ".gitignore", b"*\n")
 
 
-def _readable(project: Project, path: Path) -> StateFile:
+def _readable(project: Records, path: Path) -> StateFile:
     """Return a state file; one that cannot be read and has no generation is watched for a moment first."""
     try:
         return read(project, path)
@@ -303,7 +302,7 @@ def _readable(project: Project, path: Path) -> StateFile:
         return _watched(project, path)
 
 
-def _watched(project: Project, path: Path) -> StateFile:
+def _watched(project: Records, path: Path) -> StateFile:
     """Return a file when it is whole, or broken and at rest: an editor may be in the middle of saving it.
 
     An editor that empties the file before it fills it is seen in between. Raises as `read` does, and StateError when
@@ -341,7 +340,7 @@ def _is_recent(path: Path) -> bool:
 
 
 def _write_over_broken(
-    project: Project, path: Path, before: StateFile, put: Callable[[bytes], Document]
+    project: Records, path: Path, before: StateFile, put: Callable[[bytes], Document]
 ) -> tuple[Document, Path]:
     """Copy what a broken file holds aside and put something over it; return both.
 
@@ -385,11 +384,11 @@ def _parsed(path: Path, raw: bytes, mtime: float) -> Document:
     return found
 
 
-def _recovered(project: Project, path: Path, error: StateError, present: bytes | None) -> StateFile:
+def _recovered(project: Records, path: Path, error: StateError, present: bytes | None) -> StateFile:
     import json
 
     try:
-        raw = generations.latest(project, path, LIMIT)
+        raw = project.latest(path, LIMIT)
         data = json.loads(raw) if raw else None
     except (LedgerError, ValueError):
         raise error from None

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.record import Record
-    from holdfast.project import Project
-    from holdfast.workflow.model import FindsForeignFiles, Format
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.registry import FindsForeignFiles, Format
     from tests.workflow.conftest import Put, Seed
 
 # mypy holds them to what a format has to offer.
@@ -37,7 +37,7 @@ FOLDER = "untracked/workflow-state"
 NAMED = (("Design", ""), ("Build", "coder"), ("Test", ""))
 
 
-def started(project: Project, **changes: Any) -> Workflow:
+def started(project: Workspace, **changes: Any) -> Workflow:
     return compaction.start(project, Start(**({"title": "QA Loop", "kind": "qa-loop", "phases": NAMED} | changes)))
 
 
@@ -46,7 +46,7 @@ def data_of(workflow: Workflow) -> dict[str, Any]:
     return data
 
 
-def test_start_writes_the_documents_file(project: Project, seed: Seed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_writes_the_documents_file(project: Workspace, seed: Seed, monkeypatch: pytest.MonkeyPatch) -> None:
     """R001-11: name, type, phase 1 of the total, reading, context and reminders, as in Example 1."""
     monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52Z")
     example = json.loads(seed("compaction-feature-start.json"))
@@ -69,7 +69,7 @@ def test_start_writes_the_documents_file(project: Project, seed: Seed, monkeypat
     assert workflow.ref == f"compaction:{workflow.path.relative_to(project.root)}"
 
 
-def test_a_second_start_of_an_unfinished_workflow_is_refused(project: Project) -> None:
+def test_a_second_start_of_an_unfinished_workflow_is_refused(project: Workspace) -> None:
     """R001-12: no second file of the same workflow; the message says where it is and the way out."""
     started(project)
     with pytest.raises(TransitionError, match=r"phase 1/3 in untracked/.*holdfast done --all"):
@@ -77,13 +77,13 @@ def test_a_second_start_of_an_unfinished_workflow_is_refused(project: Project) -
     assert len(compaction.find(project).workflows) == 1
 
 
-def test_a_start_without_a_name_is_refused(project: Project) -> None:
+def test_a_start_without_a_name_is_refused(project: Workspace) -> None:
     """A name is never empty."""
     with pytest.raises(TransitionError, match="needs a name"):
         started(project, title="  ")
 
 
-def test_done_advances_in_the_same_file(project: Project) -> None:
+def test_done_advances_in_the_same_file(project: Workspace) -> None:
     """R001-12: number, name and status move on, the note is kept, created_at stays."""
     first = started(project)
     second = compaction.done(project, first, note="use the old patterns")
@@ -97,14 +97,14 @@ def test_done_advances_in_the_same_file(project: Project) -> None:
     assert step.prompt == "Build\n\nContext: use the old patterns"
 
 
-def test_completing_a_phase_twice_advances_once(project: Project) -> None:
+def test_completing_a_phase_twice_advances_once(project: Workspace) -> None:
     """Two who saw the same phase complete it once."""
     first = started(project)
     compaction.done(project, first)
     assert compaction.done(project, first).position == "2/3"
 
 
-def test_the_last_phase_completes_and_removes_the_workflow(project: Project, put: Put) -> None:
+def test_the_last_phase_completes_and_removes_the_workflow(project: Workspace, put: Put) -> None:
     """R001-19, R001-20, I001-3: only this workflow's files go; the last content stays as a generation."""
     other = started(project, title="Other")
     workflow = started(project)
@@ -125,7 +125,7 @@ def test_the_last_phase_completes_and_removes_the_workflow(project: Project, put
     assert json.loads(kept)["phase"]["status"] == "completed"
 
 
-def test_an_empty_folder_goes_with_its_workflow(project: Project) -> None:
+def test_an_empty_folder_goes_with_its_workflow(project: Workspace) -> None:
     """R001-19: the workflow's directory is deleted, the folder of all workflows is not."""
     workflow = compaction.done(project, started(project), everything=True)
     assert workflow.finished
@@ -133,7 +133,7 @@ def test_an_empty_folder_goes_with_its_workflow(project: Project) -> None:
     assert (project.root / FOLDER).is_dir()
 
 
-def test_what_a_killed_writer_left_goes_with_its_workflow(project: Project) -> None:
+def test_what_a_killed_writer_left_goes_with_its_workflow(project: Workspace) -> None:
     """Nobody writes it any more; what another file's writer left is none of this workflow's."""
     workflow, other = started(project), started(project, title="Other")
     left = [each.path.with_name(f".{each.path.name}.4711.tmp") for each in (workflow, other)]
@@ -146,7 +146,7 @@ def test_what_a_killed_writer_left_goes_with_its_workflow(project: Project) -> N
     assert not workflow.path.parent.exists()
 
 
-def test_a_workflow_that_is_gone_cannot_be_moved(project: Project) -> None:
+def test_a_workflow_that_is_gone_cannot_be_moved(project: Workspace) -> None:
     """Its file was removed meanwhile: an error that says so, and no folder is made for the lock."""
     workflow = compaction.done(project, started(project), everything=True)
     shutil.rmtree(project.root / FOLDER)
@@ -155,7 +155,7 @@ def test_a_workflow_that_is_gone_cannot_be_moved(project: Project) -> None:
     assert not (project.root / FOLDER).exists()
 
 
-def test_begin_starts_what_was_not_started(project: Project, put: Put) -> None:
+def test_begin_starts_what_was_not_started(project: Workspace, put: Put) -> None:
     """A first phase that waits becomes active, a running one stays as it is."""
     phase = {"current": 1, "total": 2, "name": "A", "status": "not_started"}
     put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
@@ -166,14 +166,14 @@ def test_begin_starts_what_was_not_started(project: Project, put: Put) -> None:
     assert compaction.begin(project, begun).path.stat().st_mtime_ns == before
 
 
-def test_begin_leaves_a_blocked_phase_blocked(project: Project) -> None:
+def test_begin_leaves_a_blocked_phase_blocked(project: Workspace) -> None:
     """To ask what is next clears nothing up."""
     blocked = compaction.update(project, started(project), Changes(status="blocked"))
 
     assert compaction.begin(project, blocked).phase_status == "blocked"
 
 
-def test_beyond_the_last_phase_nobody_knows_that_it_was_the_last(project: Project, put: Put) -> None:
+def test_beyond_the_last_phase_nobody_knows_that_it_was_the_last(project: Workspace, put: Put) -> None:
     """The file contradicts itself, so its workflow is not removed over it; who says so completes it."""
     phase = {"current": 7, "total": 5, "name": "A", "status": "in_progress"}
     path = put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": phase})
@@ -185,7 +185,7 @@ def test_beyond_the_last_phase_nobody_knows_that_it_was_the_last(project: Projec
     assert compaction.done(project, workflow, everything=True).finished
 
 
-def test_update_adds_and_keeps(project: Project) -> None:
+def test_update_adds_and_keeps(project: Workspace) -> None:
     """R001-12: context and reminders are added, nothing goes."""
     workflow = started(project, reading=("@a.md",), reminders=("one",), context={"k": 1})
     changes = Changes(reading=("b.md", "@a.md"), reminders=("two",), context={"l": [2]}, handover="note")
@@ -200,7 +200,7 @@ def test_update_adds_and_keeps(project: Project) -> None:
     assert (renamed.position, renamed.phase, renamed.phase_status) == ("3/4", "Verify", "blocked")
 
 
-def test_a_note_never_replaces_what_somebody_kept_under_that_key(project: Project) -> None:
+def test_a_note_never_replaces_what_somebody_kept_under_that_key(project: Workspace) -> None:
     """The context is free: another use of our key stays beside the note."""
     workflow = started(project, context={"phase_notes": ["mine"]})
     after = compaction.update(project, workflow, Changes(handover="note"))
@@ -217,7 +217,7 @@ def test_a_note_never_replaces_what_somebody_kept_under_that_key(project: Projec
         (Changes(deliverables=("x",)), "no deliverables"),
     ],
 )
-def test_updates_the_format_cannot_hold_are_refused(project: Project, changes: Changes, reason: str) -> None:
+def test_updates_the_format_cannot_hold_are_refused(project: Workspace, changes: Changes, reason: str) -> None:
     """I001-17, R001-07: nothing out of bounds is ever written."""
     workflow = started(project)
     before = workflow.path.read_bytes()
@@ -226,7 +226,7 @@ def test_updates_the_format_cannot_hold_are_refused(project: Project, changes: C
     assert workflow.path.read_bytes() == before
 
 
-def test_a_hand_kept_file_keeps_its_style_and_unknown_keys(project: Project, put: Put) -> None:
+def test_a_hand_kept_file_keeps_its_style_and_unknown_keys(project: Workspace, put: Put) -> None:
     """Only what changed changes: indentation, line ends, unknown keys and key order stay."""
     lines = [
         "{",
@@ -247,7 +247,7 @@ def test_a_hand_kept_file_keeps_its_style_and_unknown_keys(project: Project, put
     assert data_of(after)["context"] == {"phases": ["A"]}  # the title of a phase that is behind
 
 
-def test_find_gives_one_workflow_a_name_from_its_newest_file(project: Project, put: Put) -> None:
+def test_find_gives_one_workflow_a_name_from_its_newest_file(project: Workspace, put: Put) -> None:
     """R001-04, I001-7: several workflows are normal, several files of one are warned of."""
     put(f"{FOLDER}/x/state-x-1.json", {"workflow": "X", "phase": {"current": 1, "total": 3}}, age=20)
     put(f"{FOLDER}/x/state-x-2.json", {"workflow": "x", "phase": {"current": 2, "total": 3}}, age=10)
@@ -257,14 +257,14 @@ def test_find_gives_one_workflow_a_name_from_its_newest_file(project: Project, p
     assert any("state-x-1.json is an older file" in warning for warning in found.workflows[1].warnings)
 
 
-def test_files_of_one_moment_are_ordered_by_name(project: Project, put: Put) -> None:
+def test_files_of_one_moment_are_ordered_by_name(project: Workspace, put: Put) -> None:
     """I001-10: ties are broken by name, so that a checkout does not decide."""
     for name in ("b", "a"):
         put(f"{FOLDER}/{name}/state-{name}.json", {"workflow": name, "phase": 1})
     assert [each.title for each in compaction.find(project).workflows] == ["a", "b"]
 
 
-def test_of_files_of_one_moment_the_one_named_later_is_the_newest(project: Project, put: Put) -> None:
+def test_of_files_of_one_moment_the_one_named_later_is_the_newest(project: Workspace, put: Put) -> None:
     """I001-7, R001-01: after a checkout all files have one time; the name still says which is newer."""
     for stamp, phase in (("20250102_000000", 2), ("20250103_000000", 3), ("20250101_000000", 1)):
         path = put(f"{FOLDER}/x/state-x-{stamp}.json", {"workflow": "X", "phase": phase})
@@ -273,7 +273,7 @@ def test_of_files_of_one_moment_the_one_named_later_is_the_newest(project: Proje
     assert (workflow.current, len(workflow.warnings) > 0) == (3, True)
 
 
-def test_the_title_of_a_phase_outlives_it(project: Project) -> None:
+def test_the_title_of_a_phase_outlives_it(project: Workspace) -> None:
     """R001-12: what a phase was called, by its start, by an update or by hand, is known after the next one began."""
     workflow = compaction.start(project, Start(title="X", total=4, phases=(("Design", ""), ("Build", "coder"))))
     workflow = compaction.update(project, workflow, Changes(phase="Sketch"))
@@ -285,7 +285,7 @@ def test_the_title_of_a_phase_outlives_it(project: Project) -> None:
     assert "phases" not in workflow.context
 
 
-def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Project, put: Put) -> None:
+def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Workspace, put: Put) -> None:
     """R001-05: the context is free; a title finds no place where somebody keeps something else."""
     theirs = {"phases": [1, 2], "note": "x"}
     state = {"workflow": "X", "phase": {"current": 1, "total": 3, "name": "A"}, "context": theirs}
@@ -294,7 +294,7 @@ def test_a_list_of_phases_that_is_not_ours_is_left_alone(project: Project, put: 
     assert data_of(compaction.done(project, workflow))["context"] == theirs
 
 
-def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Project, put: Put) -> None:
+def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Workspace, put: Put) -> None:
     """I001-9: from then on the plan's own state has no say."""
     state = {"workflow": "X", "phase": {"current": 1, "total": 3, "name": "A"}, "required_reading": []}
     for number, changes in enumerate((Changes(reminders=("r",)), Changes(reading=("a",)), Changes(context={"k": 1}))):
@@ -305,7 +305,7 @@ def test_what_an_agent_changes_is_no_longer_derived_from_a_plan(project: Project
         assert compaction.update(project, workflow, changes).origin == "agent"
 
 
-def test_an_error_needs_a_phase_that_is_blocked(project: Project) -> None:
+def test_an_error_needs_a_phase_that_is_blocked(project: Workspace) -> None:
     """What is given is kept or refused, never dropped."""
     workflow = started(project)
     with pytest.raises(TransitionError, match="--status blocked"):
@@ -315,7 +315,7 @@ def test_an_error_needs_a_phase_that_is_blocked(project: Project) -> None:
     assert [each.error for each in history.of(project, blocked).phases.values()] == ["no tape either"]
 
 
-def test_without_a_ledger_the_completed_file_stays_under_another_name(project: Project) -> None:
+def test_without_a_ledger_the_completed_file_stays_under_another_name(project: Workspace) -> None:
     """Nothing is lost: what the ledger cannot keep is kept beside it, and said."""
     workflow = started(project)
     project.ledger.problem = "the disk is full"
@@ -327,7 +327,7 @@ def test_without_a_ledger_the_completed_file_stays_under_another_name(project: P
     assert compaction.find(project).workflows == ()
 
 
-def test_a_broken_newest_file_gives_the_next_one_and_a_problem(project: Project, put: Put) -> None:
+def test_a_broken_newest_file_gives_the_next_one_and_a_problem(project: Workspace, put: Put) -> None:
     """I001-11: skip to the next good one and mention the bad one."""
     put(f"{FOLDER}/x/state-x-1.json", {"workflow": "X", "phase": 1}, age=20)
     broken = put(f"{FOLDER}/x/state-x-2.json", "{", age=10)
@@ -336,7 +336,7 @@ def test_a_broken_newest_file_gives_the_next_one_and_a_problem(project: Project,
     assert [(problem.path, "not JSON" in problem.reason) for problem in found.problems] == [(broken, True)]
 
 
-def test_a_broken_file_seen_before_gives_its_last_generation(project: Project, put: Put) -> None:
+def test_a_broken_file_seen_before_gives_its_last_generation(project: Workspace, put: Put) -> None:
     """The last good content of the newest file beats an older file, and says that it was recovered."""
     put(f"{FOLDER}/x/state-x-1.json", {"workflow": "X", "phase": {"current": 1, "total": 5}}, age=20)
     path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}}, age=10)
@@ -349,7 +349,7 @@ def test_a_broken_file_seen_before_gives_its_last_generation(project: Project, p
     assert path.read_text() == "{ torn"
 
 
-def test_moving_a_recovered_workflow_sets_the_broken_file_aside(project: Project, put: Put) -> None:
+def test_moving_a_recovered_workflow_sets_the_broken_file_aside(project: Workspace, put: Put) -> None:
     """Only our own write renames the broken file, and it goes on from the last good content."""
     path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
     generations.keep(project, path, path.read_bytes(), why="seen")
@@ -359,7 +359,7 @@ def test_moving_a_recovered_workflow_sets_the_broken_file_aside(project: Project
     assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
 
 
-def test_an_update_mends_a_broken_file_though_it_changes_nothing(project: Project, put: Put) -> None:
+def test_an_update_mends_a_broken_file_though_it_changes_nothing(project: Workspace, put: Put) -> None:
     """Whoever updates it has seen its last good content, and means to have it."""
     path = put(f"{FOLDER}/x/state-x-2.json", {"workflow": "X", "phase": {"current": 4, "total": 5}})
     reminded = compaction.update(project, compaction.find(project).workflows[0], Changes(reminders=("Small",)))
@@ -372,7 +372,7 @@ def test_an_update_mends_a_broken_file_though_it_changes_nothing(project: Projec
     assert [each.read_text() for each in path.parent.glob("*.corrupt-*")] == ["{ torn"]
 
 
-def test_a_linked_state_file_is_a_problem(project: Project, tmp_path: Path) -> None:
+def test_a_linked_state_file_is_a_problem(project: Workspace, tmp_path: Path) -> None:
     """Links out of the project are not followed."""
     outside = tmp_path / "outside.json"
     outside.write_text('{"workflow": "X", "phase": 1}')
@@ -385,13 +385,13 @@ def test_a_linked_state_file_is_a_problem(project: Project, tmp_path: Path) -> N
     assert outside.read_text() == '{"workflow": "X", "phase": 1}'
 
 
-def test_many_processes_at_once_lose_nothing(project: Project) -> None:
+def test_many_processes_at_once_lose_nothing(project: Workspace) -> None:
     """Each adds a reminder to one workflow; all of them arrive, and no reader ever sees half a file."""
     workflow = started(project)
     script = (
-        "import sys; from pathlib import Path; from holdfast.project import Project\n"
+        "import sys; from pathlib import Path; from holdfast.sessions.workspace import Workspace\n"
         "from holdfast.formats.compaction import adapter as compaction; from holdfast.workflow.model import Changes\n"
-        "project = Project.open(Path(sys.argv[1])); (flow,) = compaction.find(project).workflows\n"
+        "project = Workspace.open(Path(sys.argv[1])); (flow,) = compaction.find(project).workflows\n"
         "for number in range(5): compaction.update(project, flow, Changes(reminders=(f'{sys.argv[2]}.{number}',)))"
     )
     writers = [subprocess.Popen([sys.executable, "-c", script, project.root, str(number)]) for number in range(8)]
@@ -403,7 +403,7 @@ def test_many_processes_at_once_lose_nothing(project: Project) -> None:
     assert data_of(workflow)["created_at"] == workflow.created_at
 
 
-def test_all_formats_are_found_together(project: Project) -> None:
+def test_all_formats_are_found_together(project: Workspace) -> None:
     """The newest change comes first, whatever the format."""
     from holdfast.formats.hybrid import adapter as hybrid
 
@@ -416,7 +416,7 @@ def test_all_formats_are_found_together(project: Project) -> None:
     assert {each.format for each in found} == {"compaction", "hybrid"}
 
 
-def test_a_workflow_that_gives_way_to_one_of_its_name_is_in_the_archive(project: Project) -> None:
+def test_a_workflow_that_gives_way_to_one_of_its_name_is_in_the_archive(project: Workspace) -> None:
     """As it was; its file is gone, and its last content is kept."""
     before = compaction.done(project, started(project))
 
@@ -429,7 +429,7 @@ def test_a_workflow_that_gives_way_to_one_of_its_name_is_in_the_archive(project:
 
 
 def test_a_start_that_cannot_be_written_leaves_nothing_and_takes_nothing_away(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither an empty folder nor the workflow that was to give way removed: as on a full disk."""
     before = started(project)
@@ -458,7 +458,7 @@ def test_a_start_that_cannot_be_written_leaves_nothing_and_takes_nothing_away(
     ],
 )
 def test_the_next_step_follows_from_the_current_phase(
-    project: Project, put: Put, current: int, status: str, said: str | None
+    project: Workspace, put: Put, current: int, status: str, said: str | None
 ) -> None:
     """A person may have written that it is completed and not gone on to the next one."""
     phase = {"current": current, "total": 2, "name": "A", "status": status}
@@ -469,7 +469,7 @@ def test_the_next_step_follows_from_the_current_phase(
     assert (step and step.text.partition(' "')[0]) == said
 
 
-def test_what_blocked_a_phase_does_not_block_the_one_gone_on_to(project: Project) -> None:
+def test_what_blocked_a_phase_does_not_block_the_one_gone_on_to(project: Workspace) -> None:
     """Unless it is said to; another change leaves the block where it is."""
     blocked = compaction.update(project, started(project), Changes(status="blocked"))
     assert compaction.update(project, blocked, Changes(total=4, phase="Plan it")).phase_status == "blocked"
@@ -479,7 +479,7 @@ def test_what_blocked_a_phase_does_not_block_the_one_gone_on_to(project: Project
 
 
 @pytest.mark.parametrize(("said", "total"), [(None, 3), (2, 3), (5, 5)])
-def test_a_workflow_has_at_least_the_phases_that_are_named(project: Project, said: int | None, total: int) -> None:
+def test_a_workflow_has_at_least_the_phases_that_are_named(project: Workspace, said: int | None, total: int) -> None:
     """More of them may have no name yet."""
     workflow = started(project, total=said)
 
@@ -487,7 +487,7 @@ def test_a_workflow_has_at_least_the_phases_that_are_named(project: Project, sai
     assert [phase.title for phase in workflow.phases][:3] == [title for title, _ in NAMED]
 
 
-def test_only_another_unfinished_workflow_keeps_an_earlier_content_out_of_its_file(project: Project) -> None:
+def test_only_another_unfinished_workflow_keeps_an_earlier_content_out_of_its_file(project: Workspace) -> None:
     """Somebody wrote it there by hand; one that is finished gives way unasked, and so does a later content."""
     workflow = started(project)
 
@@ -505,7 +505,7 @@ def test_only_another_unfinished_workflow_keeps_an_earlier_content_out_of_its_fi
     assert restored("Another", "in_progress", replace=True)
 
 
-def test_a_finished_workflow_of_its_name_is_in_no_starts_way(project: Project) -> None:
+def test_a_finished_workflow_of_its_name_is_in_no_starts_way(project: Workspace) -> None:
     """Completed by hand, its file is there still, and stays."""
     before = started(project)
     over = data_of(before)["phase"] | {"current": 3, "status": "completed"}
@@ -518,7 +518,7 @@ def test_a_finished_workflow_of_its_name_is_in_no_starts_way(project: Project) -
         assert before.path.read_bytes() == held
 
 
-def test_all_is_completed_wherever_it_has_come_to_meanwhile(project: Project) -> None:
+def test_all_is_completed_wherever_it_has_come_to_meanwhile(project: Workspace) -> None:
     """Unlike one phase, which whoever saw it does not complete twice."""
     first = started(project)
     compaction.done(project, first)
@@ -527,7 +527,7 @@ def test_all_is_completed_wherever_it_has_come_to_meanwhile(project: Project) ->
     assert not first.path.exists()
 
 
-def test_where_nobody_says_how_many_phases_there_are_any_next_one_can_be(project: Project, put: Put) -> None:
+def test_where_nobody_says_how_many_phases_there_are_any_next_one_can_be(project: Workspace, put: Put) -> None:
     """It is the last that is known; how many there are is still not written."""
     put(f"{FOLDER}/x/state-x-20250101_000000.json", {"workflow": "X", "phase": {"current": 2, "name": "A"}})
     (workflow,) = compaction.find(project).workflows
@@ -540,7 +540,7 @@ def test_where_nobody_says_how_many_phases_there_are_any_next_one_can_be(project
 
 @pytest.mark.parametrize("move", [compaction.begin, compaction.done])
 def test_what_an_agent_moves_is_no_longer_derived_from_a_plan(
-    project: Project, put: Put, move: Callable[[Project, Workflow], Workflow]
+    project: Workspace, put: Put, move: Callable[[Workspace, Workflow], Workflow]
 ) -> None:
     """I001-9: else the plan would move it back."""
     phase = {"current": 1, "total": 3, "name": "A", "status": "not_started"}
@@ -552,7 +552,7 @@ def test_what_an_agent_moves_is_no_longer_derived_from_a_plan(
     assert move(project, workflow).origin == "agent"
 
 
-def test_a_phase_that_nobody_named_is_not_listed_once_it_is_behind(project: Project) -> None:
+def test_a_phase_that_nobody_named_is_not_listed_once_it_is_behind(project: Workspace) -> None:
     """Its number says as much."""
     workflow = started(project, phases=(), total=3)
     assert workflow.phase == "Phase 1"

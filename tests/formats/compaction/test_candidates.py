@@ -16,8 +16,8 @@ from holdfast.files import cache, document, file_memo
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction.detection.extract import Extract
-from holdfast.project import Project
 from holdfast.sessions.ownership import owners
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry, statefile
 from holdfast.workflow.model import Changes
 from tests.handmade import ME, OTHER
@@ -31,15 +31,15 @@ MANY = compaction_near.MOST + 10
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """A project with many workflows, each changed later than the one before, all of them long ago."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     for number in range(MANY):
         write(project, number)
     return project
 
 
-def write(project: Project, number: int, **changes: object) -> Path:
+def write(project: Workspace, number: int, **changes: object) -> Path:
     """Write the state file of the workflow with a number."""
     path = project.root / f"untracked/workflow-state/w{number}/state-w{number}-20250101_000000.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,22 +50,22 @@ def write(project: Project, number: int, **changes: object) -> Path:
     return path
 
 
-def near(project: Project, session: str = ME) -> list[str]:
+def near(project: Workspace, session: str = ME) -> list[str]:
     """Return the titles of the workflows an event of a session looks at."""
     return [each.title for each in registry.candidates(project, session).workflows]
 
 
-def old(project: Project, number: int) -> Workflow:
+def old(project: Workspace, number: int) -> Workflow:
     """Return one of all workflows."""
     return next(each for each in compaction.find(project).workflows if each.title == f"W{number}")
 
 
-def test_the_last_changed_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_changed_are_looked_at(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """In their order, and no other file is even read; how many there are is known."""
     read: list[str] = []
     real = statefile.read
 
-    def reading(there: Project, path: Path) -> statefile.StateFile:
+    def reading(there: Workspace, path: Path) -> statefile.StateFile:
         read.append(path.name)
         return real(there, path)
 
@@ -80,19 +80,19 @@ def test_the_last_changed_are_looked_at(project: Project, monkeypatch: pytest.Mo
 
 def test_of_few_all_are_looked_at(tmp_path: Path) -> None:
     """Then an event sees what a person sees."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     for number in range(compaction_near.MOST):
         write(project, number)
     assert registry.candidates(project, ME) == registry.all_found(project)
 
 
-def test_an_edit_brings_a_workflow_near(project: Project) -> None:
+def test_an_edit_brings_a_workflow_near(project: Workspace) -> None:
     """Whoever changes a file makes it the last changed."""
     os.utime(write(project, 0))
     assert near(project)[0] == "W0"
 
 
-def test_what_a_session_owns_is_near(project: Project) -> None:
+def test_what_a_session_owns_is_near(project: Workspace) -> None:
     """However long ago it was changed; so is what another came to own lately, and what was set free."""
     owners.own(project, old(project, 1), ME)
     project.ledger.run("UPDATE owners SET since = '2020-01-01T00:00:00Z'")
@@ -105,7 +105,7 @@ def test_what_a_session_owns_is_near(project: Project) -> None:
     assert near(project, OTHER)[-2:] == ["W3", "W2"]
 
 
-def test_a_broken_file_is_a_problem_only_while_it_is_near(project: Project) -> None:
+def test_a_broken_file_is_a_problem_only_while_it_is_near(project: Workspace) -> None:
     """What nobody touched for long is not complained of at every compaction."""
     near_by, far = write(project, MANY), write(project, 0)
     for path, changed in ((near_by, 1_700_000_999), (far, 1_700_000_000)):
@@ -116,7 +116,7 @@ def test_a_broken_file_is_a_problem_only_while_it_is_near(project: Project) -> N
 
 
 @pytest.mark.parametrize("folder", ["w0", "elsewhere"])
-def test_a_save_finds_the_file_of_its_workflow_among_many(project: Project, folder: str) -> None:
+def test_a_save_finds_the_file_of_its_workflow_among_many(project: Workspace, folder: str) -> None:
     """In the folder of its name, or in another one that somebody chose: no second file is made."""
     path = project.root / "untracked/workflow-state/w0"
     path.rename(path.with_name(folder))
@@ -130,7 +130,7 @@ def test_a_save_finds_the_file_of_its_workflow_among_many(project: Project, fold
 
 
 @pytest.fixture
-def crowded(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def crowded(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A project with more folders than are hot, of which the hot ones are known; every stamp counts as old enough."""
     monkeypatch.setattr(file_memo, "SETTLED", -(10**18))
     monkeypatch.setattr(compaction_near, "MOST", 5)
@@ -154,7 +154,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_of_very_many_folders_only_the_hot_ones_are_looked_into(crowded: Project, looked: list[str]) -> None:
+def test_of_very_many_folders_only_the_hot_ones_are_looked_into(crowded: Workspace, looked: list[str]) -> None:
     """They are those of the last changed files; the number of all is still known."""
     found = registry.candidates(crowded, ME)
     assert sorted(looked) == sorted(f"w{number}" for number in range(MANY - 8, MANY))
@@ -162,7 +162,7 @@ def test_of_very_many_folders_only_the_hot_ones_are_looked_into(crowded: Project
 
 
 def test_an_edit_in_a_hot_folder_is_seen_at_once_and_in_another_a_while_later(
-    crowded: Project, monkeypatch: pytest.MonkeyPatch
+    crowded: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By hand, without any tool of the client's."""
     os.utime(write(crowded, MANY - 7))
@@ -176,7 +176,7 @@ def test_an_edit_in_a_hot_folder_is_seen_at_once_and_in_another_a_while_later(
 @pytest.mark.parametrize(
     "how", ["made", "removed", "written by us", "put back", "saved", "written by the model", "owned"]
 )
-def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> None:
+def test_what_concerns_a_session_is_seen_at_once(crowded: Workspace, how: str) -> None:
     """A workflow that comes or goes, that Holdfast or the model writes, or that belongs to it."""
     if how == "made":
         os.utime(write(crowded, MANY))
@@ -206,13 +206,13 @@ def test_what_concerns_a_session_is_seen_at_once(crowded: Project, how: str) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"x", marshal.dumps((1, "elsewhere", (0, 0, 0, 0), 0.0, ("w0",), 1))])
-def test_what_is_kept_of_another_folder_or_broken_counts_for_nothing(crowded: Project, content: bytes) -> None:
+def test_what_is_kept_of_another_folder_or_broken_counts_for_nothing(crowded: Workspace, content: bytes) -> None:
     """Then all folders are looked into."""
     cache.write(compaction_near._file(crowded.root / "untracked/workflow-state"), content)
     assert near(crowded)[0] == f"W{MANY - 1}"
 
 
-def heavy(project: Project, number: int, size: int) -> Path:
+def heavy(project: Workspace, number: int, size: int) -> Path:
     """Make the state file of the workflow with a number so many bytes long."""
     path = write(project, number)
     return write(project, number, pad="x" * (size - path.stat().st_size - len(', "pad": ""')))
@@ -222,7 +222,7 @@ def test_the_sessions_own_file_comes_first_in_what_an_event_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many others are large and changed later: what all of them take is bounded, and the rest is counted."""
-    project, read = Project.open(tmp_path), list[int]()
+    project, read = Workspace.open(tmp_path), list[int]()
     heavy(project, 0, statefile.LIMIT)
     for number in range(1, 13):
         heavy(project, number, statefile.LIMIT - 1000)
@@ -245,7 +245,7 @@ def test_the_sessions_own_file_comes_first_in_what_an_event_reads(
 
 def test_what_is_too_large_takes_nobodys_room(tmp_path: Path) -> None:
     """It is not read: it is a problem, the others are found."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     large = [heavy(project, number, statefile.LIMIT + 1) for number in range(3, 8)]
     for number in range(3):
         write(project, number)
@@ -257,7 +257,7 @@ def test_what_is_too_large_takes_nobodys_room(tmp_path: Path) -> None:
     assert found.left == 0
 
 
-def test_a_file_that_is_gone_takes_nobodys_place(project: Project) -> None:
+def test_a_file_that_is_gone_takes_nobodys_place(project: Workspace) -> None:
     """The ledger may still know a workflow by it; neither does one of another folder count."""
     top = project.root / "untracked/workflow-state"
     gone = top / "w99" / "state-w99-20250101_000000.json"
@@ -269,7 +269,7 @@ def test_a_file_that_is_gone_takes_nobodys_place(project: Project) -> None:
 
 
 def test_a_clock_that_was_set_back_keeps_nothing_from_being_seen(
-    crowded: Project, looked: list[str], monkeypatch: pytest.MonkeyPatch
+    crowded: Workspace, looked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was kept in a time to come would count until then."""
     monkeypatch.setattr(compaction_near, "time", SimpleNamespace(time=lambda: 1_000_000_000.0))
@@ -280,7 +280,7 @@ def test_a_clock_that_was_set_back_keeps_nothing_from_being_seen(
 
 
 def test_a_folder_that_may_be_changing_still_is_not_kept(
-    project: Project, looked: list[str], monkeypatch: pytest.MonkeyPatch
+    project: Workspace, looked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another one made in the same moment would leave no trace in its time."""
     paths.ensure_private(paths.state_dir())
@@ -292,7 +292,7 @@ def test_a_folder_that_may_be_changing_still_is_not_kept(
         assert ("w0" in looked) is seen
 
 
-def test_the_workflow_of_a_name_is_found_though_another_lies_in_its_folder(project: Project) -> None:
+def test_the_workflow_of_a_name_is_found_though_another_lies_in_its_folder(project: Workspace) -> None:
     """The field goes before the folder, however many files have to be searched for it."""
     path = project.root / "untracked/workflow-state/w0"
     path.rename(path.with_name("elsewhere"))

@@ -17,14 +17,14 @@ from holdfast.formats.compaction.spot import Spot
 from holdfast.workflow.statefile import StateFile
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put, Seed
 
 PLACE = "untracked/workflow-state/x/state-x-20251209_143052.json"
 
 
 @pytest.mark.parametrize("name", ["required-fields", "feature-start", "feature-update", "qa-loop", "migration"])
-def test_the_documents_examples_read_without_a_warning(project: Project, put: Put, seed: Seed, name: str) -> None:
+def test_the_documents_examples_read_without_a_warning(project: Workspace, put: Put, seed: Seed, name: str) -> None:
     """R001-10: all five examples are valid as they stand."""
     text = seed(f"compaction-{name}.json")
     data = json.loads(text)
@@ -53,7 +53,7 @@ def test_a_new_file_has_the_schemas_keys_in_their_order(seed: Seed) -> None:
     assert "." in data["created_at"]
 
 
-def test_an_unknown_type_is_written_as_custom_and_read_with_a_warning(project: Project, put: Put) -> None:
+def test_an_unknown_type_is_written_as_custom_and_read_with_a_warning(project: Workspace, put: Put) -> None:
     """I001-8: any type is accepted on read, none but the known ones is written."""
     spot = Spot(1, 1, "A", "in_progress")
     assert (
@@ -101,7 +101,7 @@ def test_hand_kept_phases_are_brought_within_bounds(phase: Any, spot: tuple[int,
     ],
 )
 def test_the_workflows_status_follows_from_its_phase(
-    project: Project, put: Put, word: str, current: int, status: str, finished: bool
+    project: Workspace, put: Put, word: str, current: int, status: str, finished: bool
 ) -> None:
     """A workflow is completed when its last phase is, and not before."""
     path = put(PLACE, {"workflow": "X", "phase": {"current": current, "total": 3, "name": "N", "status": word}})
@@ -112,13 +112,13 @@ def test_the_workflows_status_follows_from_its_phase(
 @pytest.mark.parametrize(
     "data", [{}, {"workflow": "x"}, {"phase": {"current": 1}}, {"workflow": None, "phase": 1}, {"name": "eslint"}]
 )
-def test_a_file_of_another_schema_is_not_ours(project: Project, put: Put, data: dict[str, Any]) -> None:
+def test_a_file_of_another_schema_is_not_ours(project: Workspace, put: Put, data: dict[str, Any]) -> None:
     """Lesson 2: what is not ours is named and left alone."""
     with pytest.raises(SchemaMismatch, match="left alone"):
         files.load(project, put(PLACE, data))
 
 
-def test_wrong_types_are_read_as_far_as_they_make_sense(project: Project, put: Put) -> None:
+def test_wrong_types_are_read_as_far_as_they_make_sense(project: Workspace, put: Put) -> None:
     """Values kept by hand in another shape are not lost from the view."""
     path = put(
         PLACE,
@@ -137,7 +137,7 @@ def test_wrong_types_are_read_as_far_as_they_make_sense(project: Project, put: P
     assert len(workflow.warnings) >= 3
 
 
-def test_named_phases_are_part_of_the_view(project: Project, put: Put) -> None:
+def test_named_phases_are_part_of_the_view(project: Workspace, put: Put) -> None:
     """The names of later phases, and what finished ones handed over, live in the free context (R001-05)."""
     context = {"phases": ["Design", {"title": "Build", "agent": "coder"}], "phase_notes": {"1": "use A"}, "k": "v"}
     path = put(PLACE, {"workflow": "X", "phase": {"current": 2, "total": 4, "name": "Build it"}, "context": context})
@@ -150,12 +150,12 @@ def test_named_phases_are_part_of_the_view(project: Project, put: Put) -> None:
     assert workflow.context == {"k": "v"}
 
 
-def test_an_empty_name_is_that_of_the_folder(project: Project, put: Put) -> None:
+def test_an_empty_name_is_that_of_the_folder(project: Workspace, put: Put) -> None:
     """A name is never empty."""
     assert files.load(project, put(PLACE, {"workflow": "  ", "phase": 1})).workflow.title == "x"
 
 
-def test_new_files_of_one_second_do_not_collide(project: Project, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_files_of_one_second_do_not_collide(project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     """R001-01, R001-26: the path of the document's example, and the next second when it is taken."""
     monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52Z")
     path = files.new_path(project, "Feature Implementation")
@@ -186,9 +186,9 @@ def test_no_content_of_known_keys_ever_crashes_the_view(data: dict[str, Any]) ->
     from pathlib import Path
 
     from holdfast.config import Config
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
-    project = Project(Path("/p"), Config())
+    project = Workspace(Path("/p"), Config())
     file = StateFile(Document(Path("/p/state-x.json"), {"workflow": "X", **data}, b"{}", 1.0))
     workflow = files.view(project, file)
     assert workflow.current is not None
@@ -199,7 +199,7 @@ def test_no_content_of_known_keys_ever_crashes_the_view(data: dict[str, Any]) ->
 
 @pytest.mark.parametrize("phase", [{"current": 3}, {"current": 7, "total": 5}])
 def test_a_phase_that_may_not_be_the_last_completes_no_workflow(
-    project: Project, put: Put, phase: dict[str, int]
+    project: Workspace, put: Put, phase: dict[str, int]
 ) -> None:
     """Where the file says no total, or is beyond it: a workflow that counts as finished is not restored."""
     path = put(PLACE, {"workflow": "X", "phase": phase | {"name": "N", "status": "completed"}})
@@ -207,7 +207,7 @@ def test_a_phase_that_may_not_be_the_last_completes_no_workflow(
     assert (workflow.status, workflow.finished) == ("active", False)
 
 
-def test_no_phase_is_shown_beyond_the_last(project: Project, put: Put) -> None:
+def test_no_phase_is_shown_beyond_the_last(project: Workspace, put: Put) -> None:
     """Though titles or notes of more of them are kept: the total counts."""
     context = {"phases": ["A", "B", "C", "D"], "phase_notes": {"1": "use A", "9": "never"}}
     path = put(PLACE, {"workflow": "X", "phase": {"current": 2, "total": 3, "name": "B"}, "context": context})

@@ -18,8 +18,8 @@ from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.compaction.detection.detect import detect
 from holdfast.formats.compaction.detection.extract import Extract
 from holdfast.formats.compaction.save import Saved
-from holdfast.project import Project
 from holdfast.sessions.history import generations
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Changes, Start
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ RICH: dict[str, Any] = {
 MEMORY = "# Workflow State\n\nWorkflow: QA Loop\nPhase: 2/3 - Fixing Errors\n"
 
 
-def save(project: Project) -> Saved:
+def save(project: Workspace) -> Saved:
     return compaction.save(project, detect(project).extract)
 
 
-def only_file(project: Project) -> Path:
+def only_file(project: Workspace) -> Path:
     (path,) = (project.root / FOLDER).glob("*/*")
     return path
 
@@ -54,7 +54,7 @@ def data_of(path: Path) -> dict[str, Any]:
 
 
 def test_the_documents_memory_file_creates_the_documents_state_file(
-    project: Project, put: Put, seed: Seed, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, put: Put, seed: Seed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R001-13, R001-01: found nowhere, the workflow gets a new file with the present time in its name."""
     monkeypatch.setenv("HOLDFAST_NOW", "2025-12-09T14:30:52.123456Z")
@@ -74,13 +74,13 @@ def test_the_documents_memory_file_creates_the_documents_state_file(
     }
 
 
-def test_without_a_workflow_nothing_is_created(project: Project) -> None:
+def test_without_a_workflow_nothing_is_created(project: Workspace) -> None:
     """R001-14: no workflow, no file and no folder."""
     assert save(project).action == "none"
     assert list(project.root.iterdir()) == []
 
 
-def test_many_cycles_without_news_write_once(project: Project, put: Put, seed: Seed) -> None:
+def test_many_cycles_without_news_write_once(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-15: any number of compactions, one file, the bytes and the time of its last change untouched."""
     put("CLAUDE.local.md", seed("memory.md"))
     save(project)
@@ -90,7 +90,7 @@ def test_many_cycles_without_news_write_once(project: Project, put: Put, seed: S
     assert only_file(project).stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_a_new_phase_in_the_memory_file_is_taken_over_and_nothing_else_changes(project: Project, put: Put) -> None:
+def test_a_new_phase_in_the_memory_file_is_taken_over_and_nothing_else_changes(project: Workspace, put: Put) -> None:
     """R001-12, I001-6: created_at, type, readings, context, reminders and unknown keys stay, in the same file."""
     put("CLAUDE.local.md", MEMORY, age=50)
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
@@ -104,7 +104,7 @@ def test_a_new_phase_in_the_memory_file_is_taken_over_and_nothing_else_changes(p
     }
 
 
-def test_an_old_memory_file_never_rolls_the_phase_back(project: Project, put: Put) -> None:
+def test_an_old_memory_file_never_rolls_the_phase_back(project: Workspace, put: Put) -> None:
     """I001-6: the agent moved its state file on and forgot the memory file."""
     put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3"), age=50)
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
@@ -112,7 +112,7 @@ def test_an_old_memory_file_never_rolls_the_phase_back(project: Project, put: Pu
     assert data_of(path) == RICH
 
 
-def test_a_touched_memory_file_never_rolls_the_phase_back(project: Project, put: Put) -> None:
+def test_a_touched_memory_file_never_rolls_the_phase_back(project: Workspace, put: Put) -> None:
     """A checkout gives an old memory file a new time; its content did not change since it was last seen."""
     put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3"), age=50)
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
@@ -122,7 +122,7 @@ def test_a_touched_memory_file_never_rolls_the_phase_back(project: Project, put:
     assert data_of(path) == RICH
 
 
-def test_a_memory_file_changed_before_the_state_moved_does_not_roll_it_back(project: Project, put: Put) -> None:
+def test_a_memory_file_changed_before_the_state_moved_does_not_roll_it_back(project: Workspace, put: Put) -> None:
     """The state's own phase moved after the memory file was written, so the state knows better."""
     put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3"), age=50)
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
@@ -133,7 +133,7 @@ def test_a_memory_file_changed_before_the_state_moved_does_not_roll_it_back(proj
     assert data_of(path)["phase"]["current"] == 3
 
 
-def test_a_file_never_seen_before_takes_over_a_newer_memory_file(project: Project, put: Put) -> None:
+def test_a_file_never_seen_before_takes_over_a_newer_memory_file(project: Workspace, put: Put) -> None:
     """I001-6: without a last extract, the newer of the two files speaks."""
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
     put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", "3/3 - Verify") + "@docs/new.md\n", age=10)
@@ -144,7 +144,7 @@ def test_a_file_never_seen_before_takes_over_a_newer_memory_file(project: Projec
     assert data["created_at"] == RICH["created_at"]
 
 
-def test_a_new_number_without_a_name_does_not_keep_the_old_name(project: Project, put: Put) -> None:
+def test_a_new_number_without_a_name_does_not_keep_the_old_name(project: Workspace, put: Put) -> None:
     """ "Phase 3, Fixing Errors" would be false; the listed name of phase 3 is taken, or none."""
     named = RICH | {"context": {"phases": ["Run QA", "Fixing Errors", "Verify"]}}
     for data, name in ((RICH, "Phase 3"), (named, "Verify")):
@@ -161,7 +161,7 @@ def test_a_new_number_without_a_name_does_not_keep_the_old_name(project: Project
     [("12/10 - Late", 10, 10), ("0/3 - Zero", 1, 3), ("7 - Seven", 7, 7)],
 )
 def test_a_phase_beyond_the_total_is_brought_within(
-    project: Project, put: Put, line: str, current: int, total: int
+    project: Workspace, put: Put, line: str, current: int, total: int
 ) -> None:
     """I001-17: the file always says 1 <= current <= total."""
     put("CLAUDE.local.md", MEMORY.replace("2/3 - Fixing Errors", line))
@@ -170,7 +170,7 @@ def test_a_phase_beyond_the_total_is_brought_within(
     assert (phase["current"], phase["total"]) == (current, total)
 
 
-def test_an_agents_short_folder_is_found_by_the_workflow_field(project: Project, put: Put, seed: Seed) -> None:
+def test_an_agents_short_folder_is_found_by_the_workflow_field(project: Workspace, put: Put, seed: Seed) -> None:
     """I001-4: "Feature Implementation (User Auth)" lies in `feature-implementation`, as in the document."""
     place = f"{FOLDER}/feature-implementation/state-feature-implementation-20251209_143052.json"
     path = put(place, seed("compaction-feature-start.json"), age=40)
@@ -179,7 +179,7 @@ def test_an_agents_short_folder_is_found_by_the_workflow_field(project: Project,
     assert data_of(path)["phase"]["name"] == "Testing"
 
 
-def test_a_folder_is_found_by_the_name_the_memory_file_gives(project: Project, put: Put, seed: Seed) -> None:
+def test_a_folder_is_found_by_the_name_the_memory_file_gives(project: Workspace, put: Put, seed: Seed) -> None:
     """I001-4: where no file names the workflow so, the folder of that name is its own."""
     place = f"{FOLDER}/feature-implementation/state-feature-implementation-20251209_143052.json"
     path = put(place, seed("compaction-feature-start.json"), age=40)
@@ -187,7 +187,7 @@ def test_a_folder_is_found_by_the_name_the_memory_file_gives(project: Project, p
     assert save(project).path == path
 
 
-def test_names_that_share_their_first_letters_stay_two_workflows(project: Project, put: Put) -> None:
+def test_names_that_share_their_first_letters_stay_two_workflows(project: Workspace, put: Put) -> None:
     """Two long names whose folders are the same after cutting do not become one."""
     for ending in ("one", "two"):
         put("CLAUDE.local.md", f"Workflow: {'long ' * 15}{ending}\nPhase: 1/2 - A\n")
@@ -195,7 +195,7 @@ def test_names_that_share_their_first_letters_stay_two_workflows(project: Projec
     assert len(compaction.find(project).workflows) == 2
 
 
-def test_a_completed_workflow_is_not_revived_by_an_unchanged_memory_file(project: Project, put: Put) -> None:
+def test_a_completed_workflow_is_not_revived_by_an_unchanged_memory_file(project: Workspace, put: Put) -> None:
     """I001-6: the tombstone holds however often the memory file is seen again, touched or not."""
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
@@ -207,7 +207,7 @@ def test_a_completed_workflow_is_not_revived_by_an_unchanged_memory_file(project
     assert compaction.find(project).workflows == ()
 
 
-def test_a_workflow_no_compaction_ever_saved_is_buried_too(project: Project, put: Put) -> None:
+def test_a_workflow_no_compaction_ever_saved_is_buried_too(project: Workspace, put: Put) -> None:
     """Started and completed with the CLI: the memory file that names it was never taken over, and still is buried."""
     workflow = compaction.start(project, Start(title="QA Loop"))
     put("CLAUDE.local.md", MEMORY)
@@ -215,7 +215,7 @@ def test_a_workflow_no_compaction_ever_saved_is_buried_too(project: Project, put
     assert save(project).action == "buried"
 
 
-def test_a_workflow_the_ledger_forgot_is_buried_by_its_tombstone_alone(project: Project, put: Put) -> None:
+def test_a_workflow_the_ledger_forgot_is_buried_by_its_tombstone_alone(project: Workspace, put: Put) -> None:
     """The tombstone needs no memory of where the state file was."""
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
@@ -225,7 +225,7 @@ def test_a_workflow_the_ledger_forgot_is_buried_by_its_tombstone_alone(project: 
     assert save(project).action == "buried"
 
 
-def test_a_state_file_removed_by_hand_counts_as_completed(project: Project, put: Put) -> None:
+def test_a_state_file_removed_by_hand_counts_as_completed(project: Workspace, put: Put) -> None:
     """Document 001 tells agents to `rm -rf` the folder at the end and says nothing about CLAUDE.local.md."""
     put("CLAUDE.local.md", MEMORY)
     save(project)
@@ -236,7 +236,7 @@ def test_a_state_file_removed_by_hand_counts_as_completed(project: Project, put:
     assert not (project.root / "untracked").exists()
 
 
-def test_a_new_run_of_a_workflow_is_saved_again(project: Project, put: Put) -> None:
+def test_a_new_run_of_a_workflow_is_saved_again(project: Workspace, put: Put) -> None:
     """Workflows are repeatable; a memory file that says something new starts a new file."""
     put("CLAUDE.local.md", MEMORY)
     save(project)
@@ -245,7 +245,7 @@ def test_a_new_run_of_a_workflow_is_saved_again(project: Project, put: Put) -> N
     assert save(project).action == "created"
 
 
-def test_a_plan_that_changes_does_not_revive_what_the_memory_file_names(project: Project, put: Put) -> None:
+def test_a_plan_that_changes_does_not_revive_what_the_memory_file_names(project: Workspace, put: Put) -> None:
     """The plan adds to the extract, but only the memory file's own change makes it a new one."""
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
@@ -255,7 +255,7 @@ def test_a_plan_that_changes_does_not_revive_what_the_memory_file_names(project:
     assert save(project).action == "buried"
 
 
-def test_a_memory_file_that_comes_back_names_what_was_completed_meanwhile(project: Project, put: Put) -> None:
+def test_a_memory_file_that_comes_back_names_what_was_completed_meanwhile(project: Workspace, put: Put) -> None:
     """As by a checkout of another branch: nobody removed its state file by mistake."""
     memory = put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
@@ -268,7 +268,7 @@ def test_a_memory_file_that_comes_back_names_what_was_completed_meanwhile(projec
     assert save(project) == Saved(None, "buried", None)
 
 
-def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project: Project, put: Put) -> None:
+def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project: Workspace, put: Put) -> None:
     """A folder's name tells whose it is only where it says the whole name."""
     put("CLAUDE.local.md", MEMORY.replace("QA Loop", "Größe"))
     other = compaction.start(project, Start(title="Gr e", phases=(("One", ""),)))
@@ -281,13 +281,13 @@ def test_the_end_of_one_workflow_buries_none_that_is_only_spelled_alike(project:
     assert saved.workflow.title == "Größe"
 
 
-def test_a_memory_file_that_says_completed_creates_nothing(project: Project, put: Put) -> None:
+def test_a_memory_file_that_says_completed_creates_nothing(project: Workspace, put: Put) -> None:
     """A finished workflow needs no state file."""
     put("CLAUDE.local.md", MEMORY.replace("2/3", "3/3") + "Status: completed\n")
     assert save(project).action == "none"
 
 
-def test_a_completed_state_file_is_not_reopened_by_a_newer_memory_file(project: Project, put: Put) -> None:
+def test_a_completed_state_file_is_not_reopened_by_a_newer_memory_file(project: Workspace, put: Put) -> None:
     """Without a last extract to compare with, a finished workflow stays finished."""
     finished = RICH | {"phase": {"current": 3, "total": 3, "name": "Verify", "status": "completed"}}
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", finished, age=40)
@@ -297,7 +297,7 @@ def test_a_completed_state_file_is_not_reopened_by_a_newer_memory_file(project: 
 
 
 @pytest.mark.usefixtures("soon_after")
-def test_a_plan_of_its_own_is_marked_as_derived_until_somebody_moves_it(project: Project, put: Put) -> None:
+def test_a_plan_of_its_own_is_marked_as_derived_until_somebody_moves_it(project: Workspace, put: Put) -> None:
     """I001-9: agent-made state outranks plan-derived state."""
     put(
         "CLAUDE/Plan/001-x/PLAN.md",
@@ -309,7 +309,7 @@ def test_a_plan_of_its_own_is_marked_as_derived_until_somebody_moves_it(project:
     assert compaction.update(project, workflow, Changes(status="blocked")).origin == "agent"
 
 
-def test_the_newest_readable_file_of_several_is_the_workflows(project: Project, put: Put) -> None:
+def test_the_newest_readable_file_of_several_is_the_workflows(project: Workspace, put: Put) -> None:
     """I001-7, I001-11: the newest is broken and was never seen, so the next good one counts."""
     put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=60)
     good = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_160000.json", RICH, age=40)
@@ -319,7 +319,7 @@ def test_the_newest_readable_file_of_several_is_the_workflows(project: Project, 
     assert broken.read_text() == '{"workflow": "QA Loop", "pha'
 
 
-def test_a_broken_file_is_saved_from_its_last_generation(project: Project, put: Put) -> None:
+def test_a_broken_file_is_saved_from_its_last_generation(project: Workspace, put: Put) -> None:
     """The content nobody can read is set aside by our own write and nothing of the last good one is lost."""
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
     put("CLAUDE.local.md", MEMORY, age=50)
@@ -334,7 +334,7 @@ def test_a_broken_file_is_saved_from_its_last_generation(project: Project, put: 
     assert len(list(path.parent.glob("*.corrupt-*"))) == 1
 
 
-def test_a_foreign_file_in_our_folder_is_never_written(project: Project, put: Put) -> None:
+def test_a_foreign_file_in_our_folder_is_never_written(project: Workspace, put: Put) -> None:
     """Lesson 2: another tool's state file stays byte for byte, and the workflow gets a file of its own."""
     foreign = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", {"name": "eslint", "phase": 3})
     before = foreign.read_bytes()
@@ -346,7 +346,7 @@ def test_a_foreign_file_in_our_folder_is_never_written(project: Project, put: Pu
 
 
 @pytest.mark.parametrize("place", ["untracked", FOLDER, f"{FOLDER}/qa-loop"])
-def test_a_linked_folder_is_refused(project: Project, put: Put, tmp_path: Path, place: str) -> None:
+def test_a_linked_folder_is_refused(project: Workspace, put: Put, tmp_path: Path, place: str) -> None:
     """Nothing is written through a link out of the project."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -360,7 +360,7 @@ def test_a_linked_folder_is_refused(project: Project, put: Put, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["../../escape", "/etc/passwd", "🚀", "تطوير", "x" * 10_000, "CON", "a\x00b", "-rf *"])
-def test_odd_names_stay_inside_their_folder(project: Project, put: Put, name: str) -> None:
+def test_odd_names_stay_inside_their_folder(project: Workspace, put: Put, name: str) -> None:
     """R001-03: whatever the name, one file in one folder below the state folder, and the name itself kept."""
     put("CLAUDE.local.md", f"Workflow: {name}\nPhase: 1/2 - A\n")
     assert save(project).action == "created"
@@ -370,7 +370,7 @@ def test_odd_names_stay_inside_their_folder(project: Project, put: Put, name: st
     assert save(project).action == "unchanged"
 
 
-def test_saving_works_without_a_usable_ledger(project: Project, put: Put) -> None:
+def test_saving_works_without_a_usable_ledger(project: Workspace, put: Put) -> None:
     """Without a ledger everything still works from the files."""
     put("CLAUDE.local.md", MEMORY, age=50)
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
@@ -427,7 +427,7 @@ def listed(value: Any) -> list[Any]:
 def test_no_sequence_of_saves_makes_a_state_poorer(state: dict[str, Any], found: list[Extract]) -> None:
     """I001-6: readings, reminders, context keys and unknown keys only grow, created_at and the type's presence stay."""
     with tempfile.TemporaryDirectory() as folder:
-        project = Project.open(Path(folder))
+        project = Workspace.open(Path(folder))
         path = project.root / FOLDER / "qa-loop" / "state-qa-loop-20251209_150000.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(state))
@@ -447,7 +447,7 @@ def test_no_sequence_of_saves_makes_a_state_poorer(state: dict[str, Any], found:
         project.close()
 
 
-def test_a_first_phase_that_is_completed_ends_no_workflow(project: Project, put: Put) -> None:
+def test_a_first_phase_that_is_completed_ends_no_workflow(project: Workspace, put: Put) -> None:
     """Phases are left, so there is something to be restored."""
     put("CLAUDE.local.md", MEMORY.replace("2/3", "1/3") + "Status: completed\n")
 
@@ -457,7 +457,7 @@ def test_a_first_phase_that_is_completed_ends_no_workflow(project: Project, put:
     assert (saved.workflow.position, saved.workflow.finished) == ("1/3", False)
 
 
-def test_a_memory_file_written_after_the_state_moved_has_the_last_word(project: Project, put: Put) -> None:
+def test_a_memory_file_written_after_the_state_moved_has_the_last_word(project: Workspace, put: Put) -> None:
     """Somebody went back a phase on purpose."""
     put("CLAUDE.local.md", MEMORY)
     workflow = save(project).workflow
@@ -474,7 +474,7 @@ def test_a_memory_file_written_after_the_state_moved_has_the_last_word(project: 
     assert (again.position, again.phase) == ("1/3", "Again")
 
 
-def test_a_guess_at_how_many_phases_there_are_is_not_written(project: Project, put: Put) -> None:
+def test_a_guess_at_how_many_phases_there_are_is_not_written(project: Workspace, put: Put) -> None:
     """A file without a total stays so when the number goes up; one that was exceeded gives way to the number."""
     for phase, total in (({"current": 2}, None), ({"current": 2, "total": 3}, 4)):
         path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH | {"phase": phase}, age=40)
@@ -484,11 +484,11 @@ def test_a_guess_at_how_many_phases_there_are_is_not_written(project: Project, p
 
         assert (data_of(path)["phase"]["current"], data_of(path)["phase"].get("total")) == (4, total)
         shutil.rmtree(project.ledger_file.parent, ignore_errors=True)
-        project = Project.open(project.root)
+        project = Workspace.open(project.root)
 
 
 @pytest.mark.usefixtures("soon_after")
-def test_what_the_memory_file_names_is_no_copy_of_a_plan(project: Project, put: Put) -> None:
+def test_what_the_memory_file_names_is_no_copy_of_a_plan(project: Workspace, put: Put) -> None:
     """Though a plan adds its reading to it: a person keeps it (I001-9)."""
     put("CLAUDE.local.md", MEMORY)
     put("CLAUDE/Plan/001-x/PLAN.md", "# Plan 1: Auth\nStatus: In Progress\n## Phase 1: A\n- [x] a\n")
@@ -500,7 +500,7 @@ def test_what_the_memory_file_names_is_no_copy_of_a_plan(project: Project, put: 
     assert "@CLAUDE/Plan/001-x/PLAN.md" in workflow.reading
 
 
-def test_what_a_person_took_off_a_list_does_not_come_back(project: Project, put: Put) -> None:
+def test_what_a_person_took_off_a_list_does_not_come_back(project: Workspace, put: Put) -> None:
     """The memory file said it before, so it is no news; what is added there later is."""
     reading = "\n## Required Reading\n\n- @docs/a.md\n- @docs/b.md\n"
     memory = put("CLAUDE.local.md", MEMORY + reading)
@@ -515,7 +515,7 @@ def test_what_a_person_took_off_a_list_does_not_come_back(project: Project, put:
 
 
 @pytest.mark.usefixtures("soon_after")
-def test_a_plan_that_waited_behind_a_newer_one_does_not_revive_what_was_completed(project: Project, put: Put) -> None:
+def test_a_plan_that_waited_behind_a_newer_one_does_not_revive_what_was_completed(project: Workspace, put: Put) -> None:
     """It names the workflow, though nothing was ever saved from it; one day it may be the newest."""
     plan = "# Plan 1: {}\nStatus: In Progress\n## Phase 1: A\n- [x] a\n## Phase 2: B\n- [ ] b\n"
     put("CLAUDE/Plan/001-auth/PLAN.md", plan.format("Auth"), age=50)
@@ -529,7 +529,7 @@ def test_a_plan_that_waited_behind_a_newer_one_does_not_revive_what_was_complete
     assert not list((project.root / FOLDER).glob("*/*"))
 
 
-def test_only_a_type_that_the_document_knows_replaces_another(project: Project, put: Put) -> None:
+def test_only_a_type_that_the_document_knows_replaces_another(project: Workspace, put: Put) -> None:
     """I001-8: nothing else is written."""
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
     for number, (said, written) in enumerate((("release", "qa-loop"), ("planning", "planning"))):
@@ -538,7 +538,7 @@ def test_only_a_type_that_the_document_knows_replaces_another(project: Project, 
         assert data_of(path)["workflow_type"] == written
 
 
-def test_a_total_below_the_phase_that_was_reached_brings_it_back(project: Project, put: Put) -> None:
+def test_a_total_below_the_phase_that_was_reached_brings_it_back(project: Workspace, put: Put) -> None:
     """I001-17: nothing out of bounds is written."""
     path = put(f"{FOLDER}/qa-loop/state-qa-loop-20251209_150000.json", RICH, age=40)
     compaction.save(project, Extract("QA Loop", total=1, mtime=2_000_000_000.0))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.record import Record
-    from holdfast.project import Project
-    from holdfast.workflow.model import AgentFormat, FindsForeignFiles
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.registry import AgentFormat, FindsForeignFiles
     from tests.workflow.conftest import Put
 
 # mypy holds them to what a format has to offer.
@@ -32,12 +32,12 @@ PHASES = (("Plan it", "planner"), ("Build it", "coder"), ("Test it", "tester"))
 
 
 @pytest.fixture
-def workflow(project: Project) -> Workflow:
+def workflow(project: Workspace) -> Workflow:
     """A workflow of three phases, none started."""
     return hybrid.start(project, Start(title="Ship", phases=PHASES))
 
 
-def state_of(project: Project) -> dict[str, Any]:
+def state_of(project: Workspace) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((project.root / STATE).read_text(encoding="utf-8"))
     return data
 
@@ -46,11 +46,11 @@ def statuses(workflow: Workflow) -> list[str]:
     return [phase.status for phase in workflow.phases]
 
 
-def moved(project: Project, phase: str, status: Any, **more: Any) -> Workflow:
+def moved(project: Workspace, phase: str, status: Any, **more: Any) -> Workflow:
     return hybrid.move(project, phase, status, **more)[0]
 
 
-def test_a_hook_starts_finishes_and_advances(project: Project, workflow: Workflow) -> None:
+def test_a_hook_starts_finishes_and_advances(project: Workspace, workflow: Workflow) -> None:
     """R000-14, R000-28, R000-35: active at the launch, completed at the result, the next one active."""
     started, changed = hybrid.move(project, "phase_0", "active")
     assert (changed, started.position, started.status) == (True, "1/3", "active")
@@ -63,7 +63,7 @@ def test_a_hook_starts_finishes_and_advances(project: Project, workflow: Workflo
     assert (step.title, step.agent, step.prompt) == ("Build it", "coder", "Build it\n\nContext: use A")
 
 
-def test_moves_are_idempotent(project: Project, workflow: Workflow) -> None:
+def test_moves_are_idempotent(project: Workspace, workflow: Workflow) -> None:
     """I000-7: the same move again changes nothing and writes nothing."""
     hybrid.move(project, "phase_0", "active")
     before = (project.root / STATE).stat().st_mtime_ns
@@ -71,12 +71,12 @@ def test_moves_are_idempotent(project: Project, workflow: Workflow) -> None:
     assert (project.root / STATE).stat().st_mtime_ns == before
 
 
-def test_a_hook_catches_up_with_a_forgotten_start(project: Project, workflow: Workflow) -> None:
+def test_a_hook_catches_up_with_a_forgotten_start(project: Workspace, workflow: Workflow) -> None:
     """I000-6: a result for a pending phase starts and completes it."""
     assert statuses(moved(project, "phase_0", "completed")) == ["completed", "active", "pending"]
 
 
-def test_a_hook_never_revives_what_is_completed(project: Project, workflow: Workflow) -> None:
+def test_a_hook_never_revives_what_is_completed(project: Workspace, workflow: Workflow) -> None:
     """Neither a completed phase nor a completed workflow is opened again."""
     for phase in ("phase_0", "phase_1", "phase_2"):
         hybrid.move(project, phase, "completed")
@@ -88,7 +88,7 @@ def test_a_hook_never_revives_what_is_completed(project: Project, workflow: Work
             assert after.finished
 
 
-def test_a_hand_completed_workflow_is_not_moved_by_a_hook(project: Project, workflow: Workflow) -> None:
+def test_a_hand_completed_workflow_is_not_moved_by_a_hook(project: Workspace, workflow: Workflow) -> None:
     """A person set the status to completed with phases left: that is what holds."""
     path = project.root / STATE
     path.write_text(json.dumps(state_of(project) | {"status": "completed"}))
@@ -97,7 +97,7 @@ def test_a_hand_completed_workflow_is_not_moved_by_a_hook(project: Project, work
         hybrid.move(project, "phase_0", "active", by="person")
 
 
-def test_only_one_phase_is_active(project: Project, workflow: Workflow) -> None:
+def test_only_one_phase_is_active(project: Workspace, workflow: Workflow) -> None:
     """R000-15: a second launch leaves its phase pending, a person is told why."""
     hybrid.move(project, "phase_0", "active")
     assert hybrid.move(project, "phase_1", "active")[1] is False
@@ -105,7 +105,7 @@ def test_only_one_phase_is_active(project: Project, workflow: Workflow) -> None:
         hybrid.move(project, "phase_1", "active", by="person")
 
 
-def test_a_later_phase_may_finish_first(project: Project, workflow: Workflow) -> None:
+def test_a_later_phase_may_finish_first(project: Workspace, workflow: Workflow) -> None:
     """A result out of order is recorded; the current phase stays, and the one left out comes next."""
     hybrid.move(project, "phase_0", "active")
     after = moved(project, "phase_1", "completed", deliverables=("x",))
@@ -115,13 +115,13 @@ def test_a_later_phase_may_finish_first(project: Project, workflow: Workflow) ->
     assert moved(project, "phase_2", "completed").finished
 
 
-def test_a_phase_that_was_left_out_comes_after_the_last(project: Project, workflow: Workflow) -> None:
+def test_a_phase_that_was_left_out_comes_after_the_last(project: Workspace, workflow: Workflow) -> None:
     """The last phase is done and earlier ones are not: the workflow goes on with the first of those."""
     after = moved(project, "phase_2", "completed")
     assert (statuses(after), after.position) == (["active", "pending", "completed"], "1/3")
 
 
-def test_a_failed_phase_fails_the_workflow_at_once(project: Project, workflow: Workflow) -> None:
+def test_a_failed_phase_fails_the_workflow_at_once(project: Workspace, workflow: Workflow) -> None:
     """I000-9: later phases stay pending, and the failed one stays current."""
     hybrid.move(project, "phase_0", "active")
     after = moved(project, "phase_0", "failed")
@@ -132,7 +132,7 @@ def test_a_failed_phase_fails_the_workflow_at_once(project: Project, workflow: W
     assert step.text.startswith("retry phase 1/3")
 
 
-def test_a_failed_phase_is_never_turned_into_a_completed_one(project: Project, workflow: Workflow) -> None:
+def test_a_failed_phase_is_never_turned_into_a_completed_one(project: Workspace, workflow: Workflow) -> None:
     """The next result after a failure must not do it; a retry comes first."""
     hybrid.move(project, "phase_0", "failed")
     assert hybrid.move(project, "phase_0", "completed")[1] is False
@@ -143,7 +143,7 @@ def test_a_failed_phase_is_never_turned_into_a_completed_one(project: Project, w
         hybrid.move(project, "phase_1", "active", by="person")
 
 
-def test_a_retry_reopens_phase_and_workflow(project: Project, workflow: Workflow) -> None:
+def test_a_retry_reopens_phase_and_workflow(project: Workspace, workflow: Workflow) -> None:
     """I000-9: failed -> active, then on as usual."""
     hybrid.move(project, "phase_0", "failed")
     after = moved(project, "phase_0", "active")
@@ -151,7 +151,7 @@ def test_a_retry_reopens_phase_and_workflow(project: Project, workflow: Workflow
     assert moved(project, "phase_0", "completed").position == "2/3"
 
 
-def test_a_hook_fills_only_what_is_empty(project: Project, workflow: Workflow) -> None:
+def test_a_hook_fills_only_what_is_empty(project: Workspace, workflow: Workflow) -> None:
     """I000-8: what the agent wrote before its phase was completed stays."""
     hybrid.move(project, "phase_0", "active")
     hybrid.move(project, "phase_0", None, deliverables=("by agent",), by="person")
@@ -159,7 +159,7 @@ def test_a_hook_fills_only_what_is_empty(project: Project, workflow: Workflow) -
     assert (after.phases[0].deliverables, after.phases[0].handover) == (("by agent",), "from hook")
 
 
-def test_people_can_reopen_a_wrong_completion(project: Project, workflow: Workflow) -> None:
+def test_people_can_reopen_a_wrong_completion(project: Workspace, workflow: Workflow) -> None:
     """I000-15: the reopened phase is active again and the one after it waits again; what was delivered stays."""
     hybrid.move(project, "phase_0", "completed", deliverables=("x",))
     after = hybrid.reopen(project, "phase_0")
@@ -169,14 +169,14 @@ def test_people_can_reopen_a_wrong_completion(project: Project, workflow: Workfl
         hybrid.reopen(project, "phase_1")
 
 
-def test_people_can_reopen_a_completed_workflow(project: Project, workflow: Workflow) -> None:
+def test_people_can_reopen_a_completed_workflow(project: Workspace, workflow: Workflow) -> None:
     """A completed workflow is terminal for hooks and not for people."""
     assert hybrid.done(project, workflow, everything=True).finished
     after = hybrid.reopen(project, "phase_2")
     assert (after.status, after.position) == ("active", "3/3")
 
 
-def test_begin_starts_the_first_pending_phase_once(project: Project, workflow: Workflow) -> None:
+def test_begin_starts_the_first_pending_phase_once(project: Workspace, workflow: Workflow) -> None:
     """I000-6: an explicit start; asking again changes nothing, nor does it retry a failure by itself."""
     assert hybrid.begin(project, workflow).position == "1/3"
     assert hybrid.begin(project, workflow).position == "1/3"
@@ -184,7 +184,7 @@ def test_begin_starts_the_first_pending_phase_once(project: Project, workflow: W
     assert statuses(hybrid.begin(project, workflow)) == ["failed", "pending", "pending"]
 
 
-def test_done_moves_through_all_phases(project: Project, workflow: Workflow) -> None:
+def test_done_moves_through_all_phases(project: Workspace, workflow: Workflow) -> None:
     """R000-35: each done leaves its note for the next phase; after the last there is no next step."""
     for number in range(3):
         workflow = hybrid.done(project, workflow, note=f"note {number}")
@@ -194,27 +194,27 @@ def test_done_moves_through_all_phases(project: Project, workflow: Workflow) -> 
     assert "Status: completed | Current Phase: none" in (project.root / VIEW).read_text()
 
 
-def test_completing_a_phase_twice_advances_once(project: Project, workflow: Workflow) -> None:
+def test_completing_a_phase_twice_advances_once(project: Workspace, workflow: Workflow) -> None:
     """Two who saw the same phase complete it once."""
     begun = hybrid.begin(project, workflow)
     hybrid.done(project, begun)
     assert hybrid.done(project, begun).position == "2/3"
 
 
-def test_done_after_a_failure_asks_for_a_retry(project: Project, workflow: Workflow) -> None:
+def test_done_after_a_failure_asks_for_a_retry(project: Workspace, workflow: Workflow) -> None:
     """A failed phase is not completed by moving on."""
     failed = moved(project, "phase_0", "failed")
     with pytest.raises(TransitionError, match="retry it first"):
         hybrid.done(project, failed)
 
 
-def test_a_type_is_kept_where_it_is_given(project: Project) -> None:
+def test_a_type_is_kept_where_it_is_given(project: Workspace) -> None:
     """R000-02: without one the file has exactly the schema's keys; with one nothing that was asked for is lost."""
     made = hybrid.start(project, Start(title="T", kind="implementation", phases=(("A", "a"),)))
     assert (made.kind, hybrid.find(project).workflows[0].kind) == ("implementation", "implementation")
 
 
-def test_update_keeps_extras_only_where_they_are_given(project: Project, workflow: Workflow) -> None:
+def test_update_keeps_extras_only_where_they_are_given(project: Workspace, workflow: Workflow) -> None:
     """R000-02, R000-38: reading, reminders and context are extra keys and appear only when somebody gives them."""
     assert set(state_of(project)) == {"id", "task", "status", "current_phase", "phases"}
     changes = Changes(current=1, reading=("docs/a.md",), reminders=("keep",), context={"k": 1}, deliverables=("d",))
@@ -233,7 +233,7 @@ def test_update_keeps_extras_only_where_they_are_given(project: Project, workflo
 @pytest.mark.parametrize(
     "changes", [Changes(total=9), Changes(current=4), Changes(current=0), Changes(status="blocked")]
 )
-def test_updates_the_format_cannot_hold_are_refused(project: Project, workflow: Workflow, changes: Changes) -> None:
+def test_updates_the_format_cannot_hold_are_refused(project: Workspace, workflow: Workflow, changes: Changes) -> None:
     """R000-10: four statuses, and the phases the file lists."""
     before = (project.root / STATE).read_bytes()
     with pytest.raises(TransitionError):
@@ -241,7 +241,7 @@ def test_updates_the_format_cannot_hold_are_refused(project: Project, workflow: 
     assert (project.root / STATE).read_bytes() == before
 
 
-def test_another_workflow_meanwhile_is_not_moved(project: Project, workflow: Workflow) -> None:
+def test_another_workflow_meanwhile_is_not_moved(project: Workspace, workflow: Workflow) -> None:
     """The file holds a newer workflow than the caller saw."""
     hybrid.done(project, workflow, everything=True)
     hybrid.start(project, Start(title="Next", phases=PHASES))
@@ -249,7 +249,7 @@ def test_another_workflow_meanwhile_is_not_moved(project: Project, workflow: Wor
         hybrid.done(project, workflow)
 
 
-def test_hand_kept_oddities_are_read_with_warnings(project: Project, put: Put) -> None:
+def test_hand_kept_oddities_are_read_with_warnings(project: Workspace, put: Put) -> None:
     """What can be read is, and what the file says stays until it is moved."""
     put(
         STATE,
@@ -289,7 +289,7 @@ def test_hand_kept_oddities_are_read_with_warnings(project: Project, put: Put) -
     ],
 )
 def test_odd_top_level_values_never_crash(
-    project: Project, workflow: Workflow, changes: dict[str, Any], status: str
+    project: Workspace, workflow: Workflow, changes: dict[str, Any], status: str
 ) -> None:
     """A phase that does not exist is no current phase."""
     (project.root / STATE).write_text(json.dumps(state_of(project) | changes))
@@ -297,7 +297,7 @@ def test_odd_top_level_values_never_crash(
     assert (found.current, found.status) == (None, status)
 
 
-def test_all_phases_completed_means_completed(project: Project, workflow: Workflow) -> None:
+def test_all_phases_completed_means_completed(project: Workspace, workflow: Workflow) -> None:
     """Lesson 1: the status was forgotten; nothing is left, so nothing is restored."""
     state = state_of(project)
     for phase in state["phases"]:
@@ -308,7 +308,7 @@ def test_all_phases_completed_means_completed(project: Project, workflow: Workfl
     assert any("all phases are completed" in warning for warning in found.warnings)
 
 
-def test_a_failed_phase_is_retried_before_another_is_started(project: Project, put: Put) -> None:
+def test_a_failed_phase_is_retried_before_another_is_started(project: Workspace, put: Put) -> None:
     """I000-9: also where nothing says which phase is current, and one before it was left out."""
     phases = [{"title": "Plan it", "status": "pending"}, {"title": "Build it", "status": "failed"}]
     put(STATE, {"id": "wf", "task": "Ship", "status": "failed", "current_phase": None, "phases": phases})
@@ -317,7 +317,7 @@ def test_a_failed_phase_is_retried_before_another_is_started(project: Project, p
     assert step.text.startswith('retry phase 2/2 "Build it"')
 
 
-def test_a_foreign_or_broken_file_is_a_problem(project: Project, put: Put) -> None:
+def test_a_foreign_or_broken_file_is_a_problem(project: Workspace, put: Put) -> None:
     """Nothing is found, and why is said."""
     put(STATE, {"jobs": {}})
     assert "left alone" in hybrid.find(project).problems[0].reason
@@ -325,7 +325,7 @@ def test_a_foreign_or_broken_file_is_a_problem(project: Project, put: Put) -> No
     assert "not JSON" in hybrid.find(project).problems[0].reason
 
 
-def test_a_broken_file_reads_as_its_last_generation(project: Project, workflow: Workflow) -> None:
+def test_a_broken_file_reads_as_its_last_generation(project: Workspace, workflow: Workflow) -> None:
     """Found as recovered with a problem; moving it writes the file anew from there."""
     path = project.root / STATE
     path.write_text("{ torn")
@@ -337,14 +337,14 @@ def test_a_broken_file_reads_as_its_last_generation(project: Project, workflow: 
     assert len(list(path.parent.glob("*.corrupt-*"))) == 1
 
 
-def test_a_removed_file_is_gone(project: Project, workflow: Workflow) -> None:
+def test_a_removed_file_is_gone(project: Workspace, workflow: Workflow) -> None:
     """R000-27: no file, no workflow, whatever the generations hold."""
     (project.root / STATE).unlink()
     assert hybrid.find(project).workflows == ()
     assert generations.latest(project, project.root / STATE)
 
 
-def test_a_foreign_view_is_not_overwritten(project: Project, put: Put) -> None:
+def test_a_foreign_view_is_not_overwritten(project: Workspace, put: Put) -> None:
     """A file at the view's path that is no view stays, the state is written, and the log says so."""
     view = put(VIEW, "# My own notes\n")
     hybrid.start(project, Start(title="Ship", phases=PHASES))
@@ -353,7 +353,7 @@ def test_a_foreign_view_is_not_overwritten(project: Project, put: Put) -> None:
     assert "is not a view of ours" in log.tail(1)[0]
 
 
-def test_a_view_that_cannot_be_written_costs_no_state(project: Project) -> None:
+def test_a_view_that_cannot_be_written_costs_no_state(project: Workspace) -> None:
     """A folder in the view's place is logged, the move stands."""
     (project.root / VIEW).mkdir(parents=True)
     hybrid.start(project, Start(title="Ship", phases=PHASES))
@@ -361,7 +361,7 @@ def test_a_view_that_cannot_be_written_costs_no_state(project: Project) -> None:
     assert "view of the workflow was not written" in log.tail(1)[0]
 
 
-def test_a_linked_claude_folder_is_refused(project: Project, tmp_path: Path) -> None:
+def test_a_linked_claude_folder_is_refused(project: Workspace, tmp_path: Path) -> None:
     """Nothing is read or written through a link out of the project."""
     (tmp_path / "outside").mkdir()
     (project.root / ".claude").symlink_to(tmp_path / "outside")
@@ -370,7 +370,7 @@ def test_a_linked_claude_folder_is_refused(project: Project, tmp_path: Path) -> 
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-def test_an_unfinished_workflow_that_gives_way_is_in_the_archive(project: Project, workflow: Workflow) -> None:
+def test_an_unfinished_workflow_that_gives_way_is_in_the_archive(project: Workspace, workflow: Workflow) -> None:
     """As it was: with the phase it was at."""
     hybrid.move(project, "phase_0", "active")
 
@@ -381,7 +381,7 @@ def test_an_unfinished_workflow_that_gives_way_is_in_the_archive(project: Projec
     assert [phase.status for phase in kept.workflow.phases] == ["active", "pending", "pending"]
 
 
-def test_one_phase_can_be_begun_at_a_time(project: Project, workflow: Workflow) -> None:
+def test_one_phase_can_be_begun_at_a_time(project: Workspace, workflow: Workflow) -> None:
     """R000-15: none while one is active; a failed one is the one to retry."""
 
     def ready(now: Workflow) -> list[str]:
@@ -395,7 +395,7 @@ def test_one_phase_can_be_begun_at_a_time(project: Project, workflow: Workflow) 
     assert ready(hybrid.done(project, hybrid.find(project).workflows[0], everything=True)) == []
 
 
-def test_what_is_completed_already_is_not_completed_without_a_word(project: Project, workflow: Workflow) -> None:
+def test_what_is_completed_already_is_not_completed_without_a_word(project: Workspace, workflow: Workflow) -> None:
     """Whoever says so hears how a phase is opened again."""
     over = hybrid.done(project, workflow, everything=True)
 
@@ -404,7 +404,7 @@ def test_what_is_completed_already_is_not_completed_without_a_word(project: Proj
             hybrid.done(project, over, everything=everything)
 
 
-def test_a_workflow_that_lists_no_phases_is_completed_only_as_a_whole(project: Project, put: Put) -> None:
+def test_a_workflow_that_lists_no_phases_is_completed_only_as_a_whole(project: Workspace, put: Put) -> None:
     """Nothing says which phase was done."""
     put(STATE, {"id": "wf_1", "task": "Ship", "status": "active", "current_phase": None, "phases": []})
     (found,) = hybrid.find(project).workflows
@@ -414,7 +414,7 @@ def test_a_workflow_that_lists_no_phases_is_completed_only_as_a_whole(project: P
     assert hybrid.done(project, found, everything=True).finished
 
 
-def test_what_a_hand_wrote_last_is_kept_when_a_workflow_gives_way(project: Project, workflow: Workflow) -> None:
+def test_what_a_hand_wrote_last_is_kept_when_a_workflow_gives_way(project: Workspace, workflow: Workflow) -> None:
     """No command ever saw it."""
     by_hand = json.dumps(state_of(project) | {"task": "Ship it by hand"}).encode()
     (project.root / STATE).write_bytes(by_hand)
@@ -426,7 +426,7 @@ def test_what_a_hand_wrote_last_is_kept_when_a_workflow_gives_way(project: Proje
 
 
 def test_an_earlier_workflow_takes_an_unfinished_ones_place_only_on_purpose(
-    project: Project, workflow: Workflow
+    project: Workspace, workflow: Workflow
 ) -> None:
     """Then that one is in the archive; one's own earlier content needs no purpose."""
     path, first = project.root / STATE, (project.root / STATE).read_bytes()
@@ -444,7 +444,7 @@ def test_an_earlier_workflow_takes_an_unfinished_ones_place_only_on_purpose(
     assert "Another" in {each.workflow.title for each in archive.kept(project)}
 
 
-def test_an_error_of_no_phase_is_refused(project: Project, workflow: Workflow) -> None:
+def test_an_error_of_no_phase_is_refused(project: Workspace, workflow: Workflow) -> None:
     """Once all is completed nothing is left that could have failed; what is given is never dropped."""
     ended = hybrid.done(project, workflow, everything=True)
 
@@ -452,7 +452,7 @@ def test_an_error_of_no_phase_is_refused(project: Project, workflow: Workflow) -
         hybrid.update(project, ended, Changes(error="no disk"))
 
 
-def test_where_the_file_names_no_current_phase_the_active_one_is_it(project: Project, workflow: Workflow) -> None:
+def test_where_the_file_names_no_current_phase_the_active_one_is_it(project: Workspace, workflow: Workflow) -> None:
     """Another tool that moves the phases may forget the field."""
     hybrid.move(project, "phase_0", "completed")
     (project.root / STATE).write_text(json.dumps(state_of(project) | {"current_phase": None}))
@@ -462,7 +462,7 @@ def test_where_the_file_names_no_current_phase_the_active_one_is_it(project: Pro
     assert (found.position, found.phase, found.phase_status) == ("2/3", "Build it", "active")
 
 
-def test_a_view_that_cannot_be_written_has_its_phase_judged_again(project: Project, workflow: Workflow) -> None:
+def test_a_view_that_cannot_be_written_has_its_phase_judged_again(project: Workspace, workflow: Workflow) -> None:
     """The next time writes what is missing; what the phase came to is kept from the first."""
     view = project.root / VIEW
     view.unlink()
@@ -476,7 +476,9 @@ def test_a_view_that_cannot_be_written_has_its_phase_judged_again(project: Proje
     assert "- [x] Phase 0: Plan it" in view.read_text()
 
 
-def test_done_goes_on_behind_a_phase_that_was_completed_without_advancing(project: Project, workflow: Workflow) -> None:
+def test_done_goes_on_behind_a_phase_that_was_completed_without_advancing(
+    project: Workspace, workflow: Workflow
+) -> None:
     """It is still the current one; nobody means it a second time (I000-7)."""
     seen = moved(project, "phase_0", "completed", advance=False)
     assert (seen.position, seen.phase_status) == ("1/3", "completed")
@@ -484,7 +486,7 @@ def test_done_goes_on_behind_a_phase_that_was_completed_without_advancing(projec
     assert statuses(hybrid.done(project, seen)) == ["completed", "completed", "active"]
 
 
-def test_a_view_behind_a_link_is_in_the_way(project: Project, workflow: Workflow, tmp_path: Path) -> None:
+def test_a_view_behind_a_link_is_in_the_way(project: Workspace, workflow: Workflow, tmp_path: Path) -> None:
     """It reads as ours, but is not written: whoever looks for the reason hears it."""
     view = project.root / VIEW
     assert list(hybrid.foreign(project)) == []
@@ -506,7 +508,7 @@ def test_a_view_behind_a_link_is_in_the_way(project: Project, workflow: Workflow
     ],
 )
 def test_a_status_that_is_missing_follows_from_the_phases(
-    project: Project, workflow: Workflow, phases: tuple[str, ...], status: str
+    project: Workspace, workflow: Workflow, phases: tuple[str, ...], status: str
 ) -> None:
     """Between two phases a workflow goes on; it is told that the file does not say so."""
     state = state_of(project)

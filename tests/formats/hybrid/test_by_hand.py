@@ -14,12 +14,12 @@ from holdfast.workflow.model import Start
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 VIEW = ".claude/workflow_state_system.md"
 
 
-def edited(project: Project) -> Path:
+def edited(project: Workspace) -> Path:
     """Start a workflow, rename its second phase by hand, and return the view."""
     workflow = hybrid.start(project, Start(title="Tool", phases=(("Build", "a"), ("Test", "b"))))
     workflow.path.write_bytes(workflow.raw.replace(b'"Test"', b'"Verify"'))
@@ -30,7 +30,7 @@ def edited(project: Project) -> Path:
 
 
 @pytest.mark.parametrize("by", ["event", "write"])
-def test_the_view_follows_a_hand_edit(project: Project, by: str) -> None:
+def test_the_view_follows_a_hand_edit(project: Workspace, by: str) -> None:
     """R000-24: at the next event that reads the changed file, be it that of the very edit."""
     view = edited(project)
     assert "Test" in view.read_text()
@@ -44,7 +44,7 @@ def test_the_view_follows_a_hand_edit(project: Project, by: str) -> None:
     assert "Test" not in view.read_text()
 
 
-def test_a_view_that_says_it_all_is_not_rewritten(project: Project) -> None:
+def test_a_view_that_says_it_all_is_not_rewritten(project: Workspace) -> None:
     """Unchanged content is not rewritten, though the state's file is newer."""
     view = edited(project)
     hybrid.candidates(project, ())
@@ -57,7 +57,7 @@ def test_a_view_that_says_it_all_is_not_rewritten(project: Project) -> None:
     assert (view.stat().st_ino, view.stat().st_mtime_ns) == before
 
 
-def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Project) -> None:
+def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Workspace) -> None:
     """Somebody else's file stays as it is; one that was removed stays away until the workflow moves."""
     view = edited(project)
     view.write_text("# My own notes\n")
@@ -71,7 +71,7 @@ def test_neither_another_file_nor_a_missing_one_becomes_a_view(project: Project)
     assert not log.tail(1), "nobody has to hear of it at every event"
 
 
-def test_a_move_that_changes_nothing_draws_a_view_that_was_left_behind(project: Project) -> None:
+def test_a_move_that_changes_nothing_draws_a_view_that_was_left_behind(project: Workspace) -> None:
     """As by a writer that was killed after the state; a view that says it all is not rewritten."""
     hybrid.start(project, Start(title="Tool", phases=(("Build", "a"), ("Test", "b"))))
     hybrid.move(project, "phase_0", "active")

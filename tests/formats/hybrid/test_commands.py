@@ -9,9 +9,10 @@ import pytest
 
 from holdfast.errors import TransitionError
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.project import Project
+from holdfast.formats.hybrid.commands import functions
 from holdfast.sessions.agents import todolists
 from holdfast.sessions.ownership import owners
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 from tests.handmade import ME, OTHER
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project with a hybrid workflow of three phases."""
-    hybrid.create_workflow_state("Tool", [("Build it", "builder"), ("Test it", "tester"), ("2", "x")], root=tmp_path)
+    functions.create_workflow_state("Tool", [("Build it", "builder"), ("Test it", "tester"), ("2", "x")], root=tmp_path)
     return tmp_path
 
 
@@ -91,7 +92,7 @@ def test_an_error_needs_a_phase_that_failed(root: Path) -> None:
         assert "give --status failed" in holdfast(*verb, "--error", "no disk", root=root, code=1).err
     assert (root / ".claude" / "state" / "workflow.json").read_bytes() == before
     with pytest.raises(TransitionError, match="--status failed"):
-        hybrid.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)
+        functions.update_phase_status(json.loads(before)["id"], "phase_0", "active", error="no disk", root=root)
 
     holdfast("hybrid", "phase", "0", "--status", "failed", root=root)
     holdfast("hybrid", "phase", "0", "--error", "no disk", root=root)
@@ -109,7 +110,7 @@ def test_a_workflow_without_phases_is_not_done(root: Path) -> None:
 def test_without_a_ledger_the_completed_workflow_stays_under_another_name(root: Path) -> None:
     """Nothing is lost: what no archive can keep is kept beside the new one, and said."""
     holdfast("done", "--all", root=root)
-    ledger = Project.open(root).ledger.file
+    ledger = Workspace.open(root).ledger.file
     assert ledger is not None
     for each in ledger.parent.glob(f"{ledger.name}*"):
         each.unlink()
@@ -195,7 +196,7 @@ def test_the_todo_list_is_printed(root: Path) -> None:
         {"content": "Test it", "status": "in_progress", "activeForm": "Working on Test it"},
         {"content": "2", "status": "pending", "activeForm": "Working on 2"},
     ]
-    todolists.remember_task(Project.open(root), ME, "41", "Test it")
+    todolists.remember_task(Workspace.open(root), ME, "41", "Test it")
     assert "Test it: in_progress (task #41)" in holdfast("hybrid", "todos", root=root, session=ME).out
     assert "#41" not in holdfast("hybrid", "todos", root=root).out
 
@@ -210,7 +211,7 @@ def test_without_a_hybrid_workflow_the_way_to_one_is_named(tmp_path: Path, argum
 
 def test_a_session_that_moves_a_phase_owns_the_workflow(root: Path) -> None:
     """As with the verbs for all formats; looking at the list makes nobody an owner."""
-    project = Project.open(root)
+    project = Workspace.open(root)
     holdfast("hybrid", "todos", root=root, session=OTHER)
     assert owners.owner(project, hybrid.find(project).workflows[0]) is None
 
@@ -223,5 +224,5 @@ def test_a_session_that_reopens_a_phase_owns_the_workflow(root: Path) -> None:
     holdfast("hybrid", "phase", "0", "--status", "completed", root=root, session=OTHER)
     holdfast("hybrid", "reopen", "0", root=root, session=ME)
 
-    project = Project.open(root)
+    project = Workspace.open(root)
     assert owners.owner(project, hybrid.find(project).workflows[0]) == ME

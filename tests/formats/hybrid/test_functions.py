@@ -11,15 +11,10 @@ import pytest
 
 from holdfast import paths, trust
 from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateError, TransitionError
-from holdfast.formats.hybrid.adapter import (
-    create_workflow_state,
-    generate_markdown,
-    get_workflow_state,
-    move,
-    update_phase_status,
-)
-from holdfast.project import Project
+from holdfast.formats.hybrid.adapter import generate_markdown, move
+from holdfast.formats.hybrid.commands.functions import create_workflow_state, get_workflow_state, update_phase_status
 from holdfast.sessions.history import generations
+from holdfast.sessions.workspace import Workspace
 from tests.commandline import holdfast
 
 if TYPE_CHECKING:
@@ -33,16 +28,16 @@ STATE = ".claude/state/workflow.json"
 VIEW = ".claude/workflow_state_system.md"
 
 
-def state_of(project: Project) -> dict[str, Any]:
+def state_of(project: Workspace) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((project.root / STATE).read_text(encoding="utf-8"))
     return data
 
 
-def view_of(project: Project) -> str:
+def view_of(project: Workspace) -> str:
     return (project.root / VIEW).read_text(encoding="utf-8")
 
 
-def test_a_fresh_state_has_exactly_the_schema(project: Project, seed: Seed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fresh_state_has_exactly_the_schema(project: Workspace, seed: Seed, monkeypatch: pytest.MonkeyPatch) -> None:
     """R000-01 to -12, R000-17, I000-5: the documents' keys in their order, nothing started."""
     monkeypatch.setenv("HOLDFAST_NOW", "2025-01-05T14:30:22Z")
     example = json.loads(seed("hybrid-minimal-schema.json"))
@@ -55,7 +50,7 @@ def test_a_fresh_state_has_exactly_the_schema(project: Project, seed: Seed, monk
         assert phase == wanted | {"status": "pending", "deliverables": [], "context_for_next": ""}
 
 
-def test_a_request_is_kept_verbatim(project: Project) -> None:
+def test_a_request_is_kept_verbatim(project: Workspace) -> None:
     """R000-04: newlines, quotes and other letters than ASCII stay."""
     task = 'Build "it"\n\nwith ümlauts, 日本語 and 🚀\t'
     id_ = create_workflow_state(task, PHASES, root=project.root)
@@ -64,7 +59,7 @@ def test_a_request_is_kept_verbatim(project: Project) -> None:
     assert view_of(project).startswith('# Workflow Status: Build "it" with ümlauts, 日本語 and 🚀\n\nStatus: pending')
 
 
-def test_a_single_phase_workflow_completes(project: Project) -> None:
+def test_a_single_phase_workflow_completes(project: Workspace) -> None:
     """R000-41 test 1, R000-25: created, completed, and the view shows it."""
     id_ = create_workflow_state("Create one file", ["Create it"], root=project.root)
     update_phase_status(id_, "phase_0", "active", root=project.root)
@@ -77,7 +72,7 @@ def test_a_single_phase_workflow_completes(project: Project) -> None:
     )
 
 
-def test_two_phases_run_one_after_the_other(project: Project) -> None:
+def test_two_phases_run_one_after_the_other(project: Workspace) -> None:
     """R000-41 test 2, R000-35, I000-7, I000-10: deliverables recorded, context passed, workflow completed and saved."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     started = update_phase_status(id_, "phase_0", "active", root=project.root)
@@ -95,7 +90,7 @@ def test_two_phases_run_one_after_the_other(project: Project) -> None:
     assert state_of(project) == state
 
 
-def test_completing_without_advancing_is_possible(project: Project) -> None:
+def test_completing_without_advancing_is_possible(project: Workspace) -> None:
     """I000-7: the switch leaves the next phase pending and the current one where it is."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     state = update_phase_status(id_, "phase_0", "completed", advance=False, root=project.root)
@@ -103,14 +98,14 @@ def test_completing_without_advancing_is_possible(project: Project) -> None:
     assert (state["status"], state["current_phase"]) == ("active", "phase_0")
 
 
-def test_the_context_has_two_names(project: Project) -> None:
+def test_the_context_has_two_names(project: Workspace) -> None:
     """R000-18 calls it `context`."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     state = update_phase_status(id_, "phase_0", "completed", context="four functions", root=project.root)
     assert state["phases"][0]["context_for_next"] == "four functions"
 
 
-def test_a_second_completion_changes_nothing(project: Project) -> None:
+def test_a_second_completion_changes_nothing(project: Workspace) -> None:
     """I000-8: the agent wrote first, the hook comes after; nothing it wrote is cleared or replaced."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     state = update_phase_status(id_, "phase_0", "completed", ["a"], "by the agent", root=project.root)
@@ -120,7 +115,7 @@ def test_a_second_completion_changes_nothing(project: Project) -> None:
     assert (project.root / STATE).stat().st_mtime_ns == before
 
 
-def test_a_wrong_id_phase_or_status_is_an_error(project: Project) -> None:
+def test_a_wrong_id_phase_or_status_is_an_error(project: Workspace) -> None:
     """I000-17: nothing is only logged."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     with pytest.raises(HoldfastError, match=f"holds the workflow {id_}, not wf_1"):
@@ -133,7 +128,7 @@ def test_a_wrong_id_phase_or_status_is_an_error(project: Project) -> None:
         update_phase_status(id_, "phase_0", "blocked", root=project.root)
 
 
-def test_without_a_state_file_nothing_is_made(project: Project) -> None:
+def test_without_a_state_file_nothing_is_made(project: Workspace) -> None:
     """R000-27: no workflow is an error of its own and leaves no trace."""
     with pytest.raises(MissingError):
         get_workflow_state("wf_1", root=project.root)
@@ -142,7 +137,7 @@ def test_without_a_state_file_nothing_is_made(project: Project) -> None:
     assert list(project.root.iterdir()) == []
 
 
-def test_an_unfinished_workflow_is_not_overwritten(project: Project) -> None:
+def test_an_unfinished_workflow_is_not_overwritten(project: Workspace) -> None:
     """I000-17: refused, naming the workflow and the way out."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     before = (project.root / STATE).read_bytes()
@@ -151,7 +146,7 @@ def test_an_unfinished_workflow_is_not_overwritten(project: Project) -> None:
     assert (project.root / STATE).read_bytes() == before
 
 
-def test_a_finished_workflow_gives_way_and_is_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_workflow_gives_way_and_is_kept(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """I000-17: the old file stays as a generation, and an id of the same second is not given twice."""
     monkeypatch.setenv("HOLDFAST_NOW", "2025-01-05T14:30:22Z")
     first = create_workflow_state("One", ["x"], root=project.root)
@@ -177,7 +172,7 @@ def test_a_finished_workflow_gives_way_and_is_kept(project: Project, monkeypatch
         {"id": "x", "phases": []},
     ],
 )
-def test_a_foreign_workflow_json_is_never_written(project: Project, put: Put, foreign: dict[str, Any]) -> None:
+def test_a_foreign_workflow_json_is_never_written(project: Workspace, put: Put, foreign: dict[str, Any]) -> None:
     """Lesson 2, I000-20: other tools use this very path."""
     path = put(STATE, foreign)
     before = path.read_bytes()
@@ -189,7 +184,7 @@ def test_a_foreign_workflow_json_is_never_written(project: Project, put: Put, fo
     assert not (project.root / VIEW).exists()
 
 
-def test_a_broken_file_is_set_aside_by_a_new_workflow(project: Project, put: Put) -> None:
+def test_a_broken_file_is_set_aside_by_a_new_workflow(project: Workspace, put: Put) -> None:
     """What nobody can read is kept beside, not overwritten."""
     put(STATE, "{ broken")
     said = holdfast("start", TASK, "--format", "hybrid", "--phase", "One", root=project.root).out
@@ -199,7 +194,7 @@ def test_a_broken_file_is_set_aside_by_a_new_workflow(project: Project, put: Put
 
 
 @pytest.mark.parametrize("content", ["my notes", "[1, 2", '"a text', "\ufeffname: yaml"])
-def test_a_file_that_is_not_json_is_left_alone(project: Project, put: Put, content: str) -> None:
+def test_a_file_that_is_not_json_is_left_alone(project: Workspace, put: Put, content: str) -> None:
     """It is somebody else's: it stays where it is, and what to do is said."""
     path = put(STATE, content)
     with pytest.raises(SchemaMismatch, match="is not JSON, so Holdfast did not write it; move it away first"):
@@ -208,7 +203,7 @@ def test_a_file_that_is_not_json_is_left_alone(project: Project, put: Put, conte
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_a_list_of_titles_is_another_tools(project: Project, put: Put) -> None:
+def test_a_list_of_titles_is_another_tools(project: Workspace, put: Put) -> None:
     """I000-20: only with this format's own `current_phase` titles are phases that a person wrote."""
     path = put(STATE, '{"id": "x", "task": "y", "status": "active", "phases": ["a", "b"]}')
     before = path.read_bytes()
@@ -219,7 +214,7 @@ def test_a_list_of_titles_is_another_tools(project: Project, put: Put) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_file_that_may_not_be_read_is_left_in_its_place(project: Project) -> None:
+def test_a_file_that_may_not_be_read_is_left_in_its_place(project: Workspace) -> None:
     """Only what was read and found broken is set aside; a folder or a locked file is an error."""
     (project.root / STATE).mkdir(parents=True)
     with pytest.raises(StateError, match="is a folder"):
@@ -228,13 +223,13 @@ def test_a_file_that_may_not_be_read_is_left_in_its_place(project: Project) -> N
 
 
 @pytest.mark.parametrize("phases", [[], [("", "x")], [("  ", "x")]])
-def test_a_workflow_without_titled_phases_is_refused(project: Project, phases: list[tuple[str, str]]) -> None:
+def test_a_workflow_without_titled_phases_is_refused(project: Workspace, phases: list[tuple[str, str]]) -> None:
     """R000-09: each phase has a title people can read."""
     with pytest.raises(TransitionError, match="at least one phase"):
         create_workflow_state(TASK, phases, root=project.root)
 
 
-def test_the_root_is_found_like_a_commands(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_root_is_found_like_a_commands(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """I000-19, lesson 3: the project decides, not the working directory."""
     inner = project.root / "src" / "deep"
     inner.mkdir(parents=True)
@@ -244,7 +239,7 @@ def test_the_root_is_found_like_a_commands(project: Project, monkeypatch: pytest
     assert (project.root / STATE).exists()
 
 
-def test_many_writers_at_once_lose_nothing(project: Project) -> None:
+def test_many_writers_at_once_lose_nothing(project: Workspace) -> None:
     """R000-21: one locked read and write for each update; every deliverable of every writer arrives."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     update_phase_status(id_, "phase_0", "active", root=project.root)
@@ -260,7 +255,7 @@ def test_many_writers_at_once_lose_nothing(project: Project) -> None:
     assert sorted(state_of(project)["phases"][0]["deliverables"]) == sorted(f"file {number}" for number in range(16))
 
 
-def test_ids_have_the_documents_form(project: Project) -> None:
+def test_ids_have_the_documents_form(project: Workspace) -> None:
     """R000-03."""
     assert re.fullmatch(r"wf_\d{8}_\d{6}", create_workflow_state(TASK, PHASES, root=project.root))
 
@@ -288,7 +283,7 @@ def test_the_view_follows_the_documents_template(seed: Seed) -> None:
     assert generate_markdown({"task": TASK, "status": "active", "current_phase": "phase_1", "phases": phases}) == wanted
 
 
-def test_the_view_is_regenerated_only_when_it_differs(project: Project) -> None:
+def test_the_view_is_regenerated_only_when_it_differs(project: Workspace) -> None:
     """R000-24: generated from the state; an unchanged view is not rewritten, a stale one is."""
     id_ = create_workflow_state(TASK, PHASES, root=project.root)
     before = (project.root / VIEW).stat().st_mtime_ns
@@ -308,5 +303,5 @@ def test_a_trusted_id_counts_for_programs_too(tmp_path: Path) -> None:
 
     create_workflow_state("Build", ["One"], root=tmp_path)
 
-    assert Project.open(tmp_path, trusted=True).ledger_file.exists()
-    assert not Project.open(tmp_path).ledger_file.exists()
+    assert Workspace.open(tmp_path, trusted=True).ledger_file.exists()
+    assert not Workspace.open(tmp_path).ledger_file.exists()

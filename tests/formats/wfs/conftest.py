@@ -12,13 +12,13 @@ from tests.checks.conftest import elsewhere, root
 
 if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 __all__ = ["elsewhere", "root", "session"]
 
 
 @pytest.fixture
-def session(project: Project) -> Session:
+def session(project: Workspace) -> Session:
     """An active session with one task."""
     made = store.create(project, "User Auth")
     transitions.add(project, made, New("Implement login"))

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.formats.wfs import agents, store, transitions, view
 from holdfast.formats.wfs.task import New
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
+def project(tmp_path: Path) -> Iterator[Workspace]:
     """A session of two tasks for two kinds of agents; both can be begun."""
-    opened = Project.open(tmp_path)
+    opened = Workspace.open(tmp_path)
     session = store.create(opened, "User Auth")
     for title, agent in (("Build the login", "@builder"), ("Describe it", "@writer")):
         transitions.add(opened, session, New(title, agent=agent))
@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     ],
 )
 def test_a_kind_counts_unless_only_other_tasks_are_named(
-    project: Project, description: str, prompt: str, meant: str | None
+    project: Workspace, description: str, prompt: str, meant: str | None
 ) -> None:
     """R002-17, R002-43: the description's ids go before the prompt's."""
     workflow = view.shown(project, store.current(project))

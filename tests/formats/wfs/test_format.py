@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from holdfast.formats.record import Record
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
-    from holdfast.workflow.model import AgentFormat, Workflow
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.registry import AgentFormat
 
 # mypy holds them to what a format has to offer.
 RECORD: Record = record
@@ -30,7 +31,7 @@ ADAPTER: AgentFormat = wfs
 
 
 @pytest.fixture
-def workflow(project: Project, session: Session) -> Workflow:
+def workflow(project: Workspace, session: Session) -> Workflow:
     """A session of two tasks, the first of which is blocked and the second active."""
     wfs_moves.add(project, session, New("Test the login"))
     blocked = wfs.update(
@@ -39,12 +40,12 @@ def workflow(project: Project, session: Session) -> Workflow:
     return wfs.begin(project, blocked)
 
 
-def errors(project: Project, workflow: Workflow) -> dict[str, str]:
+def errors(project: Workspace, workflow: Workflow) -> dict[str, str]:
     """Return what made each task fail, or blocks it."""
     return {phase: record.error for phase, record in history.of(project, workflow).phases.items() if record.error}
 
 
-def test_an_error_belongs_to_a_task_that_is_blocked_by_it(project: Project, workflow: Workflow) -> None:
+def test_an_error_belongs_to_a_task_that_is_blocked_by_it(project: Workspace, workflow: Workflow) -> None:
     """Else it would be taken for that of another task, or lost without a word."""
     for changes in (Changes(error="No network"), Changes(error="No network", status="completed")):
         with pytest.raises(TransitionError, match="give --status blocked with it"):
@@ -55,14 +56,14 @@ def test_an_error_belongs_to_a_task_that_is_blocked_by_it(project: Project, work
     assert errors(project, after) == {"IMPL-1": "No key", "IMPL-2": "No network"}
 
 
-def test_an_agent_that_failed_blocks_its_task_as_a_person_can(project: Project, workflow: Workflow) -> None:
+def test_an_agent_that_failed_blocks_its_task_as_a_person_can(project: Workspace, workflow: Workflow) -> None:
     """The format has no other word for it (R002-16)."""
     after = wfs.update(project, workflow, Changes(status="failed", error="No network"))
 
     assert [phase.status for phase in after.phases] == ["blocked", "blocked"]
 
 
-def test_what_an_agent_begins_out_of_the_ordinary_is_said(project: Project, session: Session) -> None:
+def test_what_an_agent_begins_out_of_the_ordinary_is_said(project: Workspace, session: Session) -> None:
     """It runs already, so its task is active all the same."""
     wfs_moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     wfs_moves.block(project, session, "IMPL-1")
@@ -76,14 +77,14 @@ def test_what_an_agent_begins_out_of_the_ordinary_is_said(project: Project, sess
     assert blocked[2] == "it was blocked"
 
 
-def test_a_long_last_message_is_cut_to_a_summary(project: Project, session: Session) -> None:
+def test_a_long_last_message_is_cut_to_a_summary(project: Workspace, session: Session) -> None:
     """Of what an agent said the beginning is kept."""
     wfs.judge(project, view.shown(project, session), "IMPL-1", "completed", "# " + "x" * 100_000)
 
     assert len(places.summary(session.folder, "IMPL-1").read_text()) == wfs.SUMMARY + 1
 
 
-def test_a_list_that_cannot_be_written_has_its_task_judged_again(project: Project, session: Session) -> None:
+def test_a_list_that_cannot_be_written_has_its_task_judged_again(project: Workspace, session: Session) -> None:
     """The next time writes what is missing."""
     listed = session.folder / places.LIST
     listed.unlink()
@@ -97,7 +98,7 @@ def test_a_list_that_cannot_be_written_has_its_task_judged_again(project: Projec
     assert "- [x] **IMPL-1**" in listed.read_text()
 
 
-def test_of_several_marked_sessions_the_one_marked_last_goes_on(project: Project, session: Session) -> None:
+def test_of_several_marked_sessions_the_one_marked_last_goes_on(project: Workspace, session: Session) -> None:
     """The others rest until somebody says which it is; all of them are warned of."""
     newer = store.create(project, "Docs")
     for moment, name in enumerate((session.name, newer.name, "WFS-gone")):
@@ -110,7 +111,7 @@ def test_of_several_marked_sessions_the_one_marked_last_goes_on(project: Project
     assert all("several sessions are marked as active" in each.warnings[0] for each in found.values())
 
 
-def test_a_paused_session_moves_for_nobody(project: Project, workflow: Workflow, session: Session) -> None:
+def test_a_paused_session_moves_for_nobody(project: Workspace, workflow: Workflow, session: Session) -> None:
     """Nobody goes on with it by accident; what is noted beside it is no move."""
     store.pause(project, session.name)
 
@@ -126,7 +127,7 @@ def test_a_paused_session_moves_for_nobody(project: Project, workflow: Workflow,
     assert wfs.update(project, workflow, Changes(reminders=("Small",))).reminders == ("Small",)
 
 
-def test_what_can_be_begun_is_pending_and_waits_for_nothing(project: Project, session: Session) -> None:
+def test_what_can_be_begun_is_pending_and_waits_for_nothing(project: Workspace, session: Session) -> None:
     """Tasks that wait for nothing can be worked on in parallel; the session is at the first of them (I002-24)."""
     wfs_moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     wfs_moves.add(project, session, New("Write the notes"))
@@ -145,7 +146,7 @@ def test_what_can_be_begun_is_pending_and_waits_for_nothing(project: Project, se
     assert ready()[0] == []
 
 
-def test_of_a_long_summary_the_next_tasks_prompt_has_the_beginning(project: Project, session: Session) -> None:
+def test_of_a_long_summary_the_next_tasks_prompt_has_the_beginning(project: Workspace, session: Session) -> None:
     """And where all of it is."""
     wfs_moves.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     wfs_moves.complete(project, session, "IMPL-1", "# JWT\n\n" + "It works. " * 500)
@@ -158,7 +159,7 @@ def test_of_a_long_summary_the_next_tasks_prompt_has_the_beginning(project: Proj
 
 
 @pytest.mark.parametrize("said", ["completed", "Completed", "DONE", "archived"])
-def test_a_session_is_over_however_that_is_written(project: Project, session: Session, said: str) -> None:
+def test_a_session_is_over_however_that_is_written(project: Workspace, session: Session, said: str) -> None:
     """Whatever marks it."""
     path = places.state(session.folder)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"status": said}))

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
-def repaired(project: Project) -> list[str]:
+def repaired(project: Workspace) -> list[str]:
     """Do what is to be done, and return what was said of it."""
     said = []
     for each in repair.found(project):
@@ -32,7 +32,7 @@ def repaired(project: Project) -> list[str]:
 
 
 def test_a_state_that_may_not_be_read_is_not_taken_for_broken(
-    project: Project, session: Session, tmp_path: Path
+    project: Workspace, session: Session, tmp_path: Path
 ) -> None:
     """Nobody knows what it holds: `check` says what is in the way."""
     elsewhere = tmp_path / "elsewhere.json"
@@ -46,7 +46,9 @@ def test_a_state_that_may_not_be_read_is_not_taken_for_broken(
 
 
 @pytest.mark.parametrize("marked", [True, False])
-def test_a_state_that_is_made_anew_says_what_the_marker_says(project: Project, session: Session, marked: bool) -> None:
+def test_a_state_that_is_made_anew_says_what_the_marker_says(
+    project: Workspace, session: Session, marked: bool
+) -> None:
     """In one go: there is no status left to be set right after it."""
     unknown = session.folder.with_name("WFS-by-hand")
     session.folder.rename(unknown)
@@ -61,7 +63,7 @@ def test_a_state_that_is_made_anew_says_what_the_marker_says(project: Project, s
     assert store.get(project, unknown.name).said == ("active" if marked else "paused")
 
 
-def test_a_state_that_is_lost_comes_back_as_a_sessions(project: Project, session: Session) -> None:
+def test_a_state_that_is_lost_comes_back_as_a_sessions(project: Workspace, session: Session) -> None:
     """Another tool's file that stood in its place for a while is kept too, and is no state of a session."""
     state = places.state(session.folder)
     generations.keep(project, state, b'{"steps": []}', why="test")
@@ -73,7 +75,7 @@ def test_a_state_that_is_lost_comes_back_as_a_sessions(project: Project, session
     assert store.get(project, session.name).topic == "User Auth"
 
 
-def test_a_session_without_a_folder_of_tasks_gets_its_state_back_too(project: Project, session: Session) -> None:
+def test_a_session_without_a_folder_of_tasks_gets_its_state_back_too(project: Workspace, session: Session) -> None:
     """Only another tool's file in its place says that it is none."""
     shutil.rmtree(session.folder / places.TASKS)
     places.state(session.folder).unlink()
@@ -82,7 +84,7 @@ def test_a_session_without_a_folder_of_tasks_gets_its_state_back_too(project: Pr
     assert store.get(project, session.name).topic == "User Auth"
 
 
-def test_without_a_list_the_plan_says_what_a_session_is_about(project: Project, session: Session) -> None:
+def test_without_a_list_the_plan_says_what_a_session_is_about(project: Workspace, session: Session) -> None:
     """Its folder's name is what is left where no document says it."""
     unknown = session.folder.with_name("WFS-by-hand")
     session.folder.rename(unknown)
@@ -95,7 +97,7 @@ def test_without_a_list_the_plan_says_what_a_session_is_about(project: Project, 
     assert store.get(project, unknown.name).topic == "Ship it"
 
 
-def test_a_parent_that_cannot_be_read_is_there_all_the_same(project: Project, session: Session) -> None:
+def test_a_parent_that_cannot_be_read_is_there_all_the_same(project: Workspace, session: Session) -> None:
     """No container is made over it: whoever wrote it can still mend it."""
     child = task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-7"})
     places.task(session.folder, "IMPL-7.1").write_text(json.dumps(child))
@@ -108,7 +110,7 @@ def test_a_parent_that_cannot_be_read_is_there_all_the_same(project: Project, se
     assert broken.read_text() == '{"id": "IMPL-7", "title": '
 
 
-def test_what_no_repair_does_is_not_said_to_be_done(project: Project, session: Session) -> None:
+def test_what_no_repair_does_is_not_said_to_be_done(project: Workspace, session: Session) -> None:
     """A list with lines of somebody's own stays; a task that is too large is not known to be broken; one without a
     status says nothing that could be meant.
     """
@@ -123,7 +125,7 @@ def test_what_no_repair_does_is_not_said_to_be_done(project: Project, session: S
     assert repaired(project) == []
 
 
-def test_a_copy_under_another_name_needs_no_parent(project: Project, session: Session) -> None:
+def test_a_copy_under_another_name_needs_no_parent(project: Workspace, session: Session) -> None:
     """Whoever saved it may mean another task: nobody knows which of the two is right."""
     copy = task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-1"})
     path = places.task(session.folder, "IMPL-1-old")
@@ -134,7 +136,7 @@ def test_a_copy_under_another_name_needs_no_parent(project: Project, session: Se
     assert json.loads(path.read_text()) == copy
 
 
-def test_another_tools_file_in_a_sessions_place_gives_way_to_the_session(project: Project, session: Session) -> None:
+def test_another_tools_file_in_a_sessions_place_gives_way_to_the_session(project: Workspace, session: Session) -> None:
     """Its tasks say that it is one; what stood there is kept beside it. Without tasks the folder is another tool's."""
     state = places.state(session.folder)
     state.write_text('{"steps": []}')
@@ -152,7 +154,7 @@ def test_another_tools_file_in_a_sessions_place_gives_way_to_the_session(project
     assert theirs.read_text() == '{"steps": []}'
 
 
-def test_of_a_copy_under_another_name_only_what_is_said_is_set_right(project: Project, session: Session) -> None:
+def test_of_a_copy_under_another_name_only_what_is_said_is_set_right(project: Workspace, session: Session) -> None:
     """Its status has one meaning, whichever task it is."""
     copy = task.fresh("IMPL-7.1", New("Design it"), {"id": "IMPL-1"}) | {"status": "in_progress"}
     path = places.task(session.folder, "IMPL-1-old")
@@ -164,7 +166,7 @@ def test_of_a_copy_under_another_name_only_what_is_said_is_set_right(project: Pr
     assert json.loads(path.read_text()) == copy | {"status": "active"}
 
 
-def test_the_marker_of_a_session_behind_a_link_stays(project: Project, session: Session, tmp_path: Path) -> None:
+def test_the_marker_of_a_session_behind_a_link_stays(project: Workspace, session: Session, tmp_path: Path) -> None:
     """The session is there, though nothing is done in it; of the others the one marked last goes on."""
     (tmp_path / "elsewhere").mkdir()
     session.folder.with_name("WFS-linked").symlink_to(tmp_path / "elsewhere")
@@ -180,7 +182,7 @@ def test_the_marker_of_a_session_behind_a_link_stays(project: Project, session: 
     assert any(f"{session.name} was marked last and stays" in each for each in said)
 
 
-def test_a_context_that_is_no_object_is_a_persons_to_mend(project: Project, session: Session) -> None:
+def test_a_context_that_is_no_object_is_a_persons_to_mend(project: Workspace, session: Session) -> None:
     """Nothing is written over what somebody wrote; the rules name it."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     path = places.task(session.folder, "IMPL-1.1")
@@ -192,7 +194,7 @@ def test_a_context_that_is_no_object_is_a_persons_to_mend(project: Project, sess
     assert repaired(project) == []
 
 
-def test_the_list_goes_before_the_plan_in_saying_what_a_session_is_about(project: Project, session: Session) -> None:
+def test_the_list_goes_before_the_plan_in_saying_what_a_session_is_about(project: Workspace, session: Session) -> None:
     """It is generated from the state; a plan may call it otherwise."""
     unknown = session.folder.with_name("WFS-by-hand")
     session.folder.rename(unknown)
@@ -204,7 +206,7 @@ def test_the_list_goes_before_the_plan_in_saying_what_a_session_is_about(project
     assert store.get(project, unknown.name).topic == "User Auth"
 
 
-def test_the_marker_of_a_completed_session_is_removed(project: Project, session: Session) -> None:
+def test_the_marker_of_a_completed_session_is_removed(project: Workspace, session: Session) -> None:
     """Its status stays: nothing brings it back unasked."""
     store.complete(project, session.name, anyway=True)
     places.marker(project, session.name).touch()
@@ -216,7 +218,7 @@ def test_the_marker_of_a_completed_session_is_removed(project: Project, session:
     assert store.get(project, session.name).standing == "completed"
 
 
-def test_a_list_of_somebodys_own_that_is_replaced_is_kept(project: Project, session: Session) -> None:
+def test_a_list_of_somebodys_own_that_is_replaced_is_kept(project: Workspace, session: Session) -> None:
     """As a generation: it is nowhere else."""
     listed = session.folder / places.LIST
     own = listed.read_bytes() + b"\n## Timeline\n- 12:30 the build is green\n"
@@ -229,7 +231,7 @@ def test_a_list_of_somebodys_own_that_is_replaced_is_kept(project: Project, sess
     assert own in [generations.content(project, row["id"]) for row in generations.all(project, listed)]
 
 
-def test_a_check_misses_no_session_that_lies_elsewhere(project: Project, session: Session, tmp_path: Path) -> None:
+def test_a_check_misses_no_session_that_lies_elsewhere(project: Workspace, session: Session, tmp_path: Path) -> None:
     """A marker of one in `active/` or behind a link marks something; one of nothing is told."""
     session.folder.with_name("active").mkdir()
     (session.folder.with_name("active") / "WFS-beside").mkdir()
@@ -244,7 +246,7 @@ def test_a_check_misses_no_session_that_lies_elsewhere(project: Project, session
 
 
 def test_a_parent_that_is_named_wrongly_costs_the_rest_of_the_context_nothing(
-    project: Project, session: Session
+    project: Workspace, session: Session
 ) -> None:
     """Requirements, paths and dependencies of the task stay as they are."""
     child = task.fresh("IMPL-1.1", New("Design it", requirements=("JWT",)), {"id": "IMPL-9"})
@@ -258,7 +260,7 @@ def test_a_parent_that_is_named_wrongly_costs_the_rest_of_the_context_nothing(
     assert after["requirements"] == ["JWT"]
 
 
-def test_a_completed_session_keeps_no_other_from_being_repaired(project: Project, session: Session) -> None:
+def test_a_completed_session_keeps_no_other_from_being_repaired(project: Workspace, session: Session) -> None:
     """Only in that one nothing is written any more."""
     store.complete(project, session.name, anyway=True)
     later = store.create(project, "Zebra crossing")
@@ -269,7 +271,9 @@ def test_a_completed_session_keeps_no_other_from_being_repaired(project: Project
     assert (later.folder / places.LIST).is_file()
 
 
-def test_completing_takes_the_marker_of_a_session_that_only_says_that_it_is(project: Project, session: Session) -> None:
+def test_completing_takes_the_marker_of_a_session_that_only_says_that_it_is(
+    project: Workspace, session: Session
+) -> None:
     """Another tool wrote its status, and left the marker."""
     state = places.state(session.folder)
     state.write_text(json.dumps(json.loads(state.read_bytes()) | {"status": "completed"}))
@@ -282,7 +286,7 @@ def test_completing_takes_the_marker_of_a_session_that_only_says_that_it_is(proj
 
 @pytest.mark.parametrize(("parts", "kind"), [(4, "simple"), (5, "medium")])
 def test_a_state_that_is_made_anew_counts_the_tasks_that_can_be_worked_on(
-    project: Project, session: Session, parts: int, kind: str
+    project: Workspace, session: Session, parts: int, kind: str
 ) -> None:
     """R002-41: a container is no task of its own; a type that is too high would never go down again."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")] * parts)
@@ -296,7 +300,7 @@ def test_a_state_that_is_made_anew_counts_the_tasks_that_can_be_worked_on(
 
 
 @pytest.mark.parametrize("given", [None, "", ...])
-def test_a_parent_that_only_the_id_tells_is_written(project: Project, session: Session, given: object) -> None:
+def test_a_parent_that_only_the_id_tells_is_written(project: Workspace, session: Session, given: object) -> None:
     """I002-22: other tools read the field."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     path = places.task(session.folder, "IMPL-1.1")
@@ -311,7 +315,7 @@ def test_a_parent_that_only_the_id_tells_is_written(project: Project, session: S
     assert json.loads(path.read_text())["context"]["parent"] == "IMPL-1"
 
 
-def test_a_parent_that_is_written_with_other_zeros_is_none_to_set_right(project: Project, session: Session) -> None:
+def test_a_parent_that_is_written_with_other_zeros_is_none_to_set_right(project: Workspace, session: Session) -> None:
     """I002-2: both are the id of one task, so no repair after it finds it again either."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     path = places.task(session.folder, "IMPL-1.1")
@@ -322,7 +326,7 @@ def test_a_parent_that_is_written_with_other_zeros_is_none_to_set_right(project:
     assert json.loads(path.read_bytes())["context"]["parent"] == "IMPL-001"
 
 
-def test_a_state_follows_what_was_set_right_in_its_tasks_at_once(project: Project, session: Session) -> None:
+def test_a_state_follows_what_was_set_right_in_its_tasks_at_once(project: Workspace, session: Session) -> None:
     """A wrong parent made the task wait for what its own does not: one repair is enough."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     transitions.add(project, session, New("Ship it", depends_on=("IMPL-1",)))
@@ -339,7 +343,7 @@ def test_a_state_follows_what_was_set_right_in_its_tasks_at_once(project: Projec
     assert repaired(project) == []
 
 
-def test_two_sessions_that_are_marked_are_told_of(project: Project, session: Session) -> None:
+def test_two_sessions_that_are_marked_are_told_of(project: Workspace, session: Session) -> None:
     """R002-05: a check fails over it, for nobody knows which is meant."""
     store.create(project, "Docs")
     assert [each for each in check.look(project, []) if each.fails] == []
@@ -352,7 +356,7 @@ def test_two_sessions_that_are_marked_are_told_of(project: Project, session: Ses
 
 
 @pytest.mark.parametrize("said", [None, "WFS-other"])
-def test_a_state_that_does_not_name_its_session_is_told(project: Project, session: Session, said: str | None) -> None:
+def test_a_state_that_does_not_name_its_session_is_told(project: Workspace, session: Session, said: str | None) -> None:
     """R002-08: also one that names none."""
     path = places.state(session.folder)
     data = json.loads(path.read_text()) | {"session_id": said}

@@ -12,8 +12,8 @@ from holdfast.formats.wfs import steps as wfs_steps
 from holdfast.sessions.history import stepruns
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
-    from holdfast.sessions.history.stepruns import Outcome
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.records import Outcome
 
 WORKFLOW = "wfs:.workflow/WFS-user-auth/workflow-session.json#WFS-user-auth"
 
@@ -28,17 +28,17 @@ def step(name: str, on_error: str = "fail") -> dict[str, Any]:
     return {"step": name, "action": "Look", "command": "ls", "output_to": f"{name}_out", "on_error": on_error}
 
 
-def record(project: Project, data: dict[str, Any], name: str, outcome: Outcome, output: str = "") -> None:
+def record(project: Workspace, data: dict[str, Any], name: str, outcome: Outcome, output: str = "") -> None:
     """Record what came of a step."""
     wfs_steps.record(project, WORKFLOW, "IMPL-1", standings(project, data), name, outcome, output)
 
 
-def standings(project: Project, data: dict[str, Any]) -> list[wfs_steps.Standing]:
+def standings(project: Workspace, data: dict[str, Any]) -> list[wfs_steps.Standing]:
     """Return where the task stands."""
     return wfs_steps.standings(data, wfs_steps.runs(project, WORKFLOW, "IMPL-1"))
 
 
-def test_steps_are_taken_in_their_order(project: Project) -> None:
+def test_steps_are_taken_in_their_order(project: Workspace) -> None:
     """One that failed stops those behind it; whoever records it out of order hears which comes first."""
     data = task(step("one", "skip_optional"), step("two"), step("three"))
     with pytest.raises(TransitionError, match="one comes before two"):
@@ -60,7 +60,7 @@ def test_steps_are_taken_in_their_order(project: Project) -> None:
     assert wfs_steps.due(standings(project, data)) is None
 
 
-def test_only_what_a_step_put_out_when_it_was_done_is_a_variable(project: Project) -> None:
+def test_only_what_a_step_put_out_when_it_was_done_is_a_variable(project: Workspace) -> None:
     """What a failed one said, or one that was skipped, is no result."""
     data = task(step("one", "skip_optional"), step("two"), step("three"))
     record(project, data, "one", "failed", "no such file")
@@ -97,7 +97,7 @@ def test_several_commands_of_a_step_are_read(given: dict[str, Any], commands: tu
         ("manual_intervention", ["manual", "manual"]),
     ],
 )
-def test_what_a_failure_leads_to_is_said_by_the_step(project: Project, on_error: str, states: list[str]) -> None:
+def test_what_a_failure_leads_to_is_said_by_the_step(project: Workspace, on_error: str, states: list[str]) -> None:
     """R002-26: the second try of `retry_once` is the last."""
     data = task(step("one", on_error))
     for state in states:
@@ -105,7 +105,7 @@ def test_what_a_failure_leads_to_is_said_by_the_step(project: Project, on_error:
         assert [each.state for each in standings(project, data)] == [state]
 
 
-def test_without_a_ledger_no_step_was_taken(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_ledger_no_step_was_taken(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """To show a task needs none."""
 
     def refuse(*_: object) -> None:
@@ -116,7 +116,7 @@ def test_without_a_ledger_no_step_was_taken(project: Project, monkeypatch: pytes
     assert [each.state for each in standings(project, task(step("one")))] == ["pending"]
 
 
-def test_what_goes_into_no_variable_is_none(project: Project) -> None:
+def test_what_goes_into_no_variable_is_none(project: Workspace) -> None:
     """A step need not put anything out."""
     data = task({"step": "one", "action": "Look", "command": "ls"}, step("two"))
     record(project, data, "one", "completed", "a.py")

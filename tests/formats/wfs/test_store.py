@@ -21,7 +21,7 @@ from holdfast.formats.wfs import index, markers, places, store, transitions
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs.board import Board
 from holdfast.formats.wfs.task import New
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
+def project(tmp_path: Path) -> Iterator[Workspace]:
     """A project with a session of two tasks, one of them completed."""
     (tmp_path / "project").mkdir()
-    opened = Project.open(tmp_path / "project")
+    opened = Workspace.open(tmp_path / "project")
     session = store.create(opened, "User Auth")
     for title in ("Implement one", "Implement two"):
         transitions.add(opened, session, New(title))
@@ -45,14 +45,14 @@ def project(tmp_path: Path) -> Iterator[Project]:
 NAME = "WFS-user-auth"
 
 
-def test_a_session_is_not_completed_in_the_middle_of_a_change(project: Project) -> None:
+def test_a_session_is_not_completed_in_the_middle_of_a_change(project: Workspace) -> None:
     """What counts is how its tasks are when the change is over."""
     session = store.get(project, NAME)
     transitions.complete(project, session, "IMPL-1")
     said: list[str] = []
 
     def end() -> None:
-        other = Project.open(project.root)
+        other = Workspace.open(project.root)
         try:
             said.append(store.complete(other, NAME).said)
         except TransitionError as error:
@@ -73,7 +73,7 @@ def test_a_session_is_not_completed_in_the_middle_of_a_change(project: Project) 
 
 @pytest.mark.parametrize("move", [store.switch, store.pause])
 def test_what_was_completed_meanwhile_stays_so(
-    project: Project, monkeypatch: pytest.MonkeyPatch, move: Callable[[Project, str], object]
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, move: Callable[[Workspace, str], object]
 ) -> None:
     """Somebody completes the session between the look at its name and the lock."""
     ended: list[Path] = []
@@ -93,7 +93,7 @@ def test_what_was_completed_meanwhile_stays_so(
 
 
 def test_who_loses_the_marker_is_paused_unless_it_ended_meanwhile(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A completed one does not become paused by another that starts."""
 
@@ -109,7 +109,7 @@ def test_who_loses_the_marker_is_paused_unless_it_ended_meanwhile(
     assert markers.active(project) == ["WFS-another"]
 
 
-def test_after_half_of_a_change_state_and_list_follow_what_was_written(project: Project) -> None:
+def test_after_half_of_a_change_state_and_list_follow_what_was_written(project: Workspace) -> None:
     """What broke off cannot be taken back, so nothing that is generated may say otherwise."""
     session = store.get(project, NAME)
     with pytest.raises(ZeroDivisionError), wfs_change.changing(project, session, why="test") as change:
@@ -124,7 +124,7 @@ def test_a_session_in_review_stays_there_without_tasks() -> None:
     assert wfs_change.followed({"current_phase": "REVIEW"}, Board())["current_phase"] == "REVIEW"
 
 
-def test_before_anything_was_written_a_change_that_breaks_off_writes_nothing(project: Project) -> None:
+def test_before_anything_was_written_a_change_that_breaks_off_writes_nothing(project: Workspace) -> None:
     """Not the list either, which somebody may have edited."""
     session = store.get(project, NAME)
     (session.folder / places.LIST).write_text("# Tasks: mine\n")
@@ -133,7 +133,7 @@ def test_before_anything_was_written_a_change_that_breaks_off_writes_nothing(pro
     assert (session.folder / places.LIST).read_text() == "# Tasks: mine\n"
 
 
-def test_a_session_that_is_opened_again_says_nothing_of_its_end(project: Project) -> None:
+def test_a_session_that_is_opened_again_says_nothing_of_its_end(project: Workspace) -> None:
     """Only the moment at which it was resumed; at its next end the next moment."""
     ended = store.complete(project, NAME, anyway=True)
     assert "completed_at" in ended.file.data
@@ -142,7 +142,7 @@ def test_a_session_that_is_opened_again_says_nothing_of_its_end(project: Project
     assert "resumed_at" in resumed
 
 
-def test_nothing_is_changed_in_a_session_that_has_gone(project: Project) -> None:
+def test_nothing_is_changed_in_a_session_that_has_gone(project: Workspace) -> None:
     """Its folder is not made again by whoever comes late."""
     session = store.get(project, NAME)
     session.folder.rename(project.root / "elsewhere")
@@ -151,7 +151,7 @@ def test_nothing_is_changed_in_a_session_that_has_gone(project: Project) -> None
     assert not session.folder.exists()
 
 
-def test_a_link_is_no_session(project: Project) -> None:
+def test_a_link_is_no_session(project: Workspace) -> None:
     """It neither can be worked on nor wins over a real one where both are marked."""
     places.top(project).joinpath("WFS-link").symlink_to(places.top(project) / NAME)
     assert [each.name for each in store.folders(project)] == [NAME]
@@ -159,7 +159,7 @@ def test_a_link_is_no_session(project: Project) -> None:
         store.get(project, "WFS-link")
 
 
-def test_many_tasks_are_read_again_only_where_they_changed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_tasks_are_read_again_only_where_they_changed(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """By this process, and by the next from what this one kept; a few files more are not worth keeping anew."""
     session = store.get(project, NAME)
     transitions.decompose(project, session, "IMPL-1", [New(f"Implement part {number}") for number in range(60)])
@@ -189,7 +189,7 @@ def test_many_tasks_are_read_again_only_where_they_changed(project: Project, mon
 
 
 def test_an_event_that_runs_out_of_time_leaves_the_next_one_less_to_read(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it has read of very many tasks is kept, in portions."""
     session = store.get(project, NAME)
@@ -217,7 +217,7 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its tasks are read whatever they take; of other sessions what there is room for, and the rest is counted."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     for name in "abcd":
         session = store.create(project, name)
         for number in (1, 2, 3):
@@ -245,7 +245,7 @@ def test_the_sessions_own_tasks_come_first_in_what_an_event_reads(
     project.close()
 
 
-def test_few_large_tasks_are_not_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_large_tasks_are_not_read_again(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """What they say is kept, as that of many small ones is."""
     monkeypatch.setattr(index, "settled", lambda seen: True)
     paths.ensure_private(paths.state_dir())
@@ -261,7 +261,7 @@ def test_few_large_tasks_are_not_read_again(project: Project, monkeypatch: pytes
     assert [each.title for each in index.board(project, session.folder).tasks] == ["Implement one", "Implement two"]
 
 
-def test_a_session_that_is_ended_early_says_of_no_phase_that_it_is_over(project: Project) -> None:
+def test_a_session_that_is_ended_early_says_of_no_phase_that_it_is_over(project: Workspace) -> None:
     """Nothing is said to be done that is not; all is where all tasks are."""
     for last, phases in (("block", ()), ("complete", ("PLAN", "IMPLEMENT", "REVIEW"))):
         session = store.create(project, f"To {last}")
@@ -273,7 +273,7 @@ def test_a_session_that_is_ended_early_says_of_no_phase_that_it_is_over(project:
         assert store.complete(project, session.name).file.data == ended.file.data, "twice is no error"
 
 
-def test_only_what_was_paused_is_resumed(project: Project) -> None:
+def test_only_what_was_paused_is_resumed(project: Workspace) -> None:
     """A session that was never worked on has no such moment, and one that is over none of its end."""
     first, second = store.create(project, "One"), store.create(project, "Two")
 
@@ -286,7 +286,7 @@ def test_only_what_was_paused_is_resumed(project: Project) -> None:
     assert "resumed_at" not in store.switch(project, second.name).file.data
 
 
-def test_a_session_that_cannot_be_filled_is_not_there(project: Project) -> None:
+def test_a_session_that_cannot_be_filled_is_not_there(project: Workspace) -> None:
     """Nothing of it stays, and the one before is active still."""
     before = store.create(project, "One")
 
@@ -302,7 +302,7 @@ def test_a_session_that_cannot_be_filled_is_not_there(project: Project) -> None:
 
 @pytest.mark.parametrize("move", [store.switch, store.pause, store.resume, store.say_standing])
 def test_who_changes_which_session_is_active_keeps_others_from_it(
-    project: Project, monkeypatch: pytest.MonkeyPatch, move: Callable[[Project, str], object]
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, move: Callable[[Workspace, str], object]
 ) -> None:
     """Else two switches at once could leave two marked, or none; the session's tasks wait as well."""
     held = list[Path]()
@@ -320,7 +320,7 @@ def test_who_changes_which_session_is_active_keeps_others_from_it(
     assert held[:2] == [places.top(project), places.top(project) / NAME]
 
 
-def test_a_marker_that_names_nothing_marks_nothing(project: Project) -> None:
+def test_a_marker_that_names_nothing_marks_nothing(project: Workspace) -> None:
     """Neither does another file."""
     for name in (places.MARKER, ".active", "active-WFS-x"):
         (places.top(project) / name).touch()
@@ -328,7 +328,7 @@ def test_a_marker_that_names_nothing_marks_nothing(project: Project) -> None:
     assert markers.active(project) == [NAME]
 
 
-def test_a_session_whose_tasks_were_completed_by_hand_ends_with_nothing_to_do(project: Project) -> None:
+def test_a_session_whose_tasks_were_completed_by_hand_ends_with_nothing_to_do(project: Workspace) -> None:
     """Its file says so, though it lagged behind till then."""
     session = store.get(project, NAME)
     for name in ("IMPL-1", "IMPL-2"):
@@ -340,7 +340,7 @@ def test_a_session_whose_tasks_were_completed_by_hand_ends_with_nothing_to_do(pr
     assert progress == {"completed_phases": ["PLAN", "IMPLEMENT", "REVIEW"], "current_tasks": []}
 
 
-def test_a_task_that_cannot_be_read_keeps_its_session_from_its_end(project: Project) -> None:
+def test_a_task_that_cannot_be_read_keeps_its_session_from_its_end(project: Workspace) -> None:
     """Nobody knows whether it is completed; who says so ends it all the same."""
     session = store.get(project, NAME)
     for name in ("IMPL-1", "IMPL-2"):
@@ -353,7 +353,7 @@ def test_a_task_that_cannot_be_read_keeps_its_session_from_its_end(project: Proj
 
 
 @pytest.mark.parametrize("folder", ["archives", "active"])
-def test_the_name_of_a_session_that_lies_elsewhere_is_not_given_again(project: Project, folder: str) -> None:
+def test_the_name_of_a_session_that_lies_elsewhere_is_not_given_again(project: Workspace, folder: str) -> None:
     """It may be moved back, or asked for by its name."""
     beside = places.top(project) / folder
     beside.mkdir()
@@ -362,7 +362,7 @@ def test_the_name_of_a_session_that_lies_elsewhere_is_not_given_again(project: P
     assert store.create(project, "User Auth").name not in ("", NAME)
 
 
-def test_tasks_behind_a_link_are_not_read(project: Project, tmp_path: Path) -> None:
+def test_tasks_behind_a_link_are_not_read(project: Workspace, tmp_path: Path) -> None:
     """The link is told; nothing is taken for done or left because of what lies there."""
     folder = places.top(project) / NAME
     (folder / places.TASKS).rename(tmp_path / "moved")
@@ -376,7 +376,7 @@ def test_tasks_behind_a_link_are_not_read(project: Project, tmp_path: Path) -> N
     ]
 
 
-def test_a_task_that_may_be_changing_still_is_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_may_be_changing_still_is_read_again(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another change in the same moment would leave no trace in its file's time."""
     folder = places.top(project) / NAME
     monkeypatch.setattr(index, "settled", lambda seen: False)
@@ -390,7 +390,7 @@ def test_a_task_that_may_be_changing_still_is_read_again(project: Project, monke
     assert index.board(project, folder).find("IMPL-1").title == "Implement six"
 
 
-def test_of_markers_of_one_moment_the_last_name_is_the_newest(project: Project) -> None:
+def test_of_markers_of_one_moment_the_last_name_is_the_newest(project: Workspace) -> None:
     """I002-11: a checkout gives all of them one time."""
     names = [NAME, "WFS-a", "WFS-z"]
     for name in names:
@@ -400,6 +400,6 @@ def test_of_markers_of_one_moment_the_last_name_is_the_newest(project: Project) 
     assert markers.newest_first(project, names) == ["WFS-z", NAME, "WFS-a"]
 
 
-def test_what_every_session_is_called_need_not_be_typed(project: Project) -> None:
+def test_what_every_session_is_called_need_not_be_typed(project: Workspace) -> None:
     """The name without `WFS-` is the same session's."""
     assert store.get(project, "user-auth").name == store.get(project, NAME).name == NAME

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
 def task(session: Session, id_: str) -> dict[str, Any]:
@@ -35,12 +35,12 @@ def say(session: Session, id_: str, status: str) -> None:
     places.task(session.folder, id_).write_text(json.dumps(task(session, id_) | {"status": status}))
 
 
-def remedies(project: Project, session: Session) -> list[str]:
+def remedies(project: Workspace, session: Session) -> list[str]:
     """Return what a check of a session says is to be done."""
     return [each.remedy for each in check.look(project, [session.folder])]
 
 
-def test_a_task_whose_summary_cannot_be_written_is_not_completed(project: Project, session: Session) -> None:
+def test_a_task_whose_summary_cannot_be_written_is_not_completed(project: Workspace, session: Session) -> None:
     """Else nobody would write it later: a completed task is not done twice."""
     (session.folder / places.SUMMARIES).write_text("in the way")
 
@@ -51,7 +51,7 @@ def test_a_task_whose_summary_cannot_be_written_is_not_completed(project: Projec
 
 
 @pytest.mark.parametrize("said", ["container", "completed"])
-def test_a_container_whose_subtasks_are_completed_can_get_more(project: Project, session: Session, said: str) -> None:
+def test_a_container_whose_subtasks_are_completed_can_get_more(project: Workspace, session: Session, said: str) -> None:
     """Whatever its own file says, there is work left then."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     transitions.complete(project, session, "IMPL-1.1")
@@ -63,7 +63,7 @@ def test_a_container_whose_subtasks_are_completed_can_get_more(project: Project,
     assert task(session, "IMPL-1")["status"] == "container"
 
 
-def test_a_completed_task_is_not_taken_apart(project: Project, session: Session) -> None:
+def test_a_completed_task_is_not_taken_apart(project: Workspace, session: Session) -> None:
     """What was done in it would be lost in a container."""
     transitions.complete(project, session, "IMPL-1")
 
@@ -80,7 +80,7 @@ def test_a_completed_task_is_not_taken_apart(project: Project, session: Session)
     ],
 )
 def test_a_status_in_other_words_is_written_as_the_document_has_it(
-    project: Project, session: Session, move: Callable[[Project, Session, str], object], said: str, written: str
+    project: Workspace, session: Session, move: Callable[[Workspace, Session, str], object], said: str, written: str
 ) -> None:
     """Also by a move that changes nothing else: it is there already by what the word means."""
     say(session, "IMPL-1", said)
@@ -91,7 +91,7 @@ def test_a_status_in_other_words_is_written_as_the_document_has_it(
 
 
 @pytest.mark.parametrize("said", ["cancelled", "skipped", "abandoned"])
-def test_what_was_dropped_is_not_done(project: Project, session: Session, said: str) -> None:
+def test_what_was_dropped_is_not_done(project: Workspace, session: Session, said: str) -> None:
     """A person decides whether what depends on it can begin all the same."""
     transitions.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     say(session, "IMPL-1", said)
@@ -100,7 +100,7 @@ def test_what_was_dropped_is_not_done(project: Project, session: Session, said: 
         transitions.begin(project, session, "IMPL-2")
 
 
-def test_a_subtask_waits_for_what_its_container_depends_on(project: Project, session: Session) -> None:
+def test_a_subtask_waits_for_what_its_container_depends_on(project: Workspace, session: Session) -> None:
     """Whoever begins it all the same says so."""
     transitions.add(project, session, New("Ship it", depends_on=("IMPL-1",)))
     transitions.decompose(project, session, "IMPL-2", [New("Write the notes")])
@@ -110,7 +110,7 @@ def test_a_subtask_waits_for_what_its_container_depends_on(project: Project, ses
     assert transitions.begin(project, session, "IMPL-2.1", anyway=True).changed
 
 
-def test_a_check_asks_for_no_repair_of_a_completed_session(project: Project, session: Session) -> None:
+def test_a_check_asks_for_no_repair_of_a_completed_session(project: Workspace, session: Session) -> None:
     """None would be done (R002-10); while it is unfinished, one is."""
     say(session, "IMPL-1", "active")
     assert check.MEND in remedies(project, session)
@@ -119,7 +119,7 @@ def test_a_check_asks_for_no_repair_of_a_completed_session(project: Project, ses
     assert check.MEND not in remedies(project, session)
 
 
-def test_a_check_sends_nobody_to_what_does_nothing(project: Project, session: Session) -> None:
+def test_a_check_sends_nobody_to_what_does_nothing(project: Workspace, session: Session) -> None:
     """No repair knows what an unknown file held, and no list of a completed session is written anew."""
     places.task(session.folder, "IMPL-9").write_text("{")
     store.complete(project, session.name, anyway=True)
@@ -132,7 +132,7 @@ def test_a_check_sends_nobody_to_what_does_nothing(project: Project, session: Se
     assert found[f"{session.name}/{places.LIST}"] == check.AS_IT_IS
 
 
-def test_each_task_of_a_chain_waits_for_the_one_before(project: Project, session: Session) -> None:
+def test_each_task_of_a_chain_waits_for_the_one_before(project: Workspace, session: Session) -> None:
     """And for no other: whoever drops one task from the middle mends one file."""
     transitions.chain(project, session, [New(title) for title in ("One", "Two", "Three")])
 
@@ -142,7 +142,7 @@ def test_each_task_of_a_chain_waits_for_the_one_before(project: Project, session
 
 @pytest.mark.parametrize(("known", "said"), [(20, "IMPL-20$"), (21, "IMPL-20 and 1 more$")])
 def test_who_names_a_task_that_is_not_there_hears_some_that_are(
-    project: Project, session: Session, known: int, said: str
+    project: Workspace, session: Session, known: int, said: str
 ) -> None:
     """Twenty of them, and how many more there are."""
     transitions.chain(project, session, [New("More")] * (known - 1))
@@ -151,7 +151,7 @@ def test_who_names_a_task_that_is_not_there_hears_some_that_are(
         transitions.begin(project, session, "IMPL-99")
 
 
-def test_a_task_that_waits_is_not_opened_again_either(project: Project, session: Session) -> None:
+def test_a_task_that_waits_is_not_opened_again_either(project: Workspace, session: Session) -> None:
     """Its completion is undone by what it depends on first, unless somebody says otherwise."""
     transitions.add(project, session, New("Test the login", depends_on=("IMPL-1",)))
     transitions.complete(project, session, "IMPL-2")
@@ -162,7 +162,7 @@ def test_a_task_that_waits_is_not_opened_again_either(project: Project, session:
     assert transitions.begin(project, session, "IMPL-2", reopen=True, anyway=True).changed
 
 
-def test_what_is_only_remarked_of_a_task_is_told_and_done(project: Project, session: Session) -> None:
+def test_what_is_only_remarked_of_a_task_is_told_and_done(project: Workspace, session: Session) -> None:
     """An agent that the document does not know is nobody's mistake (R002-21); a rule that would be broken is one."""
     after = transitions.change(project, session, "IMPL-1", Edit({"agent": "@somebody"}))
 
@@ -175,7 +175,7 @@ def test_what_is_only_remarked_of_a_task_is_told_and_done(project: Project, sess
     assert task(session, "IMPL-1")["context"]["focus_paths"] == []
 
 
-def test_a_rule_that_is_broken_already_is_in_nobodys_way(project: Project, session: Session) -> None:
+def test_a_rule_that_is_broken_already_is_in_nobodys_way(project: Workspace, session: Session) -> None:
     """Who changes something else need not mend it first; a second mistake of the kind is refused all the same."""
     path = places.task(session.folder, "IMPL-1")
     data = task(session, "IMPL-1")
@@ -187,7 +187,7 @@ def test_a_rule_that_is_broken_already_is_in_nobodys_way(project: Project, sessi
         transitions.change(project, session, "IMPL-1", Edit({"focus": ["/usr"]}))
 
 
-def test_a_completed_task_is_opened_again_only_by_that_name(project: Project, session: Session) -> None:
+def test_a_completed_task_is_opened_again_only_by_that_name(project: Workspace, session: Session) -> None:
     """Neither a hook nor who begins it whatever it waits for undoes a completion; nobody blocks it either."""
     transitions.complete(project, session, "IMPL-1")
 
@@ -198,7 +198,7 @@ def test_a_completed_task_is_opened_again_only_by_that_name(project: Project, se
     assert transitions.begin(project, session, "IMPL-1", reopen=True).tasks[0].status == "active"
 
 
-def test_a_completed_task_gets_the_summary_that_it_lacks(project: Project, session: Session) -> None:
+def test_a_completed_task_gets_the_summary_that_it_lacks(project: Workspace, session: Session) -> None:
     """And no other after it; one with a heading of its own is kept as it is."""
     summary = places.summary(session.folder, "IMPL-1")
     said = ["", "# JWT\n\nIt works.", "Too late."]
@@ -210,7 +210,7 @@ def test_a_completed_task_gets_the_summary_that_it_lacks(project: Project, sessi
     assert summary.read_text() == "# IMPL-1: Implement login\n\nIt works.\n"
 
 
-def test_what_would_break_a_rule_makes_no_task(project: Project, session: Session) -> None:
+def test_what_would_break_a_rule_makes_no_task(project: Workspace, session: Session) -> None:
     """Whoever asks hears which, and nothing is written."""
     transitions.decompose(project, session, "IMPL-1", [New("Design it")])
     made = sorted(places.task(session.folder, "x").parent.iterdir())
@@ -230,7 +230,7 @@ def test_what_would_break_a_rule_makes_no_task(project: Project, session: Sessio
     assert sorted(places.task(session.folder, "x").parent.iterdir()) == made
 
 
-def test_an_id_is_given_once(project: Project, session: Session) -> None:
+def test_an_id_is_given_once(project: Workspace, session: Session) -> None:
     """Also where the file that has it cannot be read, or is named otherwise."""
     places.task(session.folder, "IMPL-7").write_text("{")
     assert [each.id for each in transitions.add(project, session, New("Test it")).tasks] == ["IMPL-8"]
@@ -239,7 +239,7 @@ def test_an_id_is_given_once(project: Project, session: Session) -> None:
     assert [each.id for each in transitions.add(project, session, New("Ship it")).tasks] == ["IMPL-12"]
 
 
-def test_a_subtask_inherits_what_its_container_has(project: Project, session: Session) -> None:
+def test_a_subtask_inherits_what_its_container_has(project: Workspace, session: Session) -> None:
     """R002-31: its focus unless it has one of its own, its requirements, and what it inherited itself."""
     data = task(session, "IMPL-1")
     data["context"] |= {"focus_paths": ["src"], "requirements": ["JWT", "OAuth"], "shared_context": {"ttl": "9"}}
@@ -255,7 +255,7 @@ def test_a_subtask_inherits_what_its_container_has(project: Project, session: Se
     assert (one["requirements"], one["depends_on"]) == ([], [])
 
 
-def test_a_summary_that_gives_way_is_kept(project: Project, session: Session) -> None:
+def test_a_summary_that_gives_way_is_kept(project: Workspace, session: Session) -> None:
     """What came of a task the first time is not lost."""
     path = places.summary(session.folder, "IMPL-1")
     transitions.complete(project, session, "IMPL-1", "# First")
@@ -266,7 +266,7 @@ def test_a_summary_that_gives_way_is_kept(project: Project, session: Session) ->
     assert [generations.content(project, row["id"]) for row in rows] == [b"# First\n"]
 
 
-def test_no_new_task_is_written_over_a_file(project: Project, session: Session) -> None:
+def test_no_new_task_is_written_over_a_file(project: Workspace, session: Session) -> None:
     """Somebody may have made it in this moment."""
     before = task(session, "IMPL-1")
     with (
@@ -278,7 +278,7 @@ def test_no_new_task_is_written_over_a_file(project: Project, session: Session) 
     assert task(session, "IMPL-1") == before
 
 
-def test_nothing_is_written_in_a_completed_session(project: Project, session: Session) -> None:
+def test_nothing_is_written_in_a_completed_session(project: Workspace, session: Session) -> None:
     """Whoever comes late does not bring it back."""
     store.complete(project, session.name, anyway=True)
     before = places.state(session.folder).read_bytes()
@@ -291,7 +291,7 @@ def test_nothing_is_written_in_a_completed_session(project: Project, session: Se
     assert places.state(session.folder).read_bytes() == before
 
 
-def test_the_phases_of_a_session_follow_its_tasks_both_ways(project: Project, session: Session) -> None:
+def test_the_phases_of_a_session_follow_its_tasks_both_ways(project: Workspace, session: Session) -> None:
     """R002-46: the work is begun with the first task, done with the last, and goes on where one is opened again."""
 
     def phases() -> tuple[str, tuple[str, ...]]:
@@ -311,7 +311,7 @@ def test_the_phases_of_a_session_follow_its_tasks_both_ways(project: Project, se
 
 
 def test_a_task_added_to_a_session_that_was_completed_leaves_its_review_to_come(
-    project: Project, session: Session
+    project: Workspace, session: Session
 ) -> None:
     """R002-46: completing it put all phases behind it; opened again, only the plan is."""
     transitions.complete(project, session, "IMPL-1")
@@ -324,7 +324,7 @@ def test_a_task_added_to_a_session_that_was_completed_leaves_its_review_to_come(
     assert (now.phase, sessions.completed_phases(now.file.data)) == ("IMPLEMENT", ("PLAN",))
 
 
-def test_a_session_grows_with_its_tasks_and_never_shrinks(project: Project, session: Session) -> None:
+def test_a_session_grows_with_its_tasks_and_never_shrinks(project: Workspace, session: Session) -> None:
     """R002-41, R002-42: medium from 5 tasks on, complex from 16; containers do not count."""
 
     def kind() -> str:
@@ -345,7 +345,7 @@ def test_a_session_grows_with_its_tasks_and_never_shrinks(project: Project, sess
     assert kind() == "complex"
 
 
-def test_a_container_is_as_far_as_its_subtasks(project: Project, session: Session) -> None:
+def test_a_container_is_as_far_as_its_subtasks(project: Workspace, session: Session) -> None:
     """R002-18: active while one is, else blocked where one is; completed with the last."""
 
     def status() -> str:
@@ -364,7 +364,7 @@ def test_a_container_is_as_far_as_its_subtasks(project: Project, session: Sessio
     assert status() == "completed"
 
 
-def test_of_two_files_of_one_task_none_is_moved(project: Project, session: Session) -> None:
+def test_of_two_files_of_one_task_none_is_moved(project: Workspace, session: Session) -> None:
     """Nobody knows which is meant; both are named."""
     places.task(session.folder, "IMPL-01").write_text(json.dumps(task(session, "IMPL-1") | {"id": "IMPL-01"}))
 
@@ -372,7 +372,7 @@ def test_of_two_files_of_one_task_none_is_moved(project: Project, session: Sessi
         transitions.begin(project, session, "IMPL-1")
 
 
-def test_no_edit_makes_a_task_wait_for_itself(project: Project, session: Session) -> None:
+def test_no_edit_makes_a_task_wait_for_itself(project: Workspace, session: Session) -> None:
     """Neither at once nor over others: none of them could ever begin (rule 8)."""
     transitions.add(project, session, New("Test it", depends_on=("IMPL-1",)))
     transitions.add(project, session, New("Ship it", depends_on=("IMPL-2",)))
@@ -383,7 +383,7 @@ def test_no_edit_makes_a_task_wait_for_itself(project: Project, session: Session
     assert transitions.change(project, session, "IMPL-3", Edit({"after": ["IMPL-1"]})).changed
 
 
-def test_a_list_that_was_edited_by_hand_is_told_once(project: Project, session: Session) -> None:
+def test_a_list_that_was_edited_by_hand_is_told_once(project: Workspace, session: Session) -> None:
     """By the change that generates it anew: what was ticked there moved nothing."""
     listed = session.folder / places.LIST
     listed.write_text(listed.read_text().replace("- [ ]", "- [x]"))
@@ -395,7 +395,9 @@ def test_a_list_that_was_edited_by_hand_is_told_once(project: Project, session: 
 
 
 @pytest.mark.parametrize("phase", ["PLAN", "", None, "SHIP"])
-def test_a_phase_that_is_missing_follows_from_the_tasks(project: Project, session: Session, phase: str | None) -> None:
+def test_a_phase_that_is_missing_follows_from_the_tasks(
+    project: Workspace, session: Session, phase: str | None
+) -> None:
     """One that somebody called otherwise stays."""
     path = places.state(session.folder)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"current_phase": phase}))
@@ -405,7 +407,7 @@ def test_a_phase_that_is_missing_follows_from_the_tasks(project: Project, sessio
     assert store.get(project, session.name).phase == ("SHIP" if phase == "SHIP" else "IMPLEMENT")
 
 
-def test_a_change_of_a_task_puts_a_broken_state_back(project: Project, session: Session) -> None:
+def test_a_change_of_a_task_puts_a_broken_state_back(project: Workspace, session: Session) -> None:
     """Though nothing else would change in it; what it held stays beside it."""
     state = places.state(session.folder)
     before = json.loads(state.read_text())

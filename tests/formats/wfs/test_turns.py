@@ -13,21 +13,21 @@ from tests.handmade import ME, OTHER, THIRD
 
 if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 
-def given(project: Project, session: Session, owner: str) -> None:
+def given(project: Workspace, session: Session, owner: str) -> None:
     """Give a session of `.workflow/` to a client's session."""
     owners.own(project, view.shown(project, session), owner)
 
 
-def leave(project: Project, session: Session, asking: str | None = ME) -> None:
+def leave(project: Workspace, session: Session, asking: str | None = ME) -> None:
     """Let a client's session take a session its turn; a third client's session is live all the while."""
     sessions.seen(project, THIRD)
     turns.leave(project, [session.name], asking, "--anyway does it")
 
 
-def test_only_another_live_sessions_turn_is_left_alone(project: Project, session: Session) -> None:
+def test_only_another_live_sessions_turn_is_left_alone(project: Workspace, session: Session) -> None:
     """Nobody's, one's own and a dead session's can be taken, though somebody else is live; a person may in any case."""
     leave(project, session)
     given(project, session, ME)
@@ -45,7 +45,7 @@ def test_only_another_live_sessions_turn_is_left_alone(project: Project, session
     leave(project, session)
 
 
-def test_a_turn_of_which_nothing_can_be_read_keeps_nobody_waiting(project: Project, session: Session) -> None:
+def test_a_turn_of_which_nothing_can_be_read_keeps_nobody_waiting(project: Workspace, session: Session) -> None:
     """Whose it was can be told only from its state."""
     given(project, session, OTHER)
     sessions.seen(project, OTHER)
@@ -54,7 +54,7 @@ def test_a_turn_of_which_nothing_can_be_read_keeps_nobody_waiting(project: Proje
     leave(project, session)
 
 
-def test_what_cannot_be_read_lays_no_other_turn_open(project: Project, session: Session) -> None:
+def test_what_cannot_be_read_lays_no_other_turn_open(project: Workspace, session: Session) -> None:
     """Of several that would be paused each is looked at."""
     other = store.create(project, "Other")
     given(project, other, OTHER)
@@ -65,7 +65,7 @@ def test_what_cannot_be_read_lays_no_other_turn_open(project: Project, session: 
         turns.leave(project, [session.name, other.name], ME, "--anyway does it")
 
 
-def test_what_is_over_or_gone_has_no_turn(project: Project, session: Session) -> None:
+def test_what_is_over_or_gone_has_no_turn(project: Workspace, session: Session) -> None:
     """Whatever marks it; neither has the session that the others make room for."""
     ended = store.create(project, "Ended")
     store.complete(project, ended.name, anyway=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, lifecycle, notices
+from holdfast.sessions.workspace import Workspace
 from tests import earlier
 from tests.agentry import CALL, RUN, begin, launch, report
 from tests.handmade import ME, OTHER
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def fate(project: Project) -> str:
+def fate(project: Workspace) -> str:
     (only,) = agent_status.of_session(project, ME)
     assert agent_status.waiting(project, ME) == ([] if only.fate == "consumed" else [only])
     return only.fate
 
 
-def test_an_agents_life(project: Project) -> None:
+def test_an_agents_life(project: Workspace) -> None:
     """Running, then ended without a known use, then consumed; with all that the ledger keeps of it."""
     begin(project, description="Build it")
     assert fate(project) == "running"
@@ -51,7 +51,7 @@ def test_an_agents_life(project: Project) -> None:
 
 
 @pytest.mark.parametrize("state", ["failed", "missing"])
-def test_a_failure_is_no_finish(project: Project, state: State) -> None:
+def test_a_failure_is_no_finish(project: Workspace, state: State) -> None:
     """A failed agent is never said to have finished, and one that was killed says at least that."""
     begin(project)
     report(project, state)
@@ -61,7 +61,7 @@ def test_a_failure_is_no_finish(project: Project, state: State) -> None:
     assert ended.words == ("it was stopped before it had ended" if state == "missing" else "")
 
 
-def test_an_agent_that_is_sent_on_runs_again_and_brings_a_new_result(project: Project) -> None:
+def test_an_agent_that_is_sent_on_runs_again_and_brings_a_new_result(project: Workspace) -> None:
     """The same task may notify more than once (client fact §3.4): its first use says nothing of the second result."""
     begin(project)
     report(project, "stopped", "First.")
@@ -80,7 +80,7 @@ def test_an_agent_that_is_sent_on_runs_again_and_brings_a_new_result(project: Pr
     assert fate(project) == "consumed"
 
 
-def test_an_agent_that_is_started_again_before_its_result_was_used_keeps_it(project: Project) -> None:
+def test_an_agent_that_is_started_again_before_its_result_was_used_keeps_it(project: Workspace) -> None:
     """Nothing was used that could make the old result an old one."""
     begin(project)
     report(project, "stopped", "First.")
@@ -89,7 +89,7 @@ def test_an_agent_that_is_started_again_before_its_result_was_used_keeps_it(proj
     assert fate(project) == "finished"
 
 
-def test_an_agent_sent_on_that_the_client_does_not_list_is_as_it_was(project: Project) -> None:
+def test_an_agent_sent_on_that_the_client_does_not_list_is_as_it_was(project: Workspace) -> None:
     """Its start was noted late, or it was killed: it brought nothing that could be used."""
     begin(project)
     report(project, "stopped", "First.")
@@ -102,7 +102,7 @@ def test_an_agent_sent_on_that_the_client_does_not_list_is_as_it_was(project: Pr
     assert fate(project) == "consumed"
 
 
-def test_what_an_earlier_version_noted_is_not_told_as_unused(project: Project) -> None:
+def test_what_an_earlier_version_noted_is_not_told_as_unused(project: Workspace) -> None:
     """Its ledger says nothing of uses; hundreds of old agents must not come up as waiting."""
     begin(project)
     with earlier.ledger(project) as ledger:
@@ -121,7 +121,7 @@ def test_what_an_earlier_version_noted_is_not_told_as_unused(project: Project) -
     assert [each.fate for each in agent_status.of_session(project, ME)] == ["consumed", "finished"]
 
 
-def test_what_is_unused_of_a_workflow(project: Project) -> None:
+def test_what_is_unused_of_a_workflow(project: Workspace) -> None:
     """Its own agents, and those for none of sessions that are asked for; not what runs, nor what was used."""
     for call, phase in (("mine", "phase_0"), ("free", None), ("used", "phase_0"), ("runs", "phase_0")):
         begin(project, call, call, phase)
@@ -138,7 +138,7 @@ def test_what_is_unused_of_a_workflow(project: Project) -> None:
 
 
 @pytest.mark.parametrize("state", ["failed", "missing", "stopped", "completed"])
-def test_a_failure_is_one_whether_it_was_used_or_not(project: Project, state: State) -> None:
+def test_a_failure_is_one_whether_it_was_used_or_not(project: Workspace, state: State) -> None:
     """And is none any more while the agent runs again."""
     failed = state in ("failed", "missing")
     begin(project)
@@ -152,14 +152,14 @@ def test_a_failure_is_one_whether_it_was_used_or_not(project: Project, state: St
     ]
 
 
-def test_a_launch_that_was_judged_without_a_run_brings_nothing_more(project: Project) -> None:
+def test_a_launch_that_was_judged_without_a_run_brings_nothing_more(project: Workspace) -> None:
     """Nobody waits for it for ever."""
     begin(project)
     assert lifecycle.judged(project, ME, CALL, "failed")
     assert fate(project) == "consumed"
 
 
-def test_an_agent_sent_on_runs_since_it_was_first_sent_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_sent_on_runs_since_it_was_first_sent_on(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its start may be told more than once; a notice that came in between is of this run."""
     begin(project)
     report(project, "stopped", "First.", used=True)
@@ -170,7 +170,7 @@ def test_an_agent_sent_on_runs_since_it_was_first_sent_on(project: Project, monk
     assert only.since[11:16] == "10:10"
 
 
-def test_what_is_known_of_a_result_is_not_taken_back_by_silence(project: Project) -> None:
+def test_what_is_known_of_a_result_is_not_taken_back_by_silence(project: Workspace) -> None:
     """A later signal that says less: no words, no transcript, no place of the output."""
     begin(project)
     report(project, "stopped", "Done.", transcript="/agents/a.jsonl")
@@ -189,7 +189,7 @@ def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name / ".claude").mkdir(parents=True)
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("here", "there"))
+    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("here", "there"))
     begin(there)
     found = [len(agent_status.in_flight(each, "hybrid:x#1", bool)) for each in (here, there)]
     report(there, "stopped", "Done.")
@@ -197,7 +197,7 @@ def test_another_checkouts_agents_are_not_this_ones(tmp_path: Path) -> None:
     assert (found, ended) == ([0, 1], [0, 1])
 
 
-def test_an_agent_that_is_sent_on_after_its_verdict_is_waited_for_again(project: Project) -> None:
+def test_an_agent_that_is_sent_on_after_its_verdict_is_waited_for_again(project: Workspace) -> None:
     """Its phase is judged, and what it brings now is a result all the same."""
     begin(project)
     report(project, "stopped", "First.", used=True)
@@ -211,7 +211,7 @@ def test_an_agent_that_is_sent_on_after_its_verdict_is_waited_for_again(project:
     assert fate(project) == "finished"
 
 
-def test_what_ended_unused_is_listed_as_it_ended(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ended_unused_is_listed_as_it_ended(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not as it was launched: the guidance names the last ones."""
     for call in ("first", "second"):
         begin(project, call, call)
@@ -221,7 +221,7 @@ def test_what_ended_unused_is_listed_as_it_ended(project: Project, monkeypatch: 
     assert [each.agent_id for each in agent_status.unused(project, "hybrid:x#1", bool)] == ["second", "first"]
 
 
-def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: Project) -> None:
+def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: Workspace) -> None:
     """What the guidance says must not be started again."""
     for number in range(4):
         launch(project, f"c{number}")
@@ -234,7 +234,7 @@ def test_agents_in_flight_are_those_that_were_named_and_have_not_ended(project: 
     assert agent_status.running(project, OTHER) == []
 
 
-def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(project: Project) -> None:
+def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(project: Workspace) -> None:
     """Whose run the client has not named; of those that may be meant, one runs."""
     launch(project)
     report(project, "stopped", run="over")
@@ -243,7 +243,7 @@ def test_a_run_that_has_stopped_is_not_taken_for_the_agent_that_is_waited_for(pr
     assert [each.agent_id for each in agent_status.in_flight(project, "hybrid:x#1", bool)] == ["it"]
 
 
-def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: Project) -> None:
+def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: Workspace) -> None:
     """One of two has begun: it may belong to either launch. Another session's launch is no reason to doubt."""
     launch(project, "c1")
     launch(project, "c2")
@@ -256,7 +256,7 @@ def test_of_several_that_are_waited_for_nobody_is_told_which_one_runs(project: P
 
 
 def test_a_run_that_began_before_a_launch_is_not_taken_for_its_own(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An agent that was interrupted tells no end; the one that is waited for has yet to begin."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
@@ -269,7 +269,7 @@ def test_a_run_that_began_before_a_launch_is_not_taken_for_its_own(
     assert [each.agent_id for each in agent_status.in_flight(project, "hybrid:x#1", bool)] == ["it"]
 
 
-def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(project: Project) -> None:
+def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(project: Workspace) -> None:
     """A workflow's own always do, another one's never; who is waited for is no background agent."""
     launch(project, "own")
     launch(project, "free", phase=None)
@@ -287,7 +287,7 @@ def test_agents_for_no_workflow_count_with_those_of_sessions_that_are_asked_for(
     assert found(OTHER) == [own, (OTHER, None, False)]
 
 
-def test_a_run_is_taken_for_the_launch_of_its_kind_that_has_none(project: Project) -> None:
+def test_a_run_is_taken_for_the_launch_of_its_kind_that_has_none(project: Workspace) -> None:
     """One in the background has its own; another kind's is another launch's."""
     launch(project, "c1")
     lifecycle.named(project, ME, "c1", "run1")
@@ -304,7 +304,7 @@ def test_a_run_is_taken_for_the_launch_of_its_kind_that_has_none(project: Projec
     assert found() == ["run1", "run2", "run3"]
 
 
-def test_a_phase_is_worked_on_until_its_agent_ends(project: Project) -> None:
+def test_a_phase_is_worked_on_until_its_agent_ends(project: Workspace) -> None:
     """Whether its verdict is written by then or not; an agent for no phase works on none."""
     begin(project, "c1", "run1")
     launch(project, "c2", "phase_1")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.agents import attribution, lifecycle
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
@@ -17,20 +17,20 @@ RUN = "a23b8482eb527498b"
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def launch(project: Project, call: str, kind: str = "builder", prompt: str = "", phase: str | None = None) -> None:
+def launch(project: Workspace, call: str, kind: str = "builder", prompt: str = "", phase: str | None = None) -> None:
     lifecycle.launched(project, ME, call, kind, "hybrid:x#1" if phase else None, phase, prompt=prompt or f"Do {call}.")
 
 
-def begin(project: Project, run: str, kind: str = "builder") -> None:
+def begin(project: Workspace, run: str, kind: str = "builder") -> None:
     lifecycle.reported(project, ME, run, kind, "running")
 
 
-def found(project: Project, run: str, transcript: str = "") -> str | None:
+def found(project: Workspace, run: str, transcript: str = "") -> str | None:
     launch = attribution.of(project, ME, run, transcript)
     return launch.tool_use_id if launch else None
 
@@ -45,7 +45,7 @@ def said(tmp_path: Path, run: str, prompt: object) -> str:
     return str(main)
 
 
-def test_a_launch_that_names_its_run_is_the_one(project: Project) -> None:
+def test_a_launch_that_names_its_run_is_the_one(project: Workspace) -> None:
     """In the background it does so at once, whatever others of its type run unnamed."""
     launch(project, "c1")
     launch(project, "c2")
@@ -58,7 +58,7 @@ def test_a_launch_that_names_its_run_is_the_one(project: Project) -> None:
     assert found(project, "unheard-of") is None
 
 
-def test_one_that_is_waited_for_is_told_by_its_type(project: Project) -> None:
+def test_one_that_is_waited_for_is_told_by_its_type(project: Workspace) -> None:
     """The client names it only when it returns (client fact §3.4)."""
     launch(project, "c1", "builder")
     launch(project, "c2", "tester")
@@ -69,7 +69,7 @@ def test_one_that_is_waited_for_is_told_by_its_type(project: Project) -> None:
     assert [found(project, f"run{number}") for number in (1, 2, 3)] == ["c1", "c2", None]
 
 
-def test_a_launch_after_it_cannot_have_started_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_after_it_cannot_have_started_it(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that was interrupted goes on in no launch."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
     begin(project, "interrupted")
@@ -82,7 +82,7 @@ def test_a_launch_after_it_cannot_have_started_it(project: Project, monkeypatch:
     assert found(project, "interrupted") is None
 
 
-def test_a_nested_agent_gets_nothing_of_its_parents(project: Project) -> None:
+def test_a_nested_agent_gets_nothing_of_its_parents(project: Workspace) -> None:
     """An agent launches one of its own type: nobody noted that launch, and one launch has two runs."""
     launch(project, "c1")
     begin(project, "parent")
@@ -92,7 +92,7 @@ def test_a_nested_agent_gets_nothing_of_its_parents(project: Project) -> None:
     assert found(project, "parent") is None
 
 
-def test_several_of_one_type_are_told_by_their_prompts(project: Project, tmp_path: Path) -> None:
+def test_several_of_one_type_are_told_by_their_prompts(project: Workspace, tmp_path: Path) -> None:
     """Three general-purpose agents in one batch: each one's own transcript begins with its prompt."""
     for number in (1, 2, 3):
         launch(project, f"c{number}", prompt=f"PROMPT-{number}", phase=f"phase_{number}")
@@ -107,7 +107,7 @@ def test_several_of_one_type_are_told_by_their_prompts(project: Project, tmp_pat
     assert [found(project, f"run{number}", transcript) for number in (1, 2, 3)] == ["c1", None, "c3"]
 
 
-def test_a_long_prompt_is_compared_as_far_as_it_is_kept(project: Project, tmp_path: Path) -> None:
+def test_a_long_prompt_is_compared_as_far_as_it_is_kept(project: Workspace, tmp_path: Path) -> None:
     """The ledger has its beginning only."""
     for number in (1, 2):
         launch(project, f"c{number}", prompt=f"{number}" * 9_000, phase=f"phase_{number}")
@@ -117,7 +117,7 @@ def test_a_long_prompt_is_compared_as_far_as_it_is_kept(project: Project, tmp_pa
     assert found(project, "run2", said(tmp_path, "run2", [{"type": "text", "text": "2" * 9_000}])) == "c2"
 
 
-def test_equal_prompts_for_different_phases_decide_nothing(project: Project, tmp_path: Path) -> None:
+def test_equal_prompts_for_different_phases_decide_nothing(project: Workspace, tmp_path: Path) -> None:
     """For the same one it does not matter which of them it was."""
     for number in (1, 2):
         launch(project, f"c{number}", prompt="Go.", phase=f"phase_{number}")
@@ -136,7 +136,7 @@ def test_equal_prompts_for_different_phases_decide_nothing(project: Project, tmp
 
 @pytest.mark.parametrize(("version", "run"), [("2.1.197", "a82b57f1ba60b644a"), ("2.1.329", "a135c2f31dff1a8a5")])
 def test_the_transcripts_of_real_agents_begin_with_their_prompts(
-    project: Project, tmp_path: Path, version: str, run: str
+    project: Workspace, tmp_path: Path, version: str, run: str
 ) -> None:
     """Both clients write them beside the session's (recorded)."""
     for call, prompt in (("c1", "PROMPT-ONE"), ("c2", "PROMPT-TWO")):
@@ -151,7 +151,7 @@ def test_the_transcripts_of_real_agents_begin_with_their_prompts(
 
 
 @pytest.mark.parametrize(("run", "read"), [("plain", True), ("x/../../../elsewhere", False), ("x/deeper", False)])
-def test_no_name_leads_out_of_the_folder(project: Project, tmp_path: Path, run: str, *, read: bool) -> None:
+def test_no_name_leads_out_of_the_folder(project: Workspace, tmp_path: Path, run: str, *, read: bool) -> None:
     """An agent's id is the client's word, and goes into a path only if it looks like one."""
     for call in ("c1", "c2"):
         launch(project, call, prompt=f"Do {call}.", phase=call)
@@ -165,7 +165,7 @@ def test_no_name_leads_out_of_the_folder(project: Project, tmp_path: Path, run: 
     assert found(project, run, str(tmp_path / "session.jsonl")) == ("c2" if read else None)
 
 
-def test_equal_prompts_and_phases_of_two_workflows_decide_nothing(project: Project, tmp_path: Path) -> None:
+def test_equal_prompts_and_phases_of_two_workflows_decide_nothing(project: Workspace, tmp_path: Path) -> None:
     """Every workflow calls its first phase the same."""
     for name in ("x", "y"):
         lifecycle.launched(project, ME, name, "builder", f"hybrid:{name}#1", "phase_0", prompt="Go.")
@@ -174,7 +174,7 @@ def test_equal_prompts_and_phases_of_two_workflows_decide_nothing(project: Proje
     assert found(project, "run1", said(tmp_path, "run1", "Go.")) is None
 
 
-def test_a_run_that_has_ended_is_no_rival(project: Project) -> None:
+def test_a_run_that_has_ended_is_no_rival(project: Workspace) -> None:
     """Of those that run, one can only have been started by the launch that is open."""
     launch(project, "c1")
     begin(project, "over")
@@ -185,7 +185,7 @@ def test_a_run_that_has_ended_is_no_rival(project: Project) -> None:
 
 
 def test_a_run_left_by_a_launch_that_was_given_up_is_no_rival(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was interrupted with its call, and no event tells its end."""
     for minute, call, run in ((10, "given up", "interrupted"), (20, "c1", RUN)):
@@ -198,7 +198,7 @@ def test_a_run_left_by_a_launch_that_was_given_up_is_no_rival(
 
 
 def test_only_what_a_run_was_told_first_is_its_prompt(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not what the client put in front of it; and without the main session's transcript none is looked for."""
     for call in ("c1", "c2"):

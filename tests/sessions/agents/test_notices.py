@@ -11,9 +11,9 @@ import pytest
 
 from holdfast.events.agents import AgentResult, Returned
 from holdfast.events.models.user_prompt_submit import TaskNotification
-from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, lifecycle, notices
 from holdfast.sessions.reading import transcripts
+from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, begin, launch, report
 from tests.handmade import ME, OTHER
 
@@ -25,19 +25,19 @@ MIDTURN = {"2.1.197": "a5362340bfa46d1ef", "2.1.329": "ad216a306b79ac727"}  # th
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def fate(project: Project) -> str:
+def fate(project: Workspace) -> str:
     (only,) = agent_status.of_session(project, ME)
     return only.fate
 
 
 @pytest.mark.parametrize("order", list(permutations(("stopped", "told"))))
 @pytest.mark.parametrize("status", ["completed", "failed", "killed", ""])
-def test_a_result_that_was_told_is_consumed(project: Project, order: tuple[str, ...], status: str) -> None:
+def test_a_result_that_was_told_is_consumed(project: Workspace, order: tuple[str, ...], status: str) -> None:
     """Whether the notification comes before the run's own event or after it."""
     begin(project)
     report(project, "running")
@@ -50,7 +50,7 @@ def test_a_result_that_was_told_is_consumed(project: Project, order: tuple[str, 
     assert fate(project) == "consumed"
 
 
-def test_being_told_that_it_runs_uses_nothing(project: Project) -> None:
+def test_being_told_that_it_runs_uses_nothing(project: Workspace) -> None:
     """Such a notification carries no result."""
     begin(project)
     notices.notified(project, ME, RUN, CALL, "running", "")
@@ -61,7 +61,7 @@ def test_being_told_that_it_runs_uses_nothing(project: Project) -> None:
     assert fate(project) == "finished"
 
 
-def test_a_notification_may_name_only_the_run_or_only_the_call(project: Project) -> None:
+def test_a_notification_may_name_only_the_run_or_only_the_call(project: Workspace) -> None:
     """Either is enough."""
     begin(project)
     notices.notified(project, ME, RUN, "", "completed", "Done.")
@@ -76,7 +76,7 @@ def test_a_notification_may_name_only_the_run_or_only_the_call(project: Project)
 @pytest.mark.parametrize("version", MIDTURN)
 @pytest.mark.parametrize("kept", ["all", "queued only"])
 def test_a_result_given_in_the_middle_of_a_turn_stands_in_the_transcript(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, kept: str
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, kept: str
 ) -> None:
     """2.1.197 sends no UserPromptSubmit then; what is only queued has not reached the model (both recorded)."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:31:00Z")
@@ -93,7 +93,7 @@ def test_a_result_given_in_the_middle_of_a_turn_stands_in_the_transcript(
 
 @pytest.mark.parametrize("name", ["worked-2.1.197-todo", "worked-2.1.329-tasks"])
 def test_a_result_given_as_a_turn_of_its_own_stands_there_too(
-    project: Project, monkeypatch: pytest.MonkeyPatch, name: str
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Where the hook did not fire, the transcript has it; an agent that never reported its end has then ended."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T16:00:00Z")
@@ -106,7 +106,7 @@ def test_a_result_given_as_a_turn_of_its_own_stands_there_too(
 
 
 def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An agent that was sent on notifies once more; the first notice still stands in the transcript."""
     run, path = MIDTURN["2.1.197"], str(TRANSCRIPTS / "midturn-2.1.197.jsonl")
@@ -124,7 +124,7 @@ def test_a_notice_of_an_earlier_run_uses_nothing_of_the_present_one(
     assert fate(project) == "finished"
 
 
-def test_without_anybody_to_wait_for_no_transcript_is_read(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_anybody_to_wait_for_no_transcript_is_read(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """It costs what it costs only where something can come of it; and a transcript that is not there is none."""
     begin(project)
     notices.catch_up(project, ME, "", TaskNotification.noted)
@@ -137,7 +137,7 @@ def test_without_anybody_to_wait_for_no_transcript_is_read(project: Project, mon
 
 
 @pytest.mark.parametrize(("status", "failed"), [("completed", False), ("", False), ("failed", True), ("killed", True)])
-def test_an_ending_without_a_word_for_it_is_no_failure(project: Project, status: str, failed: bool) -> None:
+def test_an_ending_without_a_word_for_it_is_no_failure(project: Workspace, status: str, failed: bool) -> None:
     """Any other word than those for an end or for work is one."""
     begin(project)
     notices.notified(project, ME, RUN, CALL, status, "Done.")
@@ -152,7 +152,7 @@ def noted(**said: str) -> Callable[[Mapping[str, Any]], TaskNotification | None]
 @pytest.mark.parametrize("moment", ["", "2026-11-21T17:30:00.000Z", "2026-11-21T17:31:00.000Z", "soon"])
 @pytest.mark.parametrize("named", [{"task_id": RUN}, {"tool_use_id": CALL}])
 def test_a_notice_may_say_little(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, named: dict[str, str]
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, named: dict[str, str]
 ) -> None:
     """Only the run or only the call, no moment that can be read, and one line in place of a result."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-11-21T17:30:00Z")
@@ -175,7 +175,7 @@ def returned(*answers: Returned | None) -> Callable[[Mapping[str, Any]], Returne
 
 
 def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_lost(
-    project: Project, tmp_path: Path
+    project: Workspace, tmp_path: Path
 ) -> None:
     """A result, a launch into the background and an error; nothing of a call that nobody waits for."""
     path = tmp_path / "transcript.jsonl"
@@ -208,7 +208,9 @@ def test_what_a_call_returned_is_taken_from_the_transcript_where_its_event_was_l
     assert [each.tool_use_id for each in agent_status.unanswered(project, ME)] == ["open"]
 
 
-def test_no_transcript_is_read_for_calls_that_have_returned(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_transcript_is_read_for_calls_that_have_returned(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nor without one to read."""
     monkeypatch.setattr(transcripts, "tail", lambda *_, **__: pytest.fail("it was read"))
     begin(project)

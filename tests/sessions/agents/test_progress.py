@@ -10,13 +10,14 @@ import pytest
 from holdfast.errors import StateError
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.formats.hybrid import view as hybrid_view
+from holdfast.formats.hybrid.commands import functions
 from holdfast.formats.wfs import places, store
 from holdfast.formats.wfs import transitions as wfs_moves
 from holdfast.formats.wfs import view as wfs_view
 from holdfast.formats.wfs.task import New
-from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, lifecycle, progress
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -28,33 +29,33 @@ PHASES = [("Design the parser", "architect"), ("Write the parser", "builder"), (
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """A project with a hybrid workflow of three phases."""
-    hybrid.create_workflow_state("Parser", PHASES, root=tmp_path)
-    return Project.open(tmp_path)
+    functions.create_workflow_state("Parser", PHASES, root=tmp_path)
+    return Workspace.open(tmp_path)
 
 
 def launch(
-    project: Project, description: str = "", agent: str = "architect", call: str = "c1"
+    project: Workspace, description: str = "", agent: str = "architect", call: str = "c1"
 ) -> progress.Moved | None:
     return progress.launch(project, ME, call, agent, description, "Do it.")
 
 
-def end(project: Project, state: State = "completed", words: str = "", call: str = "c1") -> None:
+def end(project: Workspace, state: State = "completed", words: str = "", call: str = "c1") -> None:
     lifecycle.reported(project, ME, f"run of {call}", "", state, words)
     lifecycle.named(project, ME, call, f"run of {call}")
 
 
-def statuses(project: Project) -> list[str]:
+def statuses(project: Workspace) -> list[str]:
     (workflow,) = hybrid.find(project).workflows
     return [phase.status for phase in workflow.phases]
 
 
-def moves(project: Project) -> list[tuple[str, str]]:
+def moves(project: Workspace) -> list[tuple[str, str]]:
     return [(moved.phase.id, moved.phase.status) for moved in progress.settle(project, ME)]
 
 
-def test_the_session_works_on_the_workflow_that_is_its_own(project: Project) -> None:
+def test_the_session_works_on_the_workflow_that_is_its_own(project: Workspace) -> None:
     """Alone a session works on what there is; beside another only on what it owns."""
     workflow = progress.mine(project, ME)
     assert workflow is not None
@@ -69,7 +70,7 @@ def test_the_session_works_on_the_workflow_that_is_its_own(project: Project) -> 
 
 def test_without_a_workflow_there_is_nothing_to_work_on(tmp_path: Path) -> None:
     """Agents are launched in most sessions, and most have no workflow."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
 
     assert progress.mine(project, ME) is None
     assert launch(project) is None
@@ -77,7 +78,7 @@ def test_without_a_workflow_there_is_nothing_to_work_on(tmp_path: Path) -> None:
     assert progress.settle(project, ME) == []
 
 
-def test_a_workflow_that_is_only_remembered_is_not_worked_on(project: Project) -> None:
+def test_a_workflow_that_is_only_remembered_is_not_worked_on(project: Workspace) -> None:
     """A broken file is not to be written over by a hook."""
     path = project.root / ".claude" / "state" / "workflow.json"
     path.write_bytes(path.read_bytes()[:50])
@@ -86,7 +87,7 @@ def test_a_workflow_that_is_only_remembered_is_not_worked_on(project: Project) -
     assert progress.mine(project, ME) is None
 
 
-def test_a_launch_begins_the_phase_it_is_for(project: Project) -> None:
+def test_a_launch_begins_the_phase_it_is_for(project: Workspace) -> None:
     """The phase that became active is returned, as it is now."""
     moved = launch(project)
 
@@ -98,7 +99,7 @@ def test_a_launch_begins_the_phase_it_is_for(project: Project) -> None:
     assert (found.phase, found.workflow) == ("phase_0", moved.workflow.key)
 
 
-def test_a_session_that_comes_later_does_not_keep_a_result_from_counting(project: Project) -> None:
+def test_a_session_that_comes_later_does_not_keep_a_result_from_counting(project: Workspace) -> None:
     """Whose agent works on a workflow owns it from then on, unless another live session does."""
     launch(project)
     sessions.seen(project, OTHER)
@@ -107,7 +108,7 @@ def test_a_session_that_comes_later_does_not_keep_a_result_from_counting(project
     assert moves(project) == [("phase_0", "completed")]
 
 
-def test_a_helper_makes_nobody_an_owner(project: Project) -> None:
+def test_a_helper_makes_nobody_an_owner(project: Workspace) -> None:
     """An agent that is for no phase says nothing about whose the workflow is."""
     launch(project, "look around", "Explore")
 
@@ -115,7 +116,7 @@ def test_a_helper_makes_nobody_an_owner(project: Project) -> None:
     assert owners.owner(project, workflow) is None
 
 
-def test_a_launch_for_no_phase_is_noted_all_the_same(project: Project) -> None:
+def test_a_launch_for_no_phase_is_noted_all_the_same(project: Workspace) -> None:
     """That an agent runs matters beyond phases; without a name it is the client's general-purpose agent."""
     assert launch(project, "look around", "", "c1") is None
 
@@ -124,7 +125,7 @@ def test_a_launch_for_no_phase_is_noted_all_the_same(project: Project) -> None:
     assert (found.phase, found.workflow, found.agent_type) == (None, None, "general-purpose")
 
 
-def test_a_launch_is_noted_once(project: Project) -> None:
+def test_a_launch_is_noted_once(project: Workspace) -> None:
     """PostToolUse notes it again; by then its phase may have moved on, and is not to be begun once more."""
     launch(project)
     hybrid.move(project, "phase_0", "failed")
@@ -133,7 +134,7 @@ def test_a_launch_is_noted_once(project: Project) -> None:
     assert statuses(project) == ["failed", "pending", "pending"]
 
 
-def test_one_phase_is_active_at_a_time(project: Project) -> None:
+def test_one_phase_is_active_at_a_time(project: Workspace) -> None:
     """R000-15: an agent launched for a later phase meanwhile does not begin it, but its result counts."""
     launch(project)
     assert launch(project, "Write the parser", "builder", "c2") is None
@@ -146,7 +147,7 @@ def test_one_phase_is_active_at_a_time(project: Project) -> None:
     assert statuses(project) == ["completed", "completed", "active"]
 
 
-def test_a_launch_for_the_active_phase_moves_nothing(project: Project) -> None:
+def test_a_launch_for_the_active_phase_moves_nothing(project: Workspace) -> None:
     """A person has begun it, or another agent works on it."""
     hybrid.move(project, "phase_0", "active")
 
@@ -155,7 +156,7 @@ def test_a_launch_for_the_active_phase_moves_nothing(project: Project) -> None:
     assert moves(project) == [("phase_0", "completed")]
 
 
-def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Project) -> None:
+def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Workspace) -> None:
     """The client launches helpers of the same kind beside it; only by name is one of them for the phase too."""
     launch(project)
     launch(project, "Look for an example", call="c2")
@@ -167,7 +168,7 @@ def test_another_agent_of_the_kind_is_not_for_a_phase_at_work(project: Project) 
     assert moves(project) == [("phase_0", "completed")]
 
 
-def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project: Project) -> None:
+def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project: Workspace) -> None:
     """Also where the other is the session's own and comes first."""
     owners.own(project, hybrid.find(project).workflows[0], ME)
     session = store.create(project, "Docs")
@@ -181,7 +182,7 @@ def test_of_two_workflows_a_name_in_one_goes_before_a_kind_in_the_other(project:
 
 
 def test_a_workflow_that_nobody_touched_for_long_is_not_claimed(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A launch that happens to fit it is for other work, unless somebody takes it first."""
     monkeypatch.setenv("HOLDFAST_NOW", "2099-01-01T00:00:00Z")
@@ -192,7 +193,7 @@ def test_a_workflow_that_nobody_touched_for_long_is_not_claimed(
     assert launch(project, "Design the parser", call="c2") is not None
 
 
-def test_a_sessions_own_workflow_comes_first_though_it_is_finished(project: Project) -> None:
+def test_a_sessions_own_workflow_comes_first_though_it_is_finished(project: Workspace) -> None:
     """What an agent reports late belongs there."""
     owners.own(project, hybrid.find(project).workflows[0], ME)
     for number in range(3):
@@ -205,7 +206,7 @@ def test_a_sessions_own_workflow_comes_first_though_it_is_finished(project: Proj
     assert (workflow.title, workflow.finished) == ("Parser", True)
 
 
-def test_a_launch_past_a_failed_phase_begins_nothing(project: Project) -> None:
+def test_a_launch_past_a_failed_phase_begins_nothing(project: Workspace) -> None:
     """I000-9: the later phases of a failed workflow stay pending."""
     launch(project)
     end(project, "failed")
@@ -215,7 +216,7 @@ def test_a_launch_past_a_failed_phase_begins_nothing(project: Project) -> None:
     assert statuses(project) == ["failed", "pending", "pending"]
 
 
-def test_results_are_judged_once(project: Project) -> None:
+def test_results_are_judged_once(project: Workspace) -> None:
     """What an agent delivered and left for the next one is taken over; a second look finds nothing due."""
     launch(project)
     end(project, words="DELIVERABLES: design.md\nCONTEXT_FOR_NEXT: recursive descent")
@@ -229,7 +230,7 @@ def test_results_are_judged_once(project: Project) -> None:
     assert found.verdict == "completed"
 
 
-def test_a_failed_agents_words_say_why(project: Project) -> None:
+def test_a_failed_agents_words_say_why(project: Workspace) -> None:
     """The phase fails, and with it the workflow (I000-9); what the agent said goes along."""
     launch(project)
     end(project, "failed", "out of tokens")
@@ -240,7 +241,7 @@ def test_a_failed_agents_words_say_why(project: Project) -> None:
 
 
 def test_several_results_are_judged_in_the_order_in_which_they_came(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two background agents ended since the last event of the main thread."""
     launch(project)
@@ -253,12 +254,12 @@ def test_several_results_are_judged_in_the_order_in_which_they_came(
     assert moves(project) == [("phase_1", "completed"), ("phase_0", "completed")]
 
 
-def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Project) -> None:
+def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Workspace) -> None:
     """The path of the file is used again; the agent worked for the one before."""
     launch(project)
     (before,) = hybrid.find(project).workflows
     hybrid.done(project, before, everything=True)
-    hybrid.create_workflow_state("Another", PHASES, root=project.root)
+    functions.create_workflow_state("Another", PHASES, root=project.root)
 
     end(project)
 
@@ -266,7 +267,7 @@ def test_a_result_for_a_workflow_that_was_replaced_moves_nothing(project: Projec
     assert statuses(project) == ["pending"] * 3
 
 
-def test_a_result_after_the_phase_was_completed_changes_nothing(project: Project) -> None:
+def test_a_result_after_the_phase_was_completed_changes_nothing(project: Workspace) -> None:
     """I000-8: a second completion is a no-op, and a late failure undoes nothing."""
     launch(project)
     hybrid.move(project, "phase_0", "completed", deliverables=["mine.md"], by="person")
@@ -278,7 +279,7 @@ def test_a_result_after_the_phase_was_completed_changes_nothing(project: Project
 
 @pytest.mark.parametrize("own", [{}, {"deliverables": ["mine.md"]}, {"handover": "mine"}])
 def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
-    project: Project, own: dict[str, Any]
+    project: Workspace, own: dict[str, Any]
 ) -> None:
     """I000-8: what the agent wrote at the end of its phase stays; its report says the rest."""
     launch(project)
@@ -293,7 +294,7 @@ def test_a_second_completion_fills_in_what_is_empty_and_overwrites_nothing(
     assert statuses(project) == ["completed", "active", "pending"]
 
 
-def test_a_second_completion_that_adds_nothing_is_none(project: Project) -> None:
+def test_a_second_completion_that_adds_nothing_is_none(project: Workspace) -> None:
     """I000-8: nothing is reported and the file is not touched again."""
     launch(project)
     before, _ = hybrid.move(project, "phase_0", "completed", deliverables=["mine.md"], handover="mine", by="person")
@@ -303,7 +304,7 @@ def test_a_second_completion_that_adds_nothing_is_none(project: Project) -> None
     assert hybrid.find(project).workflows[0].raw == before.raw
 
 
-def test_a_failure_after_the_agent_completed_its_phase_is_a_doubt(project: Project) -> None:
+def test_a_failure_after_the_agent_completed_its_phase_is_a_doubt(project: Workspace) -> None:
     """The phase was completed by the agent's own hand, and then it died: nothing is undone, and it is told once."""
     launch(project)
     hybrid.move(project, "phase_0", "completed", by="person")
@@ -316,7 +317,7 @@ def test_a_failure_after_the_agent_completed_its_phase_is_a_doubt(project: Proje
     assert statuses(project) == ["completed", "active", "pending"]
 
 
-def test_a_phase_that_is_gone_is_nobodys_loss(project: Project) -> None:
+def test_a_phase_that_is_gone_is_nobodys_loss(project: Workspace) -> None:
     """People may edit the file while an agent runs."""
     launch(project)
     path = project.root / ".claude" / "state" / "workflow.json"
@@ -328,7 +329,7 @@ def test_a_phase_that_is_gone_is_nobodys_loss(project: Project) -> None:
     assert moves(project) == []
 
 
-def test_a_move_that_is_not_possible_is_reported(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_that_is_not_possible_is_reported(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk: the phase is as it was, and the words say why."""
     launch(project)
     end(project)
@@ -344,7 +345,7 @@ def test_a_move_that_is_not_possible_is_reported(project: Project, monkeypatch: 
 
 
 def test_a_failure_whose_view_could_not_be_written_is_judged_again(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The state says already that the phase failed; what is missing is written at the next event."""
     launch(project)
@@ -364,7 +365,7 @@ def test_a_failure_whose_view_could_not_be_written_is_judged_again(
     assert "✗ failed" in view.read_text()
 
 
-def test_a_doubt_is_raised_once(project: Project) -> None:
+def test_a_doubt_is_raised_once(project: Workspace) -> None:
     """Completed, then a failure: which launch, and what it said."""
     launch(project)
     end(project)
@@ -379,7 +380,7 @@ def test_a_doubt_is_raised_once(project: Project) -> None:
     assert statuses(project) == ["completed", "active", "pending"]
 
 
-def test_another_sessions_results_are_not_ours(project: Project) -> None:
+def test_another_sessions_results_are_not_ours(project: Workspace) -> None:
     """Each main thread judges its own agents."""
     launch(project)
     end(project)
@@ -388,7 +389,7 @@ def test_another_sessions_results_are_not_ours(project: Project) -> None:
     assert statuses(project) == ["active", "pending", "pending"]
 
 
-def test_an_agent_first_seen_after_all_is_done_is_for_no_phase(project: Project) -> None:
+def test_an_agent_first_seen_after_all_is_done_is_for_no_phase(project: Workspace) -> None:
     """What it reports is written into nothing that is over; while work is left, it may have ended its phase itself."""
     launched = (ME, "c1", "architect", "Design the parser", "Do it.")
     hybrid.move(project, "phase_0", "completed")
@@ -403,14 +404,14 @@ def test_an_agent_first_seen_after_all_is_done_is_for_no_phase(project: Project)
 
 @pytest.mark.parametrize("removed", [True, False])
 def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
-    project: Project, monkeypatch: pytest.MonkeyPatch, *, removed: bool
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, *, removed: bool
 ) -> None:
     """Nothing of ours is there any more that the result could be written into."""
     launch(project)
     end(project)
     judge = hybrid.judge
 
-    def late(project: Project, *arguments: Any) -> object:
+    def late(project: Workspace, *arguments: Any) -> object:
         file = project.root / ".claude" / "state" / "workflow.json"
         file.write_text('{"steps": []}')
         if removed:
@@ -424,7 +425,7 @@ def test_a_state_that_another_program_took_over_is_not_tried_for_ever(
     assert found is not None and found.verdict == "completed"
 
 
-def test_a_task_that_its_agent_ended_itself_is_not_begun_again(project: Project) -> None:
+def test_a_task_that_its_agent_ended_itself_is_not_begun_again(project: Workspace) -> None:
     """Its launch may be heard of only afterwards: then nobody is told how to open it again."""
     session = store.create(project, "Docs")
     for title in ("Describe the parser", "Describe the rest"):
@@ -436,7 +437,7 @@ def test_a_task_that_its_agent_ended_itself_is_not_begun_again(project: Project)
     assert found is not None and found.phase == "IMPL-1"
 
 
-def test_a_phase_that_was_over_before_its_agent_was_launched_is_not_its_own(project: Project) -> None:
+def test_a_phase_that_was_over_before_its_agent_was_launched_is_not_its_own(project: Workspace) -> None:
     """Whatever its prompt names: what it reports fills in nothing there."""
     hybrid.move(project, "phase_0", "completed")
 
@@ -449,7 +450,7 @@ def test_a_phase_that_was_over_before_its_agent_was_launched_is_not_its_own(proj
 
 
 @pytest.mark.parametrize("format_", ["hybrid", "wfs"])
-def test_a_result_waits_while_its_workflow_cannot_be_read(project: Project, format_: str) -> None:
+def test_a_result_waits_while_its_workflow_cannot_be_read(project: Workspace, format_: str) -> None:
     """Somebody may mend the file: nothing that an agent brought is lost over it."""
     session = store.create(project, "Docs")
     wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
@@ -470,7 +471,7 @@ def test_a_result_waits_while_its_workflow_cannot_be_read(project: Project, form
     assert [(moved.phase.title, moved.phase.status) for moved in progress.settle(project, ME)] == [(title, "completed")]
 
 
-def test_no_launch_goes_on_with_what_is_paused(project: Project) -> None:
+def test_no_launch_goes_on_with_what_is_paused(project: Workspace) -> None:
     """Whoever names its task claims nothing by it."""
     session = store.create(project, "Docs")
     wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
@@ -482,7 +483,7 @@ def test_no_launch_goes_on_with_what_is_paused(project: Project) -> None:
     assert owners.owner(project, wfs_view.shown(project, store.get(project, session.name))) is None
 
 
-def test_a_call_that_is_heard_of_twice_begins_its_phase_once(project: Project) -> None:
+def test_a_call_that_is_heard_of_twice_begins_its_phase_once(project: Workspace) -> None:
     """When it returns, its phase may have failed by a person's hand: that is no retry."""
     launch(project)
     hybrid.move(project, "phase_0", "failed", by="person")
@@ -491,7 +492,7 @@ def test_a_call_that_is_heard_of_twice_begins_its_phase_once(project: Project) -
     assert statuses(project) == ["failed", "pending", "pending"]
 
 
-def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(project: Project) -> None:
+def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(project: Workspace) -> None:
     """It was launched before; nothing that it did is lost over the pause."""
     session = store.create(project, "Docs")
     wfs_moves.add(project, session, New("Describe the parser", agent="@writer"))
@@ -503,7 +504,7 @@ def test_what_an_agent_brings_counts_though_its_workflow_was_paused_meanwhile(pr
 
 
 @pytest.mark.parametrize("state", ["completed", "failed"])
-def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(project: Project, state: State) -> None:
+def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(project: Workspace, state: State) -> None:
     """A retry begins with a launch of its own; the agent's launch is over all the same."""
     launch(project)
     hybrid.move(project, "phase_0", "failed", by="person")
@@ -516,7 +517,7 @@ def test_a_phase_that_somebody_gave_up_stays_so_whatever_its_agent_brings(projec
 
 
 def test_a_launch_whose_phase_cannot_be_begun_now_is_not_tried_again(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody is told that it will be: what an agent begins, its end begins too."""
 
@@ -533,7 +534,7 @@ def test_a_launch_whose_phase_cannot_be_begun_now_is_not_tried_again(
     assert moves(project) == [("phase_0", "completed")]
 
 
-def test_no_launch_moves_what_another_live_session_owns(project: Project) -> None:
+def test_no_launch_moves_what_another_live_session_owns(project: Workspace) -> None:
     """Not even one that names its phase; once that session has ended, whoever works on it claims it."""
     (workflow,) = hybrid.find(project).workflows
     for session in (ME, OTHER):

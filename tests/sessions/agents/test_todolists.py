@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.agents import todolists
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ KEY, ANOTHER = "hybrid:.claude/state/workflow.json#wf_1", "hybrid:.claude/state/
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def test_a_session_knows_the_last_list_it_was_told(project: Project) -> None:
+def test_a_session_knows_the_last_list_it_was_told(project: Workspace) -> None:
     """Told once, when it changed: the digest of the last list is what counts."""
     assert todolists.told(project, ME, KEY) is None
 
@@ -32,7 +32,7 @@ def test_a_session_knows_the_last_list_it_was_told(project: Project) -> None:
     assert todolists.told(project, ME, KEY) == "second"
 
 
-def test_each_session_and_workflow_has_its_own_list(project: Project) -> None:
+def test_each_session_and_workflow_has_its_own_list(project: Workspace) -> None:
     """A list told to one session is news to another; a new workflow's list is news to all."""
     todolists.tell(project, ME, KEY, "first")
 
@@ -40,7 +40,7 @@ def test_each_session_and_workflow_has_its_own_list(project: Project) -> None:
     assert todolists.told(project, ME, ANOTHER) is None
 
 
-def test_task_ids_are_found_by_subject(project: Project) -> None:
+def test_task_ids_are_found_by_subject(project: Workspace) -> None:
     """Ids are opaque, and never guessed from positions."""
     todolists.remember_task(project, ME, "7", "Build")
     todolists.remember_task(project, ME, "task-002", "Test")
@@ -52,7 +52,7 @@ def test_task_ids_are_found_by_subject(project: Project) -> None:
 
 @pytest.mark.parametrize(("first", "second"), [("9", "10"), ("10", "9")])
 def test_of_two_tasks_of_one_subject_the_later_counts(
-    project: Project, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, first: str, second: str
 ) -> None:
     """A model that writes its list anew means the new tasks."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
@@ -63,7 +63,7 @@ def test_of_two_tasks_of_one_subject_the_later_counts(
     assert todolists.task_ids(project, ME) == {"Build": second}
 
 
-def test_a_task_that_is_renamed_is_found_by_its_new_subject(project: Project) -> None:
+def test_a_task_that_is_renamed_is_found_by_its_new_subject(project: Workspace) -> None:
     """TaskUpdate may change the subject."""
     todolists.remember_task(project, ME, "1", "Build")
     todolists.change_task(project, ME, "1", subject="Build it", status=None)
@@ -71,7 +71,7 @@ def test_a_task_that_is_renamed_is_found_by_its_new_subject(project: Project) ->
     assert todolists.task_ids(project, ME) == {"Build it": "1"}
 
 
-def test_a_change_of_status_keeps_the_subject(project: Project) -> None:
+def test_a_change_of_status_keeps_the_subject(project: Workspace) -> None:
     """TaskUpdate mostly sends the id and the status alone."""
     todolists.remember_task(project, ME, "1", "Build")
     todolists.change_task(project, ME, "1", subject=None, status="completed")
@@ -79,7 +79,7 @@ def test_a_change_of_status_keeps_the_subject(project: Project) -> None:
     assert todolists.task_ids(project, ME) == {"Build": "1"}
 
 
-def test_a_deleted_task_is_forgotten(project: Project) -> None:
+def test_a_deleted_task_is_forgotten(project: Workspace) -> None:
     """Its id would be an unknown one to the client."""
     todolists.remember_task(project, ME, "1", "Build")
     todolists.change_task(project, ME, "1", subject=None, status="deleted")
@@ -87,7 +87,7 @@ def test_a_deleted_task_is_forgotten(project: Project) -> None:
     assert todolists.task_ids(project, ME) == {}
 
 
-def test_a_task_nobody_remembers_is_left_alone(project: Project) -> None:
+def test_a_task_nobody_remembers_is_left_alone(project: Workspace) -> None:
     """A change of a task that is no phase's makes it none."""
     todolists.change_task(project, ME, "1", subject="Other work", status="completed")
 

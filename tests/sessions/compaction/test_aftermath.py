@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.compaction import aftermath, deliveries, losses, snapshots
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD, workflow
 
 if TYPE_CHECKING:
@@ -26,18 +26,18 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, at: Callable[[str], None]) -> Iterator[Project]:
+def project(tmp_path: Path, at: Callable[[str], None]) -> Iterator[Workspace]:
     at("09:00:00")
-    opened = Project.open(tmp_path)
+    opened = Workspace.open(tmp_path)
     yield opened
     opened.close()
 
 
-def sealed(project: Project, session: str = ME, why: str = "auto", *, empty: bool = False) -> None:
+def sealed(project: Workspace, session: str = ME, why: str = "auto", *, empty: bool = False) -> None:
     snapshots.leave(project, session, why, [] if empty else [snapshots.of(workflow(project.root))])
 
 
-def give(project: Project, session: str = ME, event: str = "SessionStart", state: str = "") -> str:
+def give(project: Workspace, session: str = ME, event: str = "SessionStart", state: str = "") -> str:
     one = workflow(project.root)
     given = deliveries.begin(
         project, session, event=event, workflow=one.key, title=one.title, mark="m", units=9, transcript=""
@@ -47,11 +47,11 @@ def give(project: Project, session: str = ME, event: str = "SessionStart", state
     return given
 
 
-def told(project: Project) -> list[tuple[str, str, str | None, str | None]]:
+def told(project: Workspace) -> list[tuple[str, str, str | None, str | None]]:
     return [(each.session[:1], each.ending, _time(each.announced_at), _time(each.came_at)) for each in _all(project)]
 
 
-def _all(project: Project) -> list[Compaction]:
+def _all(project: Workspace) -> list[Compaction]:
     return aftermath.recent(project)
 
 
@@ -59,7 +59,7 @@ def _time(stamp: str | None) -> str | None:
     return stamp[11:16] if stamp else None
 
 
-def test_each_has_its_own_guidance_and_report(project: Project, at: Callable[[str], None]) -> None:
+def test_each_has_its_own_guidance_and_report(project: Workspace, at: Callable[[str], None]) -> None:
     """Two of one session, and the second chance that comes later with a prompt."""
     sealed(project)
     losses.note(project, ME, workflow(project.root), "Release")
@@ -84,7 +84,7 @@ def test_each_has_its_own_guidance_and_report(project: Project, at: Callable[[st
 
 
 @pytest.mark.parametrize(("state", "ending"), STATES.items())
-def test_what_became_of_its_guidance_is_its_ending(project: Project, state: str, ending: str) -> None:
+def test_what_became_of_its_guidance_is_its_ending(project: Workspace, state: str, ending: str) -> None:
     """Whatever it is; what is confirmed counts, whatever else there is."""
     sealed(project)
     assert snapshots.claim(project, ME, known=True)
@@ -94,7 +94,7 @@ def test_what_became_of_its_guidance_is_its_ending(project: Project, state: str,
     assert told(project)[0][1] == "confirmed"
 
 
-def test_what_got_nothing_is_lost_unless_there_was_nothing(project: Project, at: Callable[[str], None]) -> None:
+def test_what_got_nothing_is_lost_unless_there_was_nothing(project: Workspace, at: Callable[[str], None]) -> None:
     """A workflow and no guidance; no workflow and no guidance."""
     sealed(project)
     assert snapshots.claim(project, ME, known=True)
@@ -104,7 +104,7 @@ def test_what_got_nothing_is_lost_unless_there_was_nothing(project: Project, at:
     assert [each[:2] for each in told(project)] == [("2", "nothing"), ("1", "lost")]
 
 
-def test_one_that_never_came_is_open_and_has_nothing(project: Project, at: Callable[[str], None]) -> None:
+def test_one_that_never_came_is_open_and_has_nothing(project: Workspace, at: Callable[[str], None]) -> None:
     """The next one takes both seals, and all of what was given."""
     sealed(project, why="manual")
     assert told(project) == [("1", "open", "09:00", None)]
@@ -118,7 +118,7 @@ def test_one_that_never_came_is_open_and_has_nothing(project: Project, at: Calla
     assert [[each.id for each in one.given] for one in _all(project)] == [[given], []]
 
 
-def test_one_that_came_and_was_not_answered_is_lost(project: Project, tmp_path: Path) -> None:
+def test_one_that_came_and_was_not_answered_is_lost(project: Workspace, tmp_path: Path) -> None:
     """The transcript shows it, where SessionStart never fired."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
@@ -129,7 +129,7 @@ def test_one_that_came_and_was_not_answered_is_lost(project: Project, tmp_path: 
     assert (found.ending, found.missed, found.came_at) == ("lost", True, None)
 
 
-def test_another_session_comes_back_from_it(project: Project, tmp_path: Path) -> None:
+def test_another_session_comes_back_from_it(project: Workspace, tmp_path: Path) -> None:
     """Its guidance went there; that its own transcript shows a compaction makes none of it lost."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
@@ -142,7 +142,7 @@ def test_another_session_comes_back_from_it(project: Project, tmp_path: Path) ->
     assert (found.ending, found.missed) == ("given", False)
 
 
-def test_guidance_of_a_resume_hours_later_is_not_its(project: Project, at: Callable[[str], None]) -> None:
+def test_guidance_of_a_resume_hours_later_is_not_its(project: Workspace, at: Callable[[str], None]) -> None:
     """Nor a report of a summary long after, nor what another session was given."""
     sealed(project)
     at("09:01:00")
@@ -156,7 +156,7 @@ def test_guidance_of_a_resume_hours_later_is_not_its(project: Project, at: Calla
     assert (found.given, found.losses, found.ending) == ((), (), "lost")
 
 
-def test_guidance_of_a_resume_minutes_later_is_not_its(project: Project, at: Callable[[str], None]) -> None:
+def test_guidance_of_a_resume_minutes_later_is_not_its(project: Workspace, at: Callable[[str], None]) -> None:
     """The client answers a compaction at once; what comes later was asked for by something else."""
     sealed(project)
     assert snapshots.claim(project, ME, known=True)
@@ -165,7 +165,7 @@ def test_guidance_of_a_resume_minutes_later_is_not_its(project: Project, at: Cal
     assert told(project)[0][1] == "lost"
 
 
-def test_of_two_announced_in_vain_the_last_is_the_one_that_came(project: Project, tmp_path: Path) -> None:
+def test_of_two_announced_in_vain_the_last_is_the_one_that_came(project: Workspace, tmp_path: Path) -> None:
     """Where SessionStart never fired and the transcript shows one compaction, the first is still open."""
     transcript = tmp_path / "me.jsonl"
     transcript.touch()
@@ -176,14 +176,14 @@ def test_of_two_announced_in_vain_the_last_is_the_one_that_came(project: Project
     assert told(project) == [("1", "lost", "09:00", None), ("1", "open", "08:00", None)]
 
 
-def test_one_that_was_not_announced_says_so(project: Project) -> None:
+def test_one_that_was_not_announced_says_so(project: Workspace) -> None:
     """It came all the same."""
     sealed(project, why="none")
     assert snapshots.claim(project, ME, known=True)
     assert told(project) == [("1", "lost", None, "09:00")]
 
 
-def test_the_report_of_a_summary_is_looked_for_near_both_ends(project: Project, at: Callable[[str], None]) -> None:
+def test_the_report_of_a_summary_is_looked_for_near_both_ends(project: Workspace, at: Callable[[str], None]) -> None:
     """It may be swapped in long after PreCompact, take minutes, and come under the id that goes on."""
     sealed(project)
     at("10:00:00")
@@ -196,7 +196,7 @@ def test_the_report_of_a_summary_is_looked_for_near_both_ends(project: Project, 
     assert [loss.kept for loss in _all(project)[0].losses] == [1, 0]
 
 
-def test_they_are_listed_by_when_they_came(project: Project, at: Callable[[str], None]) -> None:
+def test_they_are_listed_by_when_they_came(project: Workspace, at: Callable[[str], None]) -> None:
     """The one that was announced first may come last."""
     sealed(project)
     at("09:30:00")
@@ -208,7 +208,7 @@ def test_they_are_listed_by_when_they_came(project: Project, at: Callable[[str],
     assert [(session, came) for session, _, _, came in told(project)] == [("1", "10:00"), ("2", "09:31")]
 
 
-def test_one_in_vain_long_ago_stays_so(project: Project, at: Callable[[str], None]) -> None:
+def test_one_in_vain_long_ago_stays_so(project: Workspace, at: Callable[[str], None]) -> None:
     """Whatever came after the compaction that took its seal, and whoever was compacted in between."""
     sealed(project)
     at("09:05:00")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.compaction import compactions
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.agentry import CALL, RUN, launch, report
 from tests.handmade import ME, OTHER
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def test_the_main_thread_waits_while_a_foreground_agent_runs(project: Project) -> None:
+def test_the_main_thread_waits_while_a_foreground_agent_runs(project: Workspace) -> None:
     """A compaction that comes then is the agent's own, though older clients do not mark it."""
     assert not compactions.in_foreground(project, ME)
     launch(project)
@@ -36,7 +36,7 @@ def test_the_main_thread_waits_while_a_foreground_agent_runs(project: Project) -
     assert not compactions.in_foreground(project, ME)
 
 
-def test_an_agent_in_the_background_keeps_nobody_waiting(project: Project) -> None:
+def test_an_agent_in_the_background_keeps_nobody_waiting(project: Workspace) -> None:
     """Once the launch has returned with the run's name, the main thread goes on beside it."""
     launch(project)
     report(project, "running")
@@ -45,7 +45,7 @@ def test_an_agent_in_the_background_keeps_nobody_waiting(project: Project) -> No
     assert not compactions.in_foreground(project, ME)
 
 
-def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Project) -> None:
+def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Workspace) -> None:
     """The one that runs in the background does not hide the one that is waited for."""
     launch(project, "background")
     lifecycle.named(project, ME, "background", "run1")
@@ -57,7 +57,7 @@ def test_a_foreground_agent_beside_one_in_the_background_is_seen(project: Projec
     assert compactions.in_foreground(project, ME)
 
 
-def test_an_agent_in_the_background_is_not_taken_for_one_that_was_denied(project: Project) -> None:
+def test_an_agent_in_the_background_is_not_taken_for_one_that_was_denied(project: Workspace) -> None:
     """Of two calls of one batch the first was denied and the second runs in the background."""
     launch(project, "denied")
     launch(project, "background")
@@ -67,7 +67,7 @@ def test_an_agent_in_the_background_is_not_taken_for_one_that_was_denied(project
     assert not compactions.in_foreground(project, ME)
 
 
-def test_after_a_launch_was_given_up_nobody_waits(project: Project) -> None:
+def test_after_a_launch_was_given_up_nobody_waits(project: Workspace) -> None:
     """An interrupted agent fires no SubagentStop; at the next prompt it is known to be gone."""
     launch(project)
     report(project, "running")
@@ -76,7 +76,7 @@ def test_after_a_launch_was_given_up_nobody_waits(project: Project) -> None:
     assert not compactions.in_foreground(project, ME)
 
 
-def test_an_agent_that_was_interrupted_earlier_keeps_nobody_waiting(project: Project) -> None:
+def test_an_agent_that_was_interrupted_earlier_keeps_nobody_waiting(project: Workspace) -> None:
     """It fired no end; a launch after it that was denied is not it."""
     launch(project, "interrupted")
     report(project, "running")
@@ -86,7 +86,7 @@ def test_an_agent_that_was_interrupted_earlier_keeps_nobody_waiting(project: Pro
     assert not compactions.in_foreground(project, ME)
 
 
-def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_one(project: Project) -> None:
+def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_one(project: Workspace) -> None:
     """While it waits for a foreground agent, or rests after a Stop with an agent in the background."""
     sessions.seen(project, ME)
     launch(project)
@@ -103,7 +103,7 @@ def test_an_unmarked_compaction_is_an_agents_while_the_main_thread_cannot_have_o
     assert not compactions.is_an_agents(project, ME, {})
 
 
-def test_clients_that_name_their_process_mark_an_agents_compaction(project: Project) -> None:
+def test_clients_that_name_their_process_mark_an_agents_compaction(project: Workspace) -> None:
     """There an unmarked one is the main thread's, whatever runs."""
     launch(project)
     report(project, "running")
@@ -111,7 +111,7 @@ def test_clients_that_name_their_process_mark_an_agents_compaction(project: Proj
     assert not compactions.is_an_agents(project, ME, {"CLAUDE_PID": "42"})
 
 
-def test_whose_an_unmarked_compaction_is(project: Project) -> None:
+def test_whose_an_unmarked_compaction_is(project: Workspace) -> None:
     """The one agent's that runs, waited for or not; nobody's where several run."""
     sessions.seen(project, ME)
     assert compactions.whose(project, ME) is None

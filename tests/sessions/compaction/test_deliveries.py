@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.compaction import deliveries, losses, summaries
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, together, workflow
 
 WRITTEN = Path(__file__).parents[1] / "transcripts"
@@ -15,12 +15,12 @@ MARK = "RESTORED AFTER COMPACTION"
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def begin(project: Project, transcript: str = "", session: str = ME, mark: str = MARK) -> str:
+def begin(project: Workspace, transcript: str = "", session: str = ME, mark: str = MARK) -> str:
     return deliveries.begin(
         project,
         session,
@@ -35,11 +35,11 @@ def begin(project: Project, transcript: str = "", session: str = ME, mark: str =
     )
 
 
-def states(project: Project, session: str | None = None) -> list[str]:
+def states(project: Workspace, session: str | None = None) -> list[str]:
     return [each.state for each in deliveries.recent(project, 1_000, session)]
 
 
-def test_a_delivery_is_known_with_all_it_is(project: Project) -> None:
+def test_a_delivery_is_known_with_all_it_is(project: Workspace) -> None:
     """What was given to whom, how long it was and what decided it."""
     id_ = begin(project)
     (found,) = deliveries.recent(project, 1)
@@ -61,7 +61,9 @@ def test_a_delivery_is_known_with_all_it_is(project: Project) -> None:
     assert states(project) == ["delivered"]
 
 
-def test_a_later_delivery_ends_the_search_for_an_earlier_one(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_delivery_ends_the_search_for_an_earlier_one(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same state gives the same mark: from here on the words might be the later one's. Other sessions' stay."""
     for minute, session in enumerate((OTHER, ME, ME)):
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T12:0{minute}:00Z")
@@ -70,7 +72,7 @@ def test_a_later_delivery_ends_the_search_for_an_earlier_one(project: Project, m
     assert states(project, OTHER) == ["delivered"]
 
 
-def test_an_answer_that_was_never_written_can_be_proven_absent(project: Project, tmp_path: Path) -> None:
+def test_an_answer_that_was_never_written_can_be_proven_absent(project: Workspace, tmp_path: Path) -> None:
     """A process that was killed leaves it pending; the next prompt finds that nothing came."""
     transcript = tmp_path / "t.jsonl"
     transcript.touch()
@@ -86,7 +88,7 @@ def test_an_answer_that_was_never_written_can_be_proven_absent(project: Project,
     assert states(project) == ["absent"]
 
 
-def test_of_many_that_ask_at_once_one_is_told(project: Project, tmp_path: Path) -> None:
+def test_of_many_that_ask_at_once_one_is_told(project: Workspace, tmp_path: Path) -> None:
     """Two hooks of one prompt must not both give the guidance again."""
     transcript = tmp_path / "t.jsonl"
     transcript.touch()
@@ -106,7 +108,7 @@ def test_of_many_that_ask_at_once_one_is_told(project: Project, tmp_path: Path) 
 
 @pytest.mark.parametrize(("hour", "state"), [("11", "delivered"), ("13", "unconfirmed")])
 def test_after_a_day_nobody_looks_any_more(
-    project: Project, monkeypatch: pytest.MonkeyPatch, hour: str, state: str
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, hour: str, state: str
 ) -> None:
     """A transcript that says nothing, or is gone."""
     deliveries.written(project, begin(project))
@@ -115,7 +117,7 @@ def test_after_a_day_nobody_looks_any_more(
     assert states(project) == [state]
 
 
-def test_only_so_many_are_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_are_kept(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest go, of deliveries and of loss reports."""
     monkeypatch.setattr(deliveries, "KEPT", 3)
     monkeypatch.setattr(losses, "KEPT", 3)
@@ -129,7 +131,7 @@ def test_only_so_many_are_kept(project: Project, monkeypatch: pytest.MonkeyPatch
     assert losses.recent(project, 1, OTHER) == []
 
 
-def test_a_summary_is_taken_once(project: Project) -> None:
+def test_a_summary_is_taken_once(project: Workspace) -> None:
     """Each session has its own, the last one counts, and nothing is kept of it afterwards."""
     summaries.note(project, OTHER, "theirs")
     summaries.note(project, ME, "an earlier one")
@@ -140,7 +142,7 @@ def test_a_summary_is_taken_once(project: Project) -> None:
     assert project.ledger.rows("SELECT * FROM summaries") == []
 
 
-def test_what_is_too_short_to_be_told_from_chance_is_not_counted(project: Project) -> None:
+def test_what_is_too_short_to_be_told_from_chance_is_not_counted(project: Workspace) -> None:
     """A version "2" stands in every summary."""
     counts = losses.compare(
         workflow(project.root, "Release", context={"version": "2", "name": "holdfast"}), "2 holdfast"
@@ -149,7 +151,7 @@ def test_what_is_too_short_to_be_told_from_chance_is_not_counted(project: Projec
 
 
 def test_what_is_absent_is_told_again_when_nobody_gave_it(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process that was told may have been killed; not while it may still be at it, nor once it is let go."""
     transcript = tmp_path / "t.jsonl"

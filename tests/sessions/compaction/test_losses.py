@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.config import Config
-from holdfast.project import Project
 from holdfast.sessions.compaction import losses
+from holdfast.sessions.workspace import Workspace
 from tests import earlier
 from tests.commandline import holdfast
 from tests.handmade import ME, workflow
@@ -22,13 +22,13 @@ SECRET = "sk-ant-api03-abcdefghijklmnop"
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """A project with a ledger of its own."""
     (tmp_path / "project").mkdir()
-    return Project.open(tmp_path / "project")
+    return Workspace.open(tmp_path / "project")
 
 
-def test_what_was_lost_is_named_by_kind(project: Project) -> None:
+def test_what_was_lost_is_named_by_kind(project: Workspace) -> None:
     """What the summary has is not; a context value comes with its name."""
     made = workflow(
         project.root,
@@ -49,7 +49,7 @@ def test_what_was_lost_is_named_by_kind(project: Project) -> None:
     }
 
 
-def test_what_is_kept_is_bounded(project: Project) -> None:
+def test_what_is_kept_is_bounded(project: Workspace) -> None:
     """So many of a kind, each of one short line."""
     made = workflow(project.root, reminders=tuple(f"{number} is\nlong \x1b[31m" + "x" * 10_000 for number in range(14)))
     losses.note(project, ME, made, "Release Build")
@@ -62,7 +62,7 @@ def test_what_is_kept_is_bounded(project: Project) -> None:
     assert losses.more((1, 3), ["a", "b"]) == ""
 
 
-def test_no_secret_is_kept(project: Project) -> None:
+def test_no_secret_is_kept(project: Workspace) -> None:
     """Also none that the cut would make look harmless, nor the value of a secret name."""
     made = workflow(
         project.root,
@@ -78,7 +78,7 @@ def test_no_secret_is_kept(project: Project) -> None:
     assert "sk-ant" not in str(project.ledger.rows("SELECT * FROM losses"))
 
 
-def test_what_is_excluded_is_not_kept(project: Project) -> None:
+def test_what_is_excluded_is_not_kept(project: Workspace) -> None:
     """Patterns mask, an excluded file is not named, and of an excluded state file nothing is kept but counts."""
     made = workflow(project.root, reading=("@private/a.md", "@b.md"), reminders=("Call Mallory\nSmith now",))
     closed = Config.model_validate({"exclude": ["private"], "exclude_patterns": [r"Mallory\sSmith"]})
@@ -87,13 +87,13 @@ def test_what_is_excluded_is_not_kept(project: Project) -> None:
         "reminders": ["Call [excluded] now"],
     }
     whole = replace(made, path=project.root / "private" / "state.json")
-    losses.note(Project(project.root, closed), ME, whole, "")
+    losses.note(Workspace(project.root, closed), ME, whole, "")
     (found,) = losses.recent(project, 5)
     assert found.lost == {}
     assert found.counts["reminders"] == (0, 1)
 
 
-def test_rows_of_an_earlier_version_still_read(project: Project) -> None:
+def test_rows_of_an_earlier_version_still_read(project: Workspace) -> None:
     """They have counts alone, and new ones stand beside them."""
     row = ("1", project.key, project.worktree, "h", "c", ME, "k", "Old", '{"workflow": [1, 2]}', "2026-01-01T00:00:00Z")
     with earlier.ledger(project) as ledger:
@@ -105,7 +105,7 @@ def test_rows_of_an_earlier_version_still_read(project: Project) -> None:
     assert [each.lost for each in losses.recent(project, 5)] == [{"workflow": ("Build",)}, {}]
 
 
-def test_people_and_programs_are_told(project: Project) -> None:
+def test_people_and_programs_are_told(project: Workspace) -> None:
     """By `holdfast status` and `holdfast log`."""
     reminders = tuple(f"Reminder {number}" for number in range(12))
     losses.note(project, ME, workflow(project.root, reminders=reminders), "Release")

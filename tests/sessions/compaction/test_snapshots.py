@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.compaction import snapshots
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD, together, workflow
 
 if TYPE_CHECKING:
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """An empty project at ten o'clock."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def leave(project: Project, session: str, name: str = "Release") -> str:
+def leave(project: Workspace, session: str, name: str = "Release") -> str:
     return snapshots.leave(project, session, "auto", [snapshots.of(workflow(project.root, name))])
 
 
-def test_a_seal_says_what_the_session_had(project: Project) -> None:
+def test_a_seal_says_what_the_session_had(project: Workspace) -> None:
     """Key, title, phase and the digest of the content: which workflows, at which generation."""
     release = workflow(project.root, raw=b'{"x": 1}')
     id_ = snapshots.leave(project, ME, "manual", [snapshots.of(release)])
@@ -40,7 +40,7 @@ def test_a_seal_says_what_the_session_had(project: Project) -> None:
     assert sealed.digest == hashlib.sha256(b'{"x": 1}').hexdigest()
 
 
-def test_a_known_session_claims_its_own_seal_once(project: Project) -> None:
+def test_a_known_session_claims_its_own_seal_once(project: Workspace) -> None:
     """The seal is spent by the restore: a second SessionStart finds none."""
     id_ = leave(project, ME)
 
@@ -53,7 +53,7 @@ def test_a_known_session_claims_its_own_seal_once(project: Project) -> None:
     assert (spent.claimed_by, spent.claimed_at) == (ME, "2026-03-01T10:00:00.000000Z")
 
 
-def test_a_known_session_never_claims_anothers(project: Project) -> None:
+def test_a_known_session_never_claims_anothers(project: Workspace) -> None:
     """Survival, step 2: a known session claims only its own seals."""
     leave(project, OTHER)
 
@@ -61,7 +61,7 @@ def test_a_known_session_never_claims_anothers(project: Project) -> None:
     assert snapshots.recent(project, 5)[0].claimed_by is None
 
 
-def test_a_session_nobody_saw_claims_the_only_open_seal(project: Project) -> None:
+def test_a_session_nobody_saw_claims_the_only_open_seal(project: Workspace) -> None:
     """Survival, step 2: a compaction may change the session's id."""
     leave(project, OTHER)
 
@@ -71,7 +71,7 @@ def test_a_session_nobody_saw_claims_the_only_open_seal(project: Project) -> Non
     assert (seal.session, snapshots.recent(project, 5)[0].claimed_by) == (OTHER, ME)
 
 
-def test_between_seals_of_two_sessions_nobody_guesses(project: Project) -> None:
+def test_between_seals_of_two_sessions_nobody_guesses(project: Workspace) -> None:
     """With two compactions announced, which of them a new id came from is anybody's guess."""
     leave(project, OTHER)
     leave(project, THIRD)
@@ -80,7 +80,7 @@ def test_between_seals_of_two_sessions_nobody_guesses(project: Project) -> None:
     assert [seal.claimed_by for seal in snapshots.recent(project, 5)] == [None, None]
 
 
-def test_all_open_seals_of_a_session_are_spent_together(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_open_seals_of_a_session_are_spent_together(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """PreCompact may fire without a compaction; what it left counts no more once a later one was restored from."""
     leave(project, ME, "Old")
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:05:00Z")
@@ -95,7 +95,7 @@ def test_all_open_seals_of_a_session_are_spent_together(project: Project, monkey
 
 @pytest.mark.parametrize(("now", "claimed"), [("2026-03-02T10:00:00Z", True), ("2026-03-02T10:00:01Z", False)])
 def test_a_seal_of_another_session_lasts_a_day(
-    project: Project, monkeypatch: pytest.MonkeyPatch, now: str, claimed: bool
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, now: str, claimed: bool
 ) -> None:
     """A compaction that has not come within a day never came; a new session inherits nothing from it."""
     leave(project, OTHER)
@@ -104,7 +104,7 @@ def test_a_seal_of_another_session_lasts_a_day(
     assert (snapshots.claim(project, ME, known=False) is not None) is claimed
 
 
-def test_a_sessions_own_seal_lasts_longer(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sessions_own_seal_lasts_longer(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """PreCompact may have fired hours or days before the summary is swapped in."""
     leave(project, ME)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-05T10:00:00Z")
@@ -117,14 +117,14 @@ def test_seals_of_another_worktree_are_not_claimed(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name / ".claude").mkdir(parents=True)
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("a", "b"))
     leave(there, OTHER)
 
     assert snapshots.claim(here, ME, known=False) is None
     assert snapshots.claim(there, ME, known=False) is not None
 
 
-def test_of_many_claimants_at_once_one_wins(project: Project) -> None:
+def test_of_many_claimants_at_once_one_wins(project: Workspace) -> None:
     """Claims are atomic: three processes restore from one seal, and only one of them gets it."""
     leave(project, "gone")
     project.close()
@@ -140,7 +140,7 @@ def test_of_many_claimants_at_once_one_wins(project: Project) -> None:
 
 
 def test_a_claimant_that_looked_before_another_took_gets_nothing(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each claim is one conditional update: what was open a moment ago may be taken by now."""
     leave(project, OTHER)
@@ -152,7 +152,7 @@ def test_a_claimant_that_looked_before_another_took_gets_nothing(
     assert snapshots.recent(project, 5)[0].claimed_by == ME
 
 
-def test_a_seal_that_was_claimed_stands_in_nobodys_way(project: Project) -> None:
+def test_a_seal_that_was_claimed_stands_in_nobodys_way(project: Workspace) -> None:
     """The compaction of the one session is over; the other's is the only one that can be meant."""
     leave(project, OTHER)
     snapshots.claim(project, OTHER, known=True)
@@ -163,7 +163,7 @@ def test_a_seal_that_was_claimed_stands_in_nobodys_way(project: Project) -> None
     assert seal.session == THIRD
 
 
-def test_the_oldest_seals_go(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_seals_go(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred seals of a project are kept, whichever session left them."""
     monkeypatch.setattr(snapshots, "KEPT", 3)
     for minute in range(5):
@@ -173,7 +173,7 @@ def test_the_oldest_seals_go(project: Project, monkeypatch: pytest.MonkeyPatch) 
     assert [seal.session for seal in snapshots.recent(project, 9)] == ["session-4", "session-3", "session-2"]
 
 
-def test_the_last_seals_are_counted_from_the_newest(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_seals_are_counted_from_the_newest(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """`holdfast status` asks for the last few."""
     for minute in range(3):
         monkeypatch.setenv("HOLDFAST_NOW", f"2026-03-01T10:{minute:02d}:00Z")
@@ -182,7 +182,7 @@ def test_the_last_seals_are_counted_from_the_newest(project: Project, monkeypatc
     assert [seal.session for seal in snapshots.recent(project, 2)] == ["session-2", "session-1"]
 
 
-def test_a_seal_may_name_no_workflow(project: Project) -> None:
+def test_a_seal_may_name_no_workflow(project: Workspace) -> None:
     """A compaction of a session that had none leaves its trace, so that nobody takes it for another's."""
     snapshots.leave(project, ME, "auto", [])
 

@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.project import Project
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import selection
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Start
 from tests import handmade
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """A project with a ledger of its own."""
     (tmp_path / "project").mkdir()
-    return Project.open(tmp_path / "project")
+    return Workspace.open(tmp_path / "project")
 
 
-def test_a_workflow_comes_back_as_it_was(project: Project) -> None:
+def test_a_workflow_comes_back_as_it_was(project: Workspace) -> None:
     """Every field, the file's bytes included; only what the file said, nothing of another one."""
     start = Start("Ship", "custom", (("A", "x"), ("B", "")), None, ("@docs/a.md",), ("care",), {"k": [1, {"ü": None}]})
     over = hybrid.done(project, hybrid.start(project, start), everything=True, note="all done")
@@ -36,7 +36,7 @@ def test_a_workflow_comes_back_as_it_was(project: Project) -> None:
     assert kept.workflow.raw == (project.root / ".claude/state/workflow.json").read_bytes()
 
 
-def test_a_compaction_workflow_is_there_after_its_file_is_gone(project: Project) -> None:
+def test_a_compaction_workflow_is_there_after_its_file_is_gone(project: Workspace) -> None:
     """I001-3: completing removes the files; the archive is the option that keeps them."""
     over = compaction.done(project, compaction.start(project, Start(title="Pages", total=1)))
     assert not over.path.exists()
@@ -45,7 +45,7 @@ def test_a_compaction_workflow_is_there_after_its_file_is_gone(project: Project)
     assert b'"Pages"' in kept.workflow.raw
 
 
-def test_the_latest_comes_first_and_the_oldest_go(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_latest_comes_first_and_the_oldest_go(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Old entries make room; one that is kept again does not appear twice."""
     monkeypatch.setattr(archive, "KEPT", 3)
     for number in range(5):
@@ -55,14 +55,14 @@ def test_the_latest_comes_first_and_the_oldest_go(project: Project, monkeypatch:
     assert [each.workflow.title for each in archive.kept(project)] == ["W4", "W3", "W2"]
 
 
-def test_what_a_later_version_adds_is_left_out(project: Project) -> None:
+def test_what_a_later_version_adds_is_left_out(project: Workspace) -> None:
     """An unknown field in the ledger is no reason to lose the row."""
     archive.keep(project, handmade.workflow(project.root, status="completed"), "2026-03-01T10:00:00.000000Z")
     project.ledger.run('UPDATE archive SET said = REPLACE(said, \'{"format"\', \'{"later": 1, "format"\')')
     assert [each.workflow.title for each in archive.kept(project)] == ["Release"]
 
 
-def test_a_row_is_read_as_every_version_wrote_it(project: Project) -> None:
+def test_a_row_is_read_as_every_version_wrote_it(project: Workspace) -> None:
     """Its keys stay as they are, whatever the code calls them; how tasks are counted is for their format to say."""
     paused = handmade.workflow(project.root, format="wfs", status="pending", paused=True)
     archive.keep(project, paused, "2026-03-01T10:00:00.000000Z")
@@ -77,7 +77,7 @@ def test_a_row_is_read_as_every_version_wrote_it(project: Project) -> None:
     assert kept.workflow.progress_text.endswith("tasks completed")
 
 
-def test_it_is_found_by_id_title_and_beginning(project: Project) -> None:
+def test_it_is_found_by_id_title_and_beginning(project: Workspace) -> None:
     """As a live workflow is; the latest of several runs of one name (workflows are repeatable)."""
     for minute in (1, 2):
         workflow = handmade.workflow(project.root, "Release", id=f"state-release-{minute}", status="completed")

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.history import extracts
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """A project with a ledger of its own."""
     (tmp_path / "project").mkdir()
-    return Project.open(tmp_path / "project")
+    return Workspace.open(tmp_path / "project")
 
 
-def test_the_last_extract_of_a_file_is_remembered(project: Project) -> None:
+def test_the_last_extract_of_a_file_is_remembered(project: Workspace) -> None:
     """I001-6: each state file has one last extract, the newest replaces the one before."""
     path = project.root / "state.json"
     assert extracts.last(project, path) is None
@@ -33,7 +33,7 @@ def test_the_last_extract_of_a_file_is_remembered(project: Project) -> None:
     }
 
 
-def test_a_file_is_found_by_the_extract_it_was_saved_from(project: Project) -> None:
+def test_a_file_is_found_by_the_extract_it_was_saved_from(project: Workspace) -> None:
     """So that a file removed by hand, with its memory file unchanged, can be told from one never made."""
     extracts.remember(project, project.root / "gone.json", "name", "d1", {})
     assert extracts.saved_to(project, "name", "d1") == project.root / "gone.json"
@@ -41,7 +41,7 @@ def test_a_file_is_found_by_the_extract_it_was_saved_from(project: Project) -> N
     assert extracts.saved_to(project, "other", "d1") is None
 
 
-def test_a_tombstone_holds_for_one_name_and_digest(project: Project) -> None:
+def test_a_tombstone_holds_for_one_name_and_digest(project: Workspace) -> None:
     """I001-6: an unchanged extract of a completed workflow stays buried, a changed one does not."""
     assert not extracts.is_buried(project, "name", "d1")
     extracts.bury(project, "name", "d1")
@@ -53,15 +53,15 @@ def test_a_tombstone_holds_for_one_name_and_digest(project: Project) -> None:
     assert not extracts.is_buried(project, "other", "d1")
 
 
-def test_worktrees_are_kept_apart(project: Project, tmp_path: Path) -> None:
+def test_worktrees_are_kept_apart(project: Workspace, tmp_path: Path) -> None:
     """What was completed in one checkout is not completed in another."""
     (tmp_path / "other").mkdir()
-    other = Project.open(tmp_path / "other")
+    other = Workspace.open(tmp_path / "other")
     extracts.bury(project, "name", "d1")
     assert not extracts.is_buried(other, "name", "d1")
 
 
-def test_a_tombstone_without_its_name_still_holds(project: Project) -> None:
+def test_a_tombstone_without_its_name_still_holds(project: Workspace) -> None:
     """What was forgotten is not saved again, and the name stands nowhere."""
     extracts.bury(project, "zeisig", "d1")
     extracts.bury(project, "other", "d1")
@@ -79,7 +79,7 @@ def test_a_tombstone_without_its_name_still_holds(project: Project) -> None:
     assert extracts.is_buried(project, "other", "d1")
 
 
-def test_an_extract_whose_file_was_removed_leaves_a_tombstone(project: Project) -> None:
+def test_an_extract_whose_file_was_removed_leaves_a_tombstone(project: Workspace) -> None:
     """That there was one is what says that it is over; one whose file is there needs none."""
     (project.root / "there.json").touch()
     extracts.remember(project, project.root / "there.json", "there", "d1", {})

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import log
-from holdfast.project import Project
 from holdfast.sessions.history import generations
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """A project with a ledger of its own."""
     (tmp_path / "project").mkdir()
-    return Project.open(tmp_path / "project")
+    return Workspace.open(tmp_path / "project")
 
 
-def test_contents_are_kept_verbatim_and_the_latest_is_found(project: Project) -> None:
+def test_contents_are_kept_verbatim_and_the_latest_is_found(project: Workspace) -> None:
     """Whatever the bytes, they come back as they were; secrets too, for a generation is no report."""
     path = project.root / "state.json"
     for raw in (b"\xff\x00 not json", b'{"token": "sk-ant-api03-secret"}'):
@@ -31,7 +31,7 @@ def test_contents_are_kept_verbatim_and_the_latest_is_found(project: Project) ->
     assert [row["why"] for row in generations.all(project, path)] == ["test", "test"]
 
 
-def test_the_same_content_is_kept_once(project: Project) -> None:
+def test_the_same_content_is_kept_once(project: Workspace) -> None:
     """A content that is already the latest is not kept again; one that returns after another is."""
     path = project.root / "state.json"
     assert generations.keep(project, path, b"a", why="1")
@@ -41,16 +41,16 @@ def test_the_same_content_is_kept_once(project: Project) -> None:
     assert [row["why"] for row in generations.all(project, path)] == ["4", "3", "1"]
 
 
-def test_paths_and_worktrees_are_kept_apart(project: Project, tmp_path: Path) -> None:
+def test_paths_and_worktrees_are_kept_apart(project: Workspace, tmp_path: Path) -> None:
     """Another file, or the same file in another checkout, has its own generations."""
     (tmp_path / "other").mkdir()
-    other = Project.open(tmp_path / "other")
+    other = Workspace.open(tmp_path / "other")
     generations.keep(project, project.root / "a.json", b"a", why="1")
     assert generations.latest(project, project.root / "b.json") is None
     assert generations.latest(other, other.root / "a.json") is None
 
 
-def test_the_order_does_not_depend_on_the_clock(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_does_not_depend_on_the_clock(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that jumps back does not make an older content the latest."""
     path = project.root / "state.json"
     for year in (2030, 2020):
@@ -59,7 +59,7 @@ def test_the_order_does_not_depend_on_the_clock(project: Project, monkeypatch: p
     assert generations.latest(project, path) == b"2020"
 
 
-def test_at_most_two_hundred_are_kept(project: Project) -> None:
+def test_at_most_two_hundred_are_kept(project: Workspace) -> None:
     """The oldest generations of a path go first."""
     path = project.root / "state.json"
     for number in range(generations.KEPT + 5):
@@ -69,7 +69,7 @@ def test_at_most_two_hundred_are_kept(project: Project) -> None:
     assert (rows[0]["why"], rows[-1]["why"]) == (str(generations.KEPT + 4), "5")
 
 
-def test_a_generation_is_found_by_its_id(project: Project) -> None:
+def test_a_generation_is_found_by_its_id(project: Workspace) -> None:
     """An id names one content; an unknown one names none."""
     kept = generations.keep(project, project.root / "state.json", b"a", why="test")
     assert kept
@@ -77,7 +77,7 @@ def test_a_generation_is_found_by_its_id(project: Project) -> None:
     assert generations.content(project, "nothing") is None
 
 
-def test_the_last_change_of_content_is_known(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_change_of_content_is_known(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """I001-10: freshness counts from when the ledger saw the content first, not from a touch."""
     path = project.root / "state.json"
     monkeypatch.setenv("HOLDFAST_NOW", "2026-01-01T00:00:00Z")
@@ -88,7 +88,7 @@ def test_the_last_change_of_content_is_known(project: Project, monkeypatch: pyte
     assert generations.changed_at(project, path, b"b") is None
 
 
-def test_a_ledger_that_refuses_costs_nobody_a_save(project: Project) -> None:
+def test_a_ledger_that_refuses_costs_nobody_a_save(project: Workspace) -> None:
     """Keeping fails quietly, with a line in the log."""
     generations.keep(project, project.root / "state.json", b"a", why="test")
     assert project.ledger.file is not None
@@ -97,7 +97,7 @@ def test_a_ledger_that_refuses_costs_nobody_a_save(project: Project) -> None:
     assert "no generation kept" in log.tail(1)[0]
 
 
-def test_the_table_is_plain_sql(project: Project) -> None:
+def test_the_table_is_plain_sql(project: Workspace) -> None:
     """One day the same table lies on a server: every row says which project, worktree, host and client it is of."""
     generations.keep(project, project.root / "a" / "state.json", b"a", why="test")
     with sqlite3.connect(str(project.ledger.file)) as connection:

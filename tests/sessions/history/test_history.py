@@ -12,8 +12,8 @@ import pytest
 from holdfast import clock, log
 from holdfast.formats.compaction import adapter as compaction
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.project import Project
 from holdfast.sessions.history import archive, history
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Changes, Start, Workflow
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ PHASES = (("Plan", "planner"), ("Build", "coder"), ("Test", "tester"))
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """A project with a ledger of its own."""
     (tmp_path / "project").mkdir()
-    return Project.open(tmp_path / "project")
+    return Workspace.open(tmp_path / "project")
 
 
 @pytest.fixture
@@ -42,16 +42,16 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
     return set_to
 
 
-def begun(project: Project) -> Workflow:
+def begun(project: Workspace) -> Workflow:
     return hybrid.begin(project, hybrid.start(project, Start(title="Ship", phases=PHASES)))
 
 
-def seen(project: Project, phase: str = "phase_0") -> history.PhaseHistory:
+def seen(project: Workspace, phase: str = "phase_0") -> history.PhaseHistory:
     (workflow,) = hybrid.find(project).workflows
     return history.of(project, workflow).phases[phase]
 
 
-def edited(project: Project, moment: str, edit: Callable[[dict[str, Any]], None]) -> Workflow:
+def edited(project: Workspace, moment: str, edit: Callable[[dict[str, Any]], None]) -> Workflow:
     """Change the state file as a person does, at a time."""
     path = project.root / ".claude/state/workflow.json"
     data = json.loads(path.read_text())
@@ -63,13 +63,13 @@ def edited(project: Project, moment: str, edit: Callable[[dict[str, Any]], None]
     return hybrid.find(project).workflows[0]
 
 
-def test_a_fresh_workflow_has_no_history(project: Project) -> None:
+def test_a_fresh_workflow_has_no_history(project: Workspace) -> None:
     """Phases that nobody started are not in it."""
     workflow = hybrid.start(project, Start(title="Ship", phases=PHASES))
     assert history.of(project, workflow) == history.History()
 
 
-def test_a_phase_has_its_times_and_its_duration(project: Project, at: Callable[[str], str]) -> None:
+def test_a_phase_has_its_times_and_its_duration(project: Workspace, at: Callable[[str], str]) -> None:
     """R000-38: started and completed times and the time between them; a running phase counts up to now."""
     workflow, started = begun(project), clock.stamp()
     at("10:02:00")
@@ -84,7 +84,7 @@ def test_a_phase_has_its_times_and_its_duration(project: Project, at: Callable[[
     assert (whole.started_at, whole.ended_at, whole.seconds) == (started, None, 3600.0)
 
 
-def test_the_whole_ends_with_the_last_phase(project: Project, at: Callable[[str], str]) -> None:
+def test_the_whole_ends_with_the_last_phase(project: Workspace, at: Callable[[str], str]) -> None:
     """The total time stops when the workflow is completed."""
     workflow, started = begun(project), clock.stamp()
     ended = at("10:30:00")
@@ -94,7 +94,7 @@ def test_the_whole_ends_with_the_last_phase(project: Project, at: Callable[[str]
     assert (whole.started_at, whole.ended_at, whole.seconds) == (started, ended, 1800.0)
 
 
-def test_attempts_and_errors(project: Project, at: Callable[[str], str]) -> None:
+def test_attempts_and_errors(project: Workspace, at: Callable[[str], str]) -> None:
     """Each retry is an attempt; the error is that of the last failure until the phase completes; times add up."""
     begun(project)
     at("10:01:00")
@@ -111,7 +111,7 @@ def test_attempts_and_errors(project: Project, at: Callable[[str], str]) -> None
     assert (seen(project).attempts, seen(project).error, seen(project).seconds) == (3, "", 90.0)
 
 
-def test_an_error_that_is_told_later_belongs_to_the_failed_phase(project: Project) -> None:
+def test_an_error_that_is_told_later_belongs_to_the_failed_phase(project: Workspace) -> None:
     """`--error` on a phase that has failed already changes no status and is kept all the same."""
     begun(project)
     hybrid.move(project, "phase_0", "failed")
@@ -121,7 +121,7 @@ def test_an_error_that_is_told_later_belongs_to_the_failed_phase(project: Projec
     assert set(history.of(project, workflow).phases) == {"phase_0"}
 
 
-def test_an_error_is_the_failing_phases_alone(project: Project) -> None:
+def test_an_error_is_the_failing_phases_alone(project: Workspace) -> None:
     """Of two failed phases only the one that failed now gets the text."""
     begun(project)
     hybrid.move(project, "phase_0", "failed", error="first")
@@ -129,7 +129,7 @@ def test_an_error_is_the_failing_phases_alone(project: Project) -> None:
     assert (seen(project).error, seen(project, "phase_2").error) == ("first", "second")
 
 
-def test_what_a_person_moved_has_the_files_time(project: Project, at: Callable[[str], str]) -> None:
+def test_what_a_person_moved_has_the_files_time(project: Workspace, at: Callable[[str], str]) -> None:
     """An edit by hand is noticed later, and counted from when the file changed."""
     begun(project)
     at("12:00:00")
@@ -138,7 +138,7 @@ def test_what_a_person_moved_has_the_files_time(project: Project, at: Callable[[
     assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:10:00.000000Z", 600.0)
 
 
-def test_a_hand_edit_is_counted_before_the_next_move(project: Project, at: Callable[[str], str]) -> None:
+def test_a_hand_edit_is_counted_before_the_next_move(project: Workspace, at: Callable[[str], str]) -> None:
     """Our own move does not lend its time to what somebody did before it."""
     begun(project)
     at("12:00:00")
@@ -152,7 +152,7 @@ def test_a_hand_edit_is_counted_before_the_next_move(project: Project, at: Calla
     assert seen(project, "phase_2").started_at == "2026-03-01T12:00:00.000000Z"
 
 
-def test_a_file_from_the_past_never_ends_a_phase_before_it_began(project: Project, at: Callable[[str], str]) -> None:
+def test_a_file_from_the_past_never_ends_a_phase_before_it_began(project: Workspace, at: Callable[[str], str]) -> None:
     """A checkout may bring a file with any time; no phase lasts less than nothing."""
     begun(project)
     at("12:00:00")
@@ -161,7 +161,7 @@ def test_a_file_from_the_past_never_ends_a_phase_before_it_began(project: Projec
     assert (seen(project).ended_at, seen(project).seconds) == ("2026-03-01T10:00:00.000000Z", 0.0)
 
 
-def test_a_phase_that_was_set_back_is_left(project: Project, at: Callable[[str], str]) -> None:
+def test_a_phase_that_was_set_back_is_left(project: Workspace, at: Callable[[str], str]) -> None:
     """Active to pending ends the attempt; starting it again is another one."""
     begun(project)
     at("10:01:00")
@@ -171,7 +171,7 @@ def test_a_phase_that_was_set_back_is_left(project: Project, at: Callable[[str],
     assert (seen(project).attempts, seen(project).ended_at) == (2, None)
 
 
-def test_a_completed_phase_nobody_started_counts_as_an_attempt(project: Project) -> None:
+def test_a_completed_phase_nobody_started_counts_as_an_attempt(project: Workspace) -> None:
     """I000-6: the start was forgotten; when it ended is known, how long it took is not."""
     hybrid.start(project, Start(title="Ship", phases=PHASES))
     hybrid.move(project, "phase_0", "completed")
@@ -179,7 +179,7 @@ def test_a_completed_phase_nobody_started_counts_as_an_attempt(project: Project)
     assert seen(project).ended_at == seen(project).started_at
 
 
-def test_a_workflow_met_half_way_has_only_what_was_seen(project: Project) -> None:
+def test_a_workflow_met_half_way_has_only_what_was_seen(project: Workspace) -> None:
     """Phases completed before the first look have no times."""
     phases = [{"title": "A", "status": "completed"}, {"title": "B", "status": "active"}]
     path = project.root / ".claude/state/workflow.json"
@@ -189,7 +189,7 @@ def test_a_workflow_met_half_way_has_only_what_was_seen(project: Project) -> Non
     assert set(history.of(project, hybrid.find(project).workflows[0]).phases) == {"phase_1"}
 
 
-def test_a_compaction_workflow_has_a_history_too(project: Project, at: Callable[[str], str]) -> None:
+def test_a_compaction_workflow_has_a_history_too(project: Workspace, at: Callable[[str], str]) -> None:
     """Its file names the current phase only; the one before ended when the next began."""
     workflow = compaction.start(project, Start(title="Pages", total=3))
     at("10:05:00")
@@ -204,7 +204,7 @@ def test_a_compaction_workflow_has_a_history_too(project: Project, at: Callable[
     assert history.of(project, over).phases["phase_2"].error == ""
 
 
-def test_looking_twice_changes_nothing(project: Project) -> None:
+def test_looking_twice_changes_nothing(project: Workspace) -> None:
     """Every event looks; the same state is noted once."""
     workflow = begun(project)
     before = history.of(project, workflow).phases["phase_0"]
@@ -214,7 +214,7 @@ def test_looking_twice_changes_nothing(project: Project) -> None:
     assert (after.attempts, after.started_at) == (before.attempts, before.started_at)
 
 
-def test_a_recovered_state_moves_nothing(project: Project, at: Callable[[str], str]) -> None:
+def test_a_recovered_state_moves_nothing(project: Workspace, at: Callable[[str], str]) -> None:
     """The last generation of a broken file is not what the workflow is now."""
     hybrid.done(project, begun(project))
     at("12:00:00")
@@ -229,7 +229,7 @@ def test_a_recovered_state_moves_nothing(project: Project, at: Callable[[str], s
     assert (second.attempts, second.ended_at) == (1, "2026-03-01T11:00:00.000000Z")
 
 
-def test_a_failed_phase_completed_by_hand_is_completed(project: Project, at: Callable[[str], str]) -> None:
+def test_a_failed_phase_completed_by_hand_is_completed(project: Workspace, at: Callable[[str], str]) -> None:
     """The attempt ended otherwise than was thought: its end and its error are what the file says."""
     begun(project)
     hybrid.move(project, "phase_0", "failed", error="no network")
@@ -241,7 +241,7 @@ def test_a_failed_phase_completed_by_hand_is_completed(project: Project, at: Cal
     assert seen(project).ended_at == "2026-03-01T11:00:00.000000Z"
 
 
-def test_a_completed_phase_set_back_keeps_its_times(project: Project, at: Callable[[str], str]) -> None:
+def test_a_completed_phase_set_back_keeps_its_times(project: Workspace, at: Callable[[str], str]) -> None:
     """It waits again; what it took before is not undone."""
     hybrid.done(project, begun(project))
     ended = seen(project).ended_at
@@ -252,7 +252,7 @@ def test_a_completed_phase_set_back_keeps_its_times(project: Project, at: Callab
     assert (seen(project).attempts, seen(project).ended_at) == (1, ended)
 
 
-def test_a_phase_taken_out_of_the_file_is_left(project: Project, at: Callable[[str], str]) -> None:
+def test_a_phase_taken_out_of_the_file_is_left(project: Workspace, at: Callable[[str], str]) -> None:
     """Somebody removed the phase that was active: it does not run on for ever, and it did not complete."""
     begun(project)
     at("10:10:00")
@@ -262,7 +262,7 @@ def test_a_phase_taken_out_of_the_file_is_left(project: Project, at: Callable[[s
     assert (gone.ended_at, gone.seconds) == ("2026-03-01T10:05:00.000000Z", 300.0)
 
 
-def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Project, at: Callable[[str], str]) -> None:
+def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Workspace, at: Callable[[str], str]) -> None:
     """Its file tells of the current phase only: one ahead was left, one behind was completed."""
     workflow = compaction.update(project, compaction.start(project, Start(title="Loop", total=4)), Changes(current=3))
     at("10:05:00")
@@ -277,14 +277,14 @@ def test_a_compaction_workflow_set_back_leaves_the_later_phase(project: Project,
     assert (found["phase_3"].seconds, found["phase_2"].ended_at) == (300.0, None)
 
 
-def test_a_new_workflow_at_the_same_path_begins_anew(project: Project) -> None:
+def test_a_new_workflow_at_the_same_path_begins_anew(project: Workspace) -> None:
     """What belongs to an earlier one stays its own."""
     hybrid.done(project, begun(project), everything=True)
     workflow = hybrid.start(project, Start(title="Again", phases=PHASES))
     assert history.of(project, workflow) == history.History()
 
 
-def test_a_completed_workflow_goes_into_the_archive_and_comes_out_of_it(project: Project) -> None:
+def test_a_completed_workflow_goes_into_the_archive_and_comes_out_of_it(project: Workspace) -> None:
     """R000-38: an archive of completed workflows; one that is reopened goes on."""
     workflow = begun(project)
     assert archive.kept(project) == []
@@ -295,7 +295,7 @@ def test_a_completed_workflow_goes_into_the_archive_and_comes_out_of_it(project:
 
 
 def test_a_ledger_that_refuses_costs_nothing(
-    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The state moves; what was lost is in the log."""
     workflow = begun(project)

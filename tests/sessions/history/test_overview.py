@@ -10,13 +10,13 @@ import pytest
 
 from holdfast.errors import LedgerError, StateError
 from holdfast.files import document
-from holdfast.project import Project
 from holdfast.sessions.agents import lifecycle, notices, todolists
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations, history
 from holdfast.sessions.history.history import History
 from holdfast.sessions.history.overview import Restore, Save, Session, Told, as_json, gather
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import statefile, todos, views
 from holdfast.workflow.model import Found, Phase, Problem
 from tests.handmade import ME, OTHER, THIRD, workflow
@@ -45,31 +45,31 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, at: Callable[[str], str]) -> Iterator[Project]:
+def project(tmp_path: Path, at: Callable[[str], str]) -> Iterator[Workspace]:
     """An empty project at ten o'clock."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     yield project
     project.close()
 
 
 @pytest.fixture
-def release(project: Project) -> Workflow:
+def release(project: Workspace) -> Workflow:
     """A workflow in its second phase."""
     return workflow(project.root, phases=PHASES)
 
 
-def seen(project: Project, workflow: Workflow, *problems: Problem) -> Overview:
+def seen(project: Workspace, workflow: Workflow, *problems: Problem) -> Overview:
     """Return what there is to see of a workflow that is where it should be."""
     return gather(project, workflow, Found((workflow,), problems))
 
 
-def compact(project: Project, *workflows: Workflow, session: str = ME, why: str = "auto") -> None:
+def compact(project: Workspace, *workflows: Workflow, session: str = ME, why: str = "auto") -> None:
     """Leave a seal."""
     snapshots.leave(project, session, why, [snapshots.of(each) for each in workflows])
 
 
 def launch(
-    project: Project, call: str, workflow: Workflow | None, *, session: str = ME, run: str = "", kind: str = "builder"
+    project: Workspace, call: str, workflow: Workflow | None, *, session: str = ME, run: str = "", kind: str = "builder"
 ) -> None:
     """Launch an agent, in the background when its run is named, for the second phase of a workflow if any."""
     phase = "phase_2" if workflow else None
@@ -84,7 +84,7 @@ def in_flight(overview: Overview) -> list[str | None]:
     return [each["agent_id"] for each in as_json(overview)["agents"]]
 
 
-def test_a_workflow_the_ledger_never_saw(project: Project, release: Workflow) -> None:
+def test_a_workflow_the_ledger_never_saw(project: Workspace, release: Workflow) -> None:
     """There is what its file says, and nothing is made up."""
     overview = seen(project, release)
 
@@ -95,7 +95,7 @@ def test_a_workflow_the_ledger_never_saw(project: Project, release: Workflow) ->
     assert (overview.missing, overview.archived, overview.problems, overview.ledger) == (frozenset(), False, (), "")
 
 
-def test_the_last_save_is_the_newest_precompact_that_names_it(project: Project, at: Any, release: Workflow) -> None:
+def test_the_last_save_is_the_newest_precompact_that_names_it(project: Workspace, at: Any, release: Workflow) -> None:
     """With its trigger and whose compaction it was; what other workflows' seals say does not count."""
     compact(project, release, why="manual")
     when = at("10:05:00")
@@ -108,7 +108,7 @@ def test_the_last_save_is_the_newest_precompact_that_names_it(project: Project, 
 
 @pytest.mark.parametrize(("sealed", "kept", "newer"), [("10:00:00", "10:01:00", "kept"), ("10:01:00", "10:00:00", "")])
 def test_of_a_seal_and_a_write_the_newer_counts(
-    project: Project, at: Any, release: Workflow, sealed: str, kept: str, newer: str
+    project: Workspace, at: Any, release: Workflow, sealed: str, kept: str, newer: str
 ) -> None:
     """Every write keeps a generation, and so is a save."""
     stamps = {"": at(sealed), "kept": at(kept)}
@@ -121,7 +121,7 @@ def test_of_a_seal_and_a_write_the_newer_counts(
     assert seen(project, release).last_save == expected
 
 
-def test_a_save_says_whether_the_file_has_changed_since(project: Project, at: Any, release: Workflow) -> None:
+def test_a_save_says_whether_the_file_has_changed_since(project: Workspace, at: Any, release: Workflow) -> None:
     """A seal and a generation each know the content they hold."""
     compact(project, release)
     edited = replace(release, raw=b"edited by hand")
@@ -133,7 +133,9 @@ def test_a_save_says_whether_the_file_has_changed_since(project: Project, at: An
     assert seen(project, edited).last_save == Save(when, why="start", current=False)
 
 
-def test_a_path_that_is_used_again_has_the_saves_of_each_content(project: Project, at: Any, release: Workflow) -> None:
+def test_a_path_that_is_used_again_has_the_saves_of_each_content(
+    project: Workspace, at: Any, release: Workflow
+) -> None:
     """An archived workflow's last save is of its own content, not of the workflow that took its place."""
     when = at("10:01:00")
     generations.keep(project, release.path, release.raw, why="done")
@@ -144,7 +146,7 @@ def test_a_path_that_is_used_again_has_the_saves_of_each_content(project: Projec
     assert (overview.last_save, overview.archived) == (Save(when, why="done"), True)
 
 
-def test_the_last_restore_is_the_newest_seal_that_was_claimed(project: Project, at: Any, release: Workflow) -> None:
+def test_the_last_restore_is_the_newest_seal_that_was_claimed(project: Workspace, at: Any, release: Workflow) -> None:
     """Where, when, and when its seal was left; a compaction that never came restored nothing."""
     compact(project, release)
     assert seen(project, release).last_restore is None
@@ -158,7 +160,7 @@ def test_the_last_restore_is_the_newest_seal_that_was_claimed(project: Project, 
 
 
 def test_what_a_write_that_failed_found_is_no_save(
-    project: Project, at: Any, release: Workflow, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, at: Any, release: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is kept in the ledger before the write, in case; only what was written counts."""
     written = statefile.write(project, release.path, {"workflow": "Release"}, None, why="start")
@@ -179,7 +181,7 @@ def test_what_a_write_that_failed_found_is_no_save(
     assert seen(project, replace(release, raw=written.document.raw)).last_save == expected
 
 
-def test_a_restore_without_a_precompact_is_no_save(project: Project, release: Workflow) -> None:
+def test_a_restore_without_a_precompact_is_no_save(project: Workspace, release: Workflow) -> None:
     """Where PreCompact never fired, the spent seal says that something was restored, and no more."""
     compact(project, release, why="none")
     snapshots.claim(project, ME, known=True)
@@ -189,7 +191,7 @@ def test_a_restore_without_a_precompact_is_no_save(project: Project, release: Wo
     assert overview.last_restore == Restore("2026-03-01T10:00:00.000000Z", ME, None)
 
 
-def test_agents_of_every_session_are_in_flight(project: Project, at: Any, release: Workflow) -> None:
+def test_agents_of_every_session_are_in_flight(project: Workspace, at: Any, release: Workflow) -> None:
     """Whoever launched them for this workflow; for no phase in particular only those of the session that owns it."""
     owners.own(project, release, ME)
     launch(project, "1", release, run="mine")
@@ -213,7 +215,7 @@ def test_agents_of_every_session_are_in_flight(project: Project, at: Any, releas
 
 
 def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
-    project: Project, at: Any, release: Workflow
+    project: Workspace, at: Any, release: Workflow
 ) -> None:
     """For no phase in particular: of live sessions of this worktree, unless they own another unfinished workflow."""
     other, over = workflow(project.root, "Other"), workflow(project.root, "Over", status="completed")
@@ -235,7 +237,7 @@ def test_agents_of_sessions_that_own_nothing_are_in_flight_of_what_nobody_owns(
     assert in_flight(gather(project, release, found)) == [], "a session that has said nothing for an hour is not live"
 
 
-def test_agents_that_ended_unused_are_of_the_same_sessions(project: Project, at: Any, release: Workflow) -> None:
+def test_agents_that_ended_unused_are_of_the_same_sessions(project: Workspace, at: Any, release: Workflow) -> None:
     """What they brought is named beside what runs, as long as somebody can still use it."""
     sessions.seen(project, ME)
     sessions.seen(project, OTHER)
@@ -258,7 +260,7 @@ def test_agents_that_ended_unused_are_of_the_same_sessions(project: Project, at:
     assert [each.agent_id for each in seen(project, release).unused] == ["free"]
 
 
-def test_an_agent_that_ended_is_not_in_flight(project: Project, release: Workflow) -> None:
+def test_an_agent_that_ended_is_not_in_flight(project: Workspace, release: Workflow) -> None:
     """It reported an end, or its launch was judged or given up."""
     for call, state in (("1", "stopped"), ("2", "failed"), ("3", "missing")):
         launch(project, call, release, run=call)
@@ -271,7 +273,7 @@ def test_an_agent_that_ended_is_not_in_flight(project: Project, release: Workflo
     assert seen(project, release).agents == ()
 
 
-def test_a_foreground_agent_has_the_id_of_the_one_run_it_can_be(project: Project, at: Any, release: Workflow) -> None:
+def test_a_foreground_agent_has_the_id_of_the_one_run_it_can_be(project: Workspace, at: Any, release: Workflow) -> None:
     """The client names it only when it returns; until then a single new run of its kind can only be it."""
     lifecycle.reported(project, ME, "before", "builder", "running")
     at("10:01:00")
@@ -291,7 +293,7 @@ def test_a_foreground_agent_has_the_id_of_the_one_run_it_can_be(project: Project
     assert in_flight(seen(project, release)) == [None, "named"]
 
 
-def test_of_two_foreground_agents_of_a_kind_neither_is_guessed(project: Project, release: Workflow) -> None:
+def test_of_two_foreground_agents_of_a_kind_neither_is_guessed(project: Workspace, release: Workflow) -> None:
     """Which of them the run belongs to nobody knows yet; another session's is another matter."""
     launch(project, "1", release)
     launch(project, "2", release)
@@ -304,7 +306,7 @@ def test_of_two_foreground_agents_of_a_kind_neither_is_guessed(project: Project,
 
 @pytest.mark.parametrize("process", [None, str(os.getpid())], ids=["unknown", "running"])
 def test_agents_of_a_session_that_is_gone_are_not_in_flight(
-    project: Project, at: Any, release: Workflow, process: str | None
+    project: Workspace, at: Any, release: Workflow, process: str | None
 ) -> None:
     """It ended, or its process did; one that is merely silent may be waiting for its agent."""
     for session, held in ((ME, process), (OTHER, process), (THIRD, DEAD)):
@@ -317,7 +319,7 @@ def test_agents_of_a_session_that_is_gone_are_not_in_flight(
     assert in_flight(seen(project, release)) == [f"of {ME}"]
 
 
-def test_agents_of_a_session_on_another_machine_may_run(project: Project, release: Workflow) -> None:
+def test_agents_of_a_session_on_another_machine_may_run(project: Workspace, release: Workflow) -> None:
     """The number of a process means nothing there."""
     sessions.seen(project, ME, DEAD)
     launch(project, "1", release, run="it")
@@ -326,7 +328,9 @@ def test_agents_of_a_session_on_another_machine_may_run(project: Project, releas
     assert in_flight(seen(project, release)) == ["it"]
 
 
-def test_a_copy_in_another_worktree_has_agents_seals_and_lists_of_its_own(project: Project, release: Workflow) -> None:
+def test_a_copy_in_another_worktree_has_agents_seals_and_lists_of_its_own(
+    project: Workspace, release: Workflow
+) -> None:
     """A state file that is committed lies in every checkout."""
     launch(project, "1", release, run="it")
     compact(project, release)
@@ -338,7 +342,7 @@ def test_a_copy_in_another_worktree_has_agents_seals_and_lists_of_its_own(projec
     assert (overview.agents, overview.last_save, overview.told) == ((), None, ())
 
 
-def test_the_owners_other_agents_do_not_work_for_what_is_finished(project: Project, release: Workflow) -> None:
+def test_the_owners_other_agents_do_not_work_for_what_is_finished(project: Workspace, release: Workflow) -> None:
     """Who has completed it goes on with something else."""
     finished = replace(release, status="completed")
     owners.own(project, finished, ME)
@@ -348,7 +352,7 @@ def test_the_owners_other_agents_do_not_work_for_what_is_finished(project: Proje
     assert in_flight(seen(project, finished)) == ["late"]
 
 
-def test_whether_sessions_were_told_the_present_list(project: Project, at: Any, release: Workflow) -> None:
+def test_whether_sessions_were_told_the_present_list(project: Workspace, at: Any, release: Workflow) -> None:
     """The last told first."""
     todolists.tell(project, ME, release.key, todos.digest(todos.wanted(release)))
     todolists.tell(project, THIRD, "another", todos.digest(todos.wanted(release)))
@@ -361,7 +365,7 @@ def test_whether_sessions_were_told_the_present_list(project: Project, at: Any, 
     )
 
 
-def test_whose_it_is(project: Project, at: Any, release: Workflow) -> None:
+def test_whose_it_is(project: Workspace, at: Any, release: Workflow) -> None:
     """The owner, whether it is live, and when it was last heard of."""
     owners.own(project, release, ME)
     assert seen(project, release).owner == Session(ME, live=False, last_seen="")
@@ -374,7 +378,7 @@ def test_whose_it_is(project: Project, at: Any, release: Workflow) -> None:
     assert seen(project, release).owner == Session(ME, live=False, last_seen=when)
 
 
-def test_which_required_reading_is_missing(project: Project, release: Workflow) -> None:
+def test_which_required_reading_is_missing(project: Workspace, release: Workflow) -> None:
     """I001-21: what is there is there, everything else is named."""
     (project.root / "there.md").write_text("x")
     reading = replace(release, reading=("@there.md", "@gone.md", "@\0"))
@@ -382,7 +386,7 @@ def test_which_required_reading_is_missing(project: Project, release: Workflow) 
     assert seen(project, reading).missing == {"@gone.md", "@\0"}
 
 
-def test_what_the_history_says(project: Project, at: Any, release: Workflow) -> None:
+def test_what_the_history_says(project: Workspace, at: Any, release: Workflow) -> None:
     """When each phase ran."""
     history.observe(project, release, at=at("10:01:00"))
     at("10:03:00")
@@ -391,14 +395,14 @@ def test_what_the_history_says(project: Project, at: Any, release: Workflow) -> 
     assert seen(project, release).history.phases["phase_2"].seconds == 120
 
 
-def test_problems_are_passed_on(project: Project, release: Workflow) -> None:
+def test_problems_are_passed_on(project: Workspace, release: Workflow) -> None:
     """Files that could not be read are part of the picture."""
     problem = Problem(project.root / "x.json", "is empty")
 
     assert seen(project, release, problem).problems == (problem,)
 
 
-def test_without_a_ledger_there_is_what_the_file_says(project: Project, home: Path, release: Workflow) -> None:
+def test_without_a_ledger_there_is_what_the_file_says(project: Workspace, home: Path, release: Workflow) -> None:
     """And why there is no more."""
     (home / ".local" / "state").mkdir(parents=True)
     (home / ".local" / "state" / "holdfast").write_text("in the way")
@@ -409,7 +413,7 @@ def test_without_a_ledger_there_is_what_the_file_says(project: Project, home: Pa
 
 
 def test_a_ledger_that_refuses_costs_no_view(
-    project: Project, release: Workflow, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, release: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Locked for too long, say: the reason is shown."""
 
@@ -423,7 +427,7 @@ def test_a_ledger_that_refuses_costs_no_view(
     assert (overview.ledger, overview.owner, overview.history) == ("database is locked", None, History())
 
 
-def test_looking_writes_nothing(project: Project, release: Workflow) -> None:
+def test_looking_writes_nothing(project: Workspace, release: Workflow) -> None:
     """Neither in the project nor in the ledger."""
 
     def held() -> dict[str, Any]:
@@ -443,7 +447,7 @@ def test_looking_writes_nothing(project: Project, release: Workflow) -> None:
     assert list(project.root.iterdir()) == []
 
 
-def test_at_rest_only_what_happened_makes_a_difference(project: Project, at: Any, release: Workflow) -> None:
+def test_at_rest_only_what_happened_makes_a_difference(project: Workspace, at: Any, release: Workflow) -> None:
     """Time that passes and a session that is heard of change nothing worth telling; a launch does."""
     assert seen(project, release).at_rest() == seen(project, release).at_rest()
     owners.own(project, release, ME)
@@ -462,7 +466,7 @@ def test_at_rest_only_what_happened_makes_a_difference(project: Project, at: Any
     assert seen(project, release).at_rest() != after.at_rest()
 
 
-def test_for_programs_all_of_it_is_json(project: Project, at: Any, release: Workflow) -> None:
+def test_for_programs_all_of_it_is_json(project: Workspace, at: Any, release: Workflow) -> None:
     """Every key there was before the ledger was asked, and what it knows."""
     (project.root / "there.md").write_text("x")
     reading = replace(release, reading=("@there.md", "@gone.md"))
@@ -509,7 +513,7 @@ def test_for_programs_all_of_it_is_json(project: Project, at: Any, release: Work
     }
 
 
-def test_for_programs_what_nobody_knows_is_null(project: Project, release: Workflow) -> None:
+def test_for_programs_what_nobody_knows_is_null(project: Workspace, release: Workflow) -> None:
     """No invented times."""
     said = as_json(seen(project, release))
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.project import Project
 from holdfast.sessions.history import recordings
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, together
 
 if TYPE_CHECKING:
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
     root = tmp_path / "project"
     root.mkdir()
-    return Project.open(root)
+    return Workspace.open(root)
 
 
 def lines(place: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in place.read_bytes().splitlines()]
 
 
-def test_an_event_is_one_line_with_its_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_is_one_line_with_its_time(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line holds when it came, and the payload as it came."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
     payload = {"hook_event_name": "Stop", "session_id": ME, "text": "line\nbreak é \ud83d"}
@@ -42,7 +42,7 @@ def test_an_event_is_one_line_with_its_time(project: Project, monkeypatch: pytes
     assert second["payload"] == {"hook_event_name": "Stop"}
 
 
-def test_recordings_lie_in_our_own_state_folder(project: Project) -> None:
+def test_recordings_lie_in_our_own_state_folder(project: Workspace) -> None:
     """Nothing is written into the project, and only its owner may read a recording."""
     place = recordings.append(project, ME, {})
 
@@ -52,7 +52,7 @@ def test_recordings_lie_in_our_own_state_folder(project: Project) -> None:
     assert list(project.root.iterdir()) == []
 
 
-def test_secrets_are_redacted_before_anything_is_written(project: Project) -> None:
+def test_secrets_are_redacted_before_anything_is_written(project: Workspace) -> None:
     """Secrets are redacted in recordings from the first day."""
     payload = {"tool_input": {"command": "export DB_PASSWORD=hunter22", "api_key": "abcdefgh"}}
 
@@ -63,7 +63,7 @@ def test_secrets_are_redacted_before_anything_is_written(project: Project) -> No
     assert "export" in text
 
 
-def test_each_session_has_its_file(project: Project) -> None:
+def test_each_session_has_its_file(project: Workspace) -> None:
     """Sessions of one project are told apart by file."""
     mine, theirs = recordings.append(project, ME, {}), recordings.append(project, OTHER, {})
 
@@ -74,7 +74,7 @@ def test_each_session_has_its_file(project: Project) -> None:
 @pytest.mark.parametrize(
     "session", ["../../escape", "/etc/passwd", "", ".", "a" * 300, "served:1/2", "a\x00b", "\ud83d"]
 )
-def test_a_session_id_never_leads_out_of_the_folder(project: Project, session: str) -> None:
+def test_a_session_id_never_leads_out_of_the_folder(project: Workspace, session: str) -> None:
     """Session ids in paths unchecked is one of the traps others fell into."""
     place = recordings.append(project, session, {})
 
@@ -83,7 +83,7 @@ def test_a_session_id_never_leads_out_of_the_folder(project: Project, session: s
     assert place != recordings.append(project, session + "x", {})
 
 
-def test_a_symbolic_link_is_not_followed(project: Project, tmp_path: Path) -> None:
+def test_a_symbolic_link_is_not_followed(project: Workspace, tmp_path: Path) -> None:
     """A planted link must not make us write elsewhere."""
     paths.ensure_private(recordings.folder(project))
     (recordings.folder(project) / f"{ME}.jsonl").symlink_to(tmp_path / "elsewhere")
@@ -93,7 +93,7 @@ def test_a_symbolic_link_is_not_followed(project: Project, tmp_path: Path) -> No
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_lines_of_events_at_once_never_mix(project: Project) -> None:
+def test_lines_of_events_at_once_never_mix(project: Workspace) -> None:
     """Three processes write long lines at the same moment; each line is whole."""
     together(
         project.root,

@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.sessions.history import rewind
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 FIRST = ["--- a\n", "+++ b\n", "@@ -1 +1 @@\n"]
 MISSING = "\\ No newline at end of file\n"
@@ -35,7 +35,7 @@ def test_a_diff_says_of_a_last_line_without_its_break_only_where_there_is_one(
 
 
 @pytest.mark.parametrize("name", ["no\0name", "x" * 5_000])
-def test_what_can_be_no_path_is_no_workflow_either(project: Project, name: str) -> None:
+def test_what_can_be_no_path_is_no_workflow_either(project: Workspace, name: str) -> None:
     """It is told as any other name that nothing has."""
     with pytest.raises(HoldfastError, match="workflow"):
         rewind.find(project, name, None)

@@ -6,30 +6,30 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.history import stepruns
+from holdfast.sessions.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.sessions.history.stepruns import Outcome
+    from holdfast.workflow.records import Outcome
 
 WORKFLOW, TASK = "wfs:.workflow/WFS-user-auth/workflow-session.json#WFS-user-auth", "IMPL-1"
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def record(project: Project, outcome: Outcome, output: str = "", step: str = "look", task: str = TASK) -> None:
+def record(project: Workspace, outcome: Outcome, output: str = "", step: str = "look", task: str = TASK) -> None:
     """Record what came of a step."""
     stepruns.record(project, WORKFLOW, task, step, outcome, output)
 
 
 @pytest.mark.parametrize("good", ["completed", "skipped"])
-def test_a_step_that_was_taken_may_fail_as_often_again(project: Project, good: Outcome) -> None:
+def test_a_step_that_was_taken_may_fail_as_often_again(project: Workspace, good: Outcome) -> None:
     """Else a step that is to be retried once would not be, the next time its task is worked on."""
     outcomes: tuple[Outcome, ...] = ("failed", "failed", good, "failed")
     counted = []
@@ -40,7 +40,7 @@ def test_a_step_that_was_taken_may_fail_as_often_again(project: Project, good: O
     assert counted == [1, 2, 0, 1]
 
 
-def test_the_last_run_of_a_step_counts(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_run_of_a_step_counts(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its outcome, what it put out, and its hour; no other step's and no other task's."""
     record(project, "completed", "other", step="read")
     record(project, "completed", "other", task="IMPL-2")

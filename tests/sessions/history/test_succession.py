@@ -14,10 +14,10 @@ from holdfast import clock, formats
 from holdfast.errors import HoldfastError
 from holdfast.formats.hybrid import adapter as hybrid
 from holdfast.ledger.database import Ledger
-from holdfast.project import Project
 from holdfast.sessions.history import succession as module
 from holdfast.sessions.history.succession import Following
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Changes, Start
 from tests.handmade import ME, OTHER
@@ -46,20 +46,20 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
+def project(tmp_path: Path) -> Iterator[Workspace]:
     """An empty project."""
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     yield project
     project.close()
 
 
 @pytest.fixture
-def follow(project: Project) -> Iterator[Callable[..., Following]]:
+def follow(project: Workspace) -> Iterator[Callable[..., Following]]:
     """Give a function that begins to follow, as a process of its own would."""
     begun: list[Following] = []
 
     def begin(wanted: str | None = None, session: str | None = None) -> Following:
-        begun.append(Following(Project.open(project.root), wanted, session))
+        begun.append(Following(Workspace.open(project.root), wanted, session))
         return begun[-1]
 
     yield begin
@@ -67,12 +67,14 @@ def follow(project: Project) -> Iterator[Callable[..., Following]]:
         each.close()
 
 
-def start(project: Project, title: str, form: str = "compaction", phases: tuple[str, ...] = ("One", "Two")) -> Workflow:
+def start(
+    project: Workspace, title: str, form: str = "compaction", phases: tuple[str, ...] = ("One", "Two")
+) -> Workflow:
     """Start a workflow."""
     return registry.get(form).start(project, Start(title, phases=tuple((phase, "builder") for phase in phases)))
 
 
-def done(project: Project, workflow: Workflow, *, everything: bool = False) -> Workflow:
+def done(project: Workspace, workflow: Workflow, *, everything: bool = False) -> Workflow:
     """Complete a phase, or all."""
     return registry.get(workflow.format).done(project, workflow, everything=everything)
 
@@ -93,7 +95,7 @@ def titles(sight: Sight) -> list[str]:
     return [each.title for each in sight.others]
 
 
-def test_nothing_is_there_until_something_begins(project: Project, follow: Callable[..., Following]) -> None:
+def test_nothing_is_there_until_something_begins(project: Workspace, follow: Callable[..., Following]) -> None:
     """It waits, and then shows what began."""
     following = follow()
     sight = following.look()
@@ -107,7 +109,7 @@ def test_nothing_is_there_until_something_begins(project: Project, follow: Calla
 
 @pytest.mark.parametrize("form", formats.NAMES)
 def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
-    project: Project, follow: Callable[..., Following], form: str
+    project: Workspace, follow: Callable[..., Following], form: str
 ) -> None:
     """Of both formats, though one removes its file at the end."""
     book = start(project, "Book", form)
@@ -131,7 +133,7 @@ def test_a_workflow_is_followed_to_its_end_and_stays_until_the_next_begins(
 
 
 def test_of_several_the_newest_is_followed_and_the_others_are_named(
-    project: Project, follow: Callable[..., Following]
+    project: Workspace, follow: Callable[..., Following]
 ) -> None:
     """Nothing fails for want of a name, and what is followed does not jump when another moves."""
     book, tool = start(project, "Book"), start(project, "Tool", "hybrid")
@@ -145,7 +147,7 @@ def test_of_several_the_newest_is_followed_and_the_others_are_named(
     assert (shown(following.look()), titles(following.look())) == ("Book 1/2", ["Tool"])
 
 
-def test_what_was_derived_from_a_plan_comes_last(project: Project, follow: Callable[..., Following]) -> None:
+def test_what_was_derived_from_a_plan_comes_last(project: Workspace, follow: Callable[..., Following]) -> None:
     """I001-9: what agents made is the newest before it, also here."""
     touch(start(project, "Book"), 1)
     plan = start(project, "Plan")
@@ -155,7 +157,7 @@ def test_what_was_derived_from_a_plan_comes_last(project: Project, follow: Calla
     assert (shown(follow().look()), titles(follow().look())) == ("Book 1/2", ["Plan"])
 
 
-def test_after_the_end_it_goes_over_to_what_moves(project: Project, follow: Callable[..., Following]) -> None:
+def test_after_the_end_it_goes_over_to_what_moves(project: Workspace, follow: Callable[..., Following]) -> None:
     """One that only lies there does not take its place; one that is worked on does."""
     book, tool = start(project, "Book"), start(project, "Tool", "hybrid")
     touch(book, 2)
@@ -171,7 +173,7 @@ def test_after_the_end_it_goes_over_to_what_moves(project: Project, follow: Call
     assert (shown(following.look()), titles(following.look())) == ("Tool 0/2", [])
 
 
-def test_what_is_finished_at_the_start_is_not_followed(project: Project, follow: Callable[..., Following]) -> None:
+def test_what_is_finished_at_the_start_is_not_followed(project: Workspace, follow: Callable[..., Following]) -> None:
     """It is named, and the next one is waited for."""
     tool = start(project, "Tool", "hybrid")
     done(project, tool, everything=True)
@@ -180,7 +182,7 @@ def test_what_is_finished_at_the_start_is_not_followed(project: Project, follow:
     assert (shown(sight), titles(sight), sight.over) == (None, ["Tool"], False)
 
 
-def test_finished_ones_are_no_others(project: Project, follow: Callable[..., Following]) -> None:
+def test_finished_ones_are_no_others(project: Workspace, follow: Callable[..., Following]) -> None:
     """They wait for nobody."""
     done(project, start(project, "Tool", "hybrid"), everything=True)
     start(project, "Book")
@@ -188,7 +190,7 @@ def test_finished_ones_are_no_others(project: Project, follow: Callable[..., Fol
     assert (shown(follow().look()), titles(follow().look())) == ("Book 1/2", [])
 
 
-def test_what_is_reopened_is_followed_on(project: Project, follow: Callable[..., Following]) -> None:
+def test_what_is_reopened_is_followed_on(project: Workspace, follow: Callable[..., Following]) -> None:
     """And its second end is waited for like the first."""
     tool = start(project, "Tool", "hybrid")
     touch(start(project, "Book"), 0)
@@ -207,7 +209,7 @@ def test_what_is_reopened_is_followed_on(project: Project, follow: Callable[...,
 
 @pytest.mark.parametrize("form", formats.NAMES)
 def test_what_begins_with_the_end_of_another_is_gone_over_to(
-    project: Project, follow: Callable[..., Following], form: str
+    project: Workspace, follow: Callable[..., Following], form: str
 ) -> None:
     """Between two looks one ended and the next began: a rest would last for ever."""
     book = start(project, "Book", form)
@@ -221,7 +223,7 @@ def test_what_begins_with_the_end_of_another_is_gone_over_to(
     assert (shown(sight), titles(sight)) == (f"Next {1 if form == 'compaction' else 0}/2", [])
 
 
-def test_the_one_that_is_named_is_followed_beyond_its_end(project: Project, follow: Callable[..., Following]) -> None:
+def test_the_one_that_is_named_is_followed_beyond_its_end(project: Workspace, follow: Callable[..., Following]) -> None:
     """Whatever else begins, also in its own place."""
     tool = start(project, "Tool", "hybrid")
     touch(start(project, "Book"), 5)
@@ -236,7 +238,7 @@ def test_the_one_that_is_named_is_followed_beyond_its_end(project: Project, foll
     assert set(titles(sight)) == {"Next", "Book"}
 
 
-def test_of_the_archive_only_this_one_is_followed(project: Project, follow: Callable[..., Following]) -> None:
+def test_of_the_archive_only_this_one_is_followed(project: Workspace, follow: Callable[..., Following]) -> None:
     """Neither a later one nor another worktree's of the same name."""
     book = start(project, "Book")
     following = follow("Book")
@@ -250,7 +252,7 @@ def test_of_the_archive_only_this_one_is_followed(project: Project, follow: Call
 
 
 @pytest.mark.parametrize("wanted", ["Nothing", "B"])
-def test_a_name_must_name_one(project: Project, follow: Callable[..., Following], wanted: str) -> None:
+def test_a_name_must_name_one(project: Workspace, follow: Callable[..., Following], wanted: str) -> None:
     """A wrong name is told at once, like everywhere."""
     start(project, "Book")
     start(project, "Bell")
@@ -259,7 +261,7 @@ def test_a_name_must_name_one(project: Project, follow: Callable[..., Following]
         follow(wanted)
 
 
-def test_a_session_follows_its_own(project: Project, follow: Callable[..., Following]) -> None:
+def test_a_session_follows_its_own(project: Workspace, follow: Callable[..., Following]) -> None:
     """As everywhere: its own first, then what no other live session has."""
     mine, theirs, free = start(project, "Mine"), start(project, "Theirs"), start(project, "Free")
     for second, each in enumerate((free, mine, theirs)):
@@ -273,7 +275,7 @@ def test_a_session_follows_its_own(project: Project, follow: Callable[..., Follo
     assert shown(follow().look()) == "Theirs 1/2"
 
 
-def test_a_file_that_is_broken_for_a_moment_ends_nothing(project: Project, follow: Callable[..., Following]) -> None:
+def test_a_file_that_is_broken_for_a_moment_ends_nothing(project: Workspace, follow: Callable[..., Following]) -> None:
     """What was seen last stays, with the reason, until it can be read again."""
     touch(start(project, "Book"), 1)
     tool = start(project, "Tool", "hybrid")
@@ -293,7 +295,7 @@ def test_a_file_that_is_broken_for_a_moment_ends_nothing(project: Project, follo
     assert (shown(following.look()), following.look().trouble, following.look().problems) == ("Tool 0/2", "", ())
 
 
-def test_the_last_good_content_of_a_broken_file_is_shown(project: Project, follow: Callable[..., Following]) -> None:
+def test_the_last_good_content_of_a_broken_file_is_shown(project: Workspace, follow: Callable[..., Following]) -> None:
     """The ledger has it; the file is named."""
     tool = start(project, "Tool", "hybrid")
     following = follow()
@@ -306,7 +308,7 @@ def test_the_last_good_content_of_a_broken_file_is_shown(project: Project, follo
     assert [each.path for each in sight.problems] == [tool.path]
 
 
-def test_a_file_that_is_gone(project: Project, follow: Callable[..., Following]) -> None:
+def test_a_file_that_is_gone(project: Workspace, follow: Callable[..., Following]) -> None:
     """Without a name the next is looked for; the one that was named may come back."""
     book = start(project, "Book")
     any_one, this_one = follow(), follow("Book")
@@ -324,7 +326,7 @@ def test_a_file_that_is_gone(project: Project, follow: Callable[..., Following])
 
 
 def test_a_file_that_is_gone_is_not_mistaken_for_a_broken_one(
-    project: Project, follow: Callable[..., Following]
+    project: Workspace, follow: Callable[..., Following]
 ) -> None:
     """Some other file may be broken meanwhile."""
     book = start(project, "Book")
@@ -338,7 +340,7 @@ def test_a_file_that_is_gone_is_not_mistaken_for_a_broken_one(
     assert (shown(sight), sight.trouble, len(sight.problems)) == (None, "", 1)
 
 
-def test_a_file_that_is_gone_before_the_first_look(project: Project, follow: Callable[..., Following]) -> None:
+def test_a_file_that_is_gone_before_the_first_look(project: Workspace, follow: Callable[..., Following]) -> None:
     """It was named a moment ago."""
     book = start(project, "Book")
     following = follow("Book")
@@ -348,7 +350,7 @@ def test_a_file_that_is_gone_before_the_first_look(project: Project, follow: Cal
 
 
 def test_a_folder_that_refuses_ends_nothing(
-    project: Project, follow: Callable[..., Following], monkeypatch: pytest.MonkeyPatch
+    project: Workspace, follow: Callable[..., Following], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the system says is shown with what was seen last."""
     start(project, "Book")
@@ -356,7 +358,7 @@ def test_a_folder_that_refuses_ends_nothing(
     following.look()
     find = registry.all_found
 
-    def refuse(_: Project) -> None:
+    def refuse(_: Workspace) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
 
     monkeypatch.setattr(registry, "all_found", refuse)
@@ -371,7 +373,7 @@ def test_a_folder_that_refuses_ends_nothing(
 
 
 def test_nothing_is_read_again_while_nothing_changes(
-    project: Project, follow: Callable[..., Following], now: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+    project: Workspace, follow: Callable[..., Following], now: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looking is cheap: marks of files and of the ledger, and the very same sight, though time passes."""
     start(project, "Book")
@@ -385,7 +387,7 @@ def test_nothing_is_read_again_while_nothing_changes(
 
 
 def test_time_that_passes_is_no_news(
-    project: Project, follow: Callable[..., Following], now: Callable[[float], None]
+    project: Workspace, follow: Callable[..., Following], now: Callable[[float], None]
 ) -> None:
     """What a pipe is told again is what happened."""
     start(project, "Book")
@@ -398,7 +400,7 @@ def test_time_that_passes_is_no_news(
     assert after.at_rest() == before.at_rest()
 
 
-def test_a_closed_view_lets_go_of_the_ledger(project: Project, follow: Callable[..., Following]) -> None:
+def test_a_closed_view_lets_go_of_the_ledger(project: Workspace, follow: Callable[..., Following]) -> None:
     """Nothing is held open."""
     following = follow()
     following.look()
@@ -407,24 +409,24 @@ def test_a_closed_view_lets_go_of_the_ledger(project: Project, follow: Callable[
     assert "closed" in following.look().trouble
 
 
-def _by_hand(project: Project, book: Workflow) -> None:
+def _by_hand(project: Workspace, book: Workflow) -> None:
     book.path.write_bytes(book.path.read_bytes().replace(b"One", b"Two"))
 
 
-def _by_another_file(project: Project, book: Workflow) -> None:
+def _by_another_file(project: Workspace, book: Workflow) -> None:
     start(project, "Tool", "hybrid")
 
 
-def _by_the_file_beside_it(project: Project, book: Workflow) -> None:
+def _by_the_file_beside_it(project: Workspace, book: Workflow) -> None:
     (project.root / HYBRID).parent.mkdir(parents=True)
     (project.root / HYBRID).with_name("workflow.extra.json").write_text("{}")
 
 
-def _by_the_ledger(project: Project, book: Workflow) -> None:
+def _by_the_ledger(project: Workspace, book: Workflow) -> None:
     owners.own(project, book, ME)
 
 
-def _by_reading_that_came(project: Project, book: Workflow) -> None:
+def _by_reading_that_came(project: Workspace, book: Workflow) -> None:
     (project.root / "a.md").write_text("x")
 
 
@@ -432,7 +434,7 @@ def _by_reading_that_came(project: Project, book: Workflow) -> None:
     "change", [_by_hand, _by_another_file, _by_the_file_beside_it, _by_the_ledger, _by_reading_that_came]
 )
 def test_whatever_changes_is_seen_at_once(
-    project: Project, follow: Callable[..., Following], change: Callable[[Project, Workflow], None]
+    project: Workspace, follow: Callable[..., Following], change: Callable[[Workspace, Workflow], None]
 ) -> None:
     """State files, the file beside one, the ledger, and required reading that comes or goes."""
     book = start(project, "Book")
@@ -452,7 +454,7 @@ def test_whatever_changes_is_seen_at_once(
 
 
 def test_what_happens_without_a_trace_is_seen_after_a_while(
-    project: Project, follow: Callable[..., Following], now: Callable[[float], None]
+    project: Workspace, follow: Callable[..., Following], now: Callable[[float], None]
 ) -> None:
     """A session that died leaves no mark."""
     book = start(project, "Book")
@@ -475,7 +477,7 @@ def test_what_happens_without_a_trace_is_seen_after_a_while(
     assert not sight.overview.owner.live
 
 
-def test_a_ledger_that_was_moved_away_is_opened_anew(project: Project, follow: Callable[..., Following]) -> None:
+def test_a_ledger_that_was_moved_away_is_opened_anew(project: Workspace, follow: Callable[..., Following]) -> None:
     """Else it would go on reading a file that nobody writes to any more."""
     book = start(project, "Book")
     following = follow()
@@ -485,7 +487,7 @@ def test_a_ledger_that_was_moved_away_is_opened_anew(project: Project, follow: C
     project.close()
     for each in file.parent.glob(f"{file.name}*"):
         each.unlink()
-    again = Project.open(project.root)
+    again = Workspace.open(project.root)
     owners.own(again, book, ME)
     again.close()
 
@@ -495,7 +497,7 @@ def test_a_ledger_that_was_moved_away_is_opened_anew(project: Project, follow: C
 
 
 def test_a_ledger_that_cannot_be_used_is_tried_again_after_a_while(
-    project: Project,
+    project: Workspace,
     follow: Callable[..., Following],
     home: Path,
     now: Callable[[float], None],
@@ -536,7 +538,7 @@ def test_a_ledger_that_cannot_be_used_is_tried_again_after_a_while(
     assert (sight.overview.ledger, sight.overview.last_save is not None) == ("", True)
 
 
-def test_it_writes_nothing_to_the_project(project: Project, follow: Callable[..., Following]) -> None:
+def test_it_writes_nothing_to_the_project(project: Workspace, follow: Callable[..., Following]) -> None:
     """Only looking, however much happens."""
     start(project, "Book")
     start(project, "Tool", "hybrid")

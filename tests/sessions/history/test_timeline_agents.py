@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.history import timeline
 from holdfast.sessions.history.timeline_event import Asked
+from holdfast.sessions.workspace import Workspace
 from tests.agentry import begin, launch, report
 from tests.handmade import ME, OTHER
 
@@ -28,20 +28,20 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, at: Callable[[str], None]) -> Project:
+def project(tmp_path: Path, at: Callable[[str], None]) -> Workspace:
     """An empty project, at nine."""
     at("09:00")
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def told(project: Project, **asked: Any) -> list[str]:
+def told(project: Workspace, **asked: Any) -> list[str]:
     given: dict[str, Any] = {"limit": 100, "worktree": project.worktree}
     found = timeline.of_agents(project, Asked(**given | asked))
     return [f"{each.at[11:16]} {each.what}: {each.detail}" for each in found]
 
 
 @pytest.mark.parametrize("asked", [{}, {"workflow": WORKFLOW}])
-def test_how_each_ended_is_said(project: Project, asked: dict[str, str]) -> None:
+def test_how_each_ended_is_said(project: Workspace, asked: dict[str, str]) -> None:
     """Of what has not ended, only that it was launched; a run whose type no signal told goes by its id."""
     states: tuple[State, ...] = ("running", "missing", "stopped", "completed", "failed")
     for state in states:
@@ -61,7 +61,7 @@ def test_how_each_ended_is_said(project: Project, asked: dict[str, str]) -> None
     ]
 
 
-def test_what_is_asked_for_is_told_and_nothing_else(project: Project, at: Callable[[str], None]) -> None:
+def test_what_is_asked_for_is_told_and_nothing_else(project: Workspace, at: Callable[[str], None]) -> None:
     """Of a workflow, of a session in it, since a moment, and of many the newest, in the order of time."""
     for hour, session in (("10:00", ME), ("11:00", OTHER), ("12:00", ME)):
         at(hour)

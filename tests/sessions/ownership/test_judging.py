@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import clock
-from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.compaction import snapshots
 from holdfast.sessions.history import generations
 from holdfast.sessions.ownership import judging, owners, sessions
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD, together, workflow
 
 if TYPE_CHECKING:
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """An empty project, an hour after the workflows made by hand last changed."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
-def compacted(project: Project, *workflows: Workflow, session: str = ME, known: bool = True) -> Verdict:
+def compacted(project: Workspace, *workflows: Workflow, session: str = ME, known: bool = True) -> Verdict:
     """Judge a session that comes out of a compaction, as the restoring handler does."""
     sessions.seen(project, session)
     return judging.judge(project, session, workflows, known=known)
 
 
-def test_what_a_session_owns_is_restored_to_it(project: Project) -> None:
+def test_what_a_session_owns_is_restored_to_it(project: Workspace) -> None:
     """Step 1: a workflow started in a session belongs to it."""
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
     owners.own(project, mine, ME)
@@ -48,7 +48,7 @@ def test_what_a_session_owns_is_restored_to_it(project: Project) -> None:
     assert (verdict.others, verdict.refused) == ((), ())
 
 
-def test_two_sessions_in_one_folder_each_get_their_own(project: Project) -> None:
+def test_two_sessions_in_one_folder_each_get_their_own(project: Workspace) -> None:
     """Own 29, foreign 0: neither sees a word of the other's workflow, not even its title."""
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
     owners.own(project, mine, ME)
@@ -61,7 +61,7 @@ def test_two_sessions_in_one_folder_each_get_their_own(project: Project) -> None
         assert (verdict.full, verdict.others, verdict.refused) == (own, (), ())
 
 
-def test_of_several_own_workflows_the_newest_is_whole(project: Project) -> None:
+def test_of_several_own_workflows_the_newest_is_whole(project: Workspace) -> None:
     """R001-16: the newest in full, the others in a line each."""
     old = workflow(project.root, "Old", updated_at="2026-03-01T08:00:00.000000Z")
     new = workflow(project.root, "New")
@@ -74,7 +74,7 @@ def test_of_several_own_workflows_the_newest_is_whole(project: Project) -> None:
     assert (verdict.full, verdict.others) == (new, (old,))
 
 
-def test_what_another_live_session_could_own_is_refused(project: Project) -> None:
+def test_what_another_live_session_could_own_is_refused(project: Workspace) -> None:
     """Nothing decides and another session is live: refused, for a wrong restore is worse than none."""
     nobodys = workflow(project.root)
     sessions.seen(project, OTHER)
@@ -85,7 +85,7 @@ def test_what_another_live_session_could_own_is_refused(project: Project) -> Non
     assert verdict.others == ()
 
 
-def test_another_live_sessions_workflow_is_not_even_refused(project: Project) -> None:
+def test_another_live_sessions_workflow_is_not_even_refused(project: Workspace) -> None:
     """What a live session is known to own is none of the others' business."""
     theirs = workflow(project.root)
     owners.own(project, theirs, OTHER)
@@ -96,7 +96,7 @@ def test_another_live_sessions_workflow_is_not_even_refused(project: Project) ->
     assert (verdict.full, verdict.others, verdict.refused) == (None, (), ())
 
 
-def test_a_dead_sessions_workflow_is_refused_while_another_lives(project: Project) -> None:
+def test_a_dead_sessions_workflow_is_refused_while_another_lives(project: Workspace) -> None:
     """Its owner is gone, and which of the two live sessions went on with it nobody knows: that is said."""
     orphan = workflow(project.root)
     owners.own(project, orphan, THIRD)
@@ -109,7 +109,7 @@ def test_a_dead_sessions_workflow_is_refused_while_another_lives(project: Projec
     assert (verdict.full, verdict.refused) == (None, (orphan,))
 
 
-def test_a_session_id_that_changed_is_found_by_the_seal(project: Project) -> None:
+def test_a_session_id_that_changed_is_found_by_the_seal(project: Workspace) -> None:
     """Step 2: the compaction gave the session a new id; the seal of the old one leads to its workflow."""
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
     sessions.seen(project, ME)
@@ -124,7 +124,7 @@ def test_a_session_id_that_changed_is_found_by_the_seal(project: Project) -> Non
     assert (verdict.others, verdict.refused) == ((), ())
 
 
-def test_the_old_id_of_a_session_is_no_other_session(project: Project) -> None:
+def test_the_old_id_of_a_session_is_no_other_session(project: Workspace) -> None:
     """After the change of its id a session is alone again: the rest gets a line each, as R001-16 wants."""
     mine, second = workflow(project.root, "Mine"), workflow(project.root, "Second")
     sessions.seen(project, ME)
@@ -136,7 +136,7 @@ def test_the_old_id_of_a_session_is_no_other_session(project: Project) -> None:
     assert sessions.live_others(project, THIRD) == set()
 
 
-def test_a_known_session_does_not_inherit_anothers_seal(project: Project) -> None:
+def test_a_known_session_does_not_inherit_anothers_seal(project: Workspace) -> None:
     """Two sessions, one of them between PreCompact and its restore: the other one's compaction takes nothing."""
     theirs = workflow(project.root)
     sessions.seen(project, OTHER)
@@ -147,7 +147,7 @@ def test_a_known_session_does_not_inherit_anothers_seal(project: Project) -> Non
     assert compacted(project, theirs, session=OTHER).full == theirs
 
 
-def test_alone_the_newest_is_restored_and_the_others_get_a_line(project: Project) -> None:
+def test_alone_the_newest_is_restored_and_the_others_get_a_line(project: Workspace) -> None:
     """Step 5, R001-16: no other live session could own one."""
     old = workflow(project.root, "Old", updated_at="2026-03-01T08:00:00.000000Z")
     new = workflow(project.root, "New")
@@ -160,7 +160,7 @@ def test_alone_the_newest_is_restored_and_the_others_get_a_line(project: Project
 
 @pytest.mark.parametrize("death", ["ended", "silent", "process gone"])
 def test_a_dead_sessions_workflow_goes_to_who_is_alone(
-    project: Project, monkeypatch: pytest.MonkeyPatch, death: str
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, death: str
 ) -> None:
     """A session that ended, was silent for an hour, or whose process is gone owns nothing against a live one."""
     theirs = workflow(project.root)
@@ -177,7 +177,7 @@ def test_a_dead_sessions_workflow_goes_to_who_is_alone(
 
 
 @pytest.mark.parametrize(("days", "restored"), [(6.9, True), (7.1, False)])
-def test_a_stale_workflow_of_nobody_is_not_restored(project: Project, days: float, restored: bool) -> None:
+def test_a_stale_workflow_of_nobody_is_not_restored(project: Workspace, days: float, restored: bool) -> None:
     """Newest file wins is how a 90-day-old workflow got into a new session; 7 days after its change it is a line."""
     from holdfast import clock
 
@@ -189,7 +189,7 @@ def test_a_stale_workflow_of_nobody_is_not_restored(project: Project, days: floa
     assert verdict.step == (5 if restored else 0)
 
 
-def test_freshness_counts_from_the_last_change_of_content(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_freshness_counts_from_the_last_change_of_content(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """I001-10: a copy or checkout touches the modification time of a file, not what it says."""
     touched = workflow(project.root, updated_at="2026-03-20T11:00:00.000000Z")
     generations.keep(project, touched.path, touched.raw, why="test")
@@ -198,7 +198,7 @@ def test_freshness_counts_from_the_last_change_of_content(project: Project, monk
     assert compacted(project, touched).full is None
 
 
-def test_a_finished_workflow_is_never_restored(project: Project) -> None:
+def test_a_finished_workflow_is_never_restored(project: Workspace) -> None:
     """A finished workflow is a line, whoever owns it and whatever a seal says."""
     finished = workflow(project.root, "Finished", status="completed", current=5, phase_status="completed")
     owners.own(project, finished, ME)
@@ -209,14 +209,14 @@ def test_a_finished_workflow_is_never_restored(project: Project) -> None:
     assert (verdict.full, verdict.others, verdict.step) == (None, (finished,), 0)
 
 
-def test_a_failed_workflow_is_restored(project: Project) -> None:
+def test_a_failed_workflow_is_restored(project: Workspace) -> None:
     """I000-9: a failed workflow can be retried, so it is unfinished."""
     failed = workflow(project.root, status="failed", phase_status="failed")
 
     assert compacted(project, failed).full == failed
 
 
-def test_what_a_plan_says_ranks_below_what_an_agent_keeps(project: Project) -> None:
+def test_what_a_plan_says_ranks_below_what_an_agent_keeps(project: Workspace) -> None:
     """I001-9: of a workflow derived from a plan and one that agents made the latter is restored, even if older."""
     planned = workflow(project.root, "Planned", origin="plan", updated_at="2026-03-01T11:59:00.000000Z")
     made = workflow(project.root, "Made", updated_at="2026-03-01T08:00:00.000000Z")
@@ -226,14 +226,14 @@ def test_what_a_plan_says_ranks_below_what_an_agent_keeps(project: Project) -> N
     assert (verdict.full, verdict.others) == (made, (planned,))
 
 
-def test_of_two_of_the_same_moment_always_the_same_is_newest(project: Project) -> None:
+def test_of_two_of_the_same_moment_always_the_same_is_newest(project: Workspace) -> None:
     """Lesson of `same bytes`: the order in which files are found decides nothing."""
     a, b = workflow(project.root, "A"), workflow(project.root, "B")
 
     assert compacted(project, a, b).full == compacted(project, b, a).full
 
 
-def test_the_sealed_workflow_goes_before_a_newer_one(project: Project) -> None:
+def test_the_sealed_workflow_goes_before_a_newer_one(project: Workspace) -> None:
     """What the session had at PreCompact is what it gets back, not what happened to change last."""
     had = workflow(project.root, "Had", updated_at="2026-03-01T08:00:00.000000Z")
     newer = workflow(project.root, "Newer")
@@ -244,7 +244,7 @@ def test_the_sealed_workflow_goes_before_a_newer_one(project: Project) -> None:
     assert (verdict.full, verdict.others, verdict.step) == (had, (newer,), 2)
 
 
-def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Project) -> None:
+def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Workspace) -> None:
     """A path may be used again: the key of a workflow holds which one it is."""
     gone = workflow(project.root, "Release", id="first")
     again = workflow(project.root, "Release", id="second")
@@ -254,7 +254,7 @@ def test_a_seal_of_a_workflow_that_is_gone_decides_nothing(project: Project) -> 
     assert compacted(project, again).full is None
 
 
-def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: Project) -> None:
+def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: Workspace) -> None:
     """Three sessions nobody saw before come out of compactions at the same moment, with one seal among them."""
     mine = workflow(project.root)
     snapshots.leave(project, "gone", "auto", [snapshots.of(mine)])
@@ -273,7 +273,7 @@ def test_of_sessions_that_restore_at_once_at_most_one_gets_a_workflow(project: P
     assert sorted(said) == ["-", "-", "Release"]
 
 
-def test_beside_another_a_session_gets_its_own_though_it_sealed_a_newer_one(project: Project) -> None:
+def test_beside_another_a_session_gets_its_own_though_it_sealed_a_newer_one(project: Workspace) -> None:
     """It was alone when it sealed what is nobody's; by now the other session could have come for that."""
     mine = workflow(project.root, "Mine", updated_at="2026-03-01T08:00:00.000000Z")
     nobodys = workflow(project.root, "Nobody's")
@@ -288,7 +288,7 @@ def test_beside_another_a_session_gets_its_own_though_it_sealed_a_newer_one(proj
     assert (verdict.full, verdict.others, verdict.step) == (mine, (), 1)
 
 
-def test_what_was_set_free_since_it_was_sealed_comes_back(project: Project) -> None:
+def test_what_was_set_free_since_it_was_sealed_comes_back(project: Workspace) -> None:
     """Nobody claimed it between, so it is still that session's, another one beside it or not."""
     mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
     owners.own(project, mine, ME)
@@ -301,7 +301,7 @@ def test_what_was_set_free_since_it_was_sealed_comes_back(project: Project) -> N
     assert (verdict.full, verdict.others, verdict.step) == (mine, (), 2)
 
 
-def test_a_session_that_has_a_workflow_takes_no_other_when_it_is_compacted(project: Project) -> None:
+def test_a_session_that_has_a_workflow_takes_no_other_when_it_is_compacted(project: Workspace) -> None:
     """It seals both, and what is nobody's stays so: another session may come for it."""
     mine, free = workflow(project.root, "Mine"), workflow(project.root, "Free")
     owners.own(project, mine, ME)
@@ -322,7 +322,7 @@ def checkout(root: Path, branch: str) -> None:
 def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str, sealed: bool) -> None:
     """Step 4: the newest is not the one that belongs to what is checked out; where that tells nothing, the newest."""
     checkout(tmp_path, "feature")
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
     new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
     owners.own(project, old, OTHER)
@@ -346,7 +346,7 @@ def test_of_two_that_anybody_left_the_branch_decides(tmp_path: Path, branch: str
 def test_a_compaction_notes_in_which_branch_a_session_works_on_what_it_has(tmp_path: Path) -> None:
     """Who comes after it in that branch goes on with it."""
     checkout(tmp_path, "main")
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     mine = workflow(tmp_path, "Mine")
     owners.own(project, mine, ME)
     sessions.seen(project, ME)
@@ -360,7 +360,7 @@ def test_a_compaction_notes_in_which_branch_a_session_works_on_what_it_has(tmp_p
 def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> None:
     """Nobody has worked on it yet, so only the time decides."""
     checkout(tmp_path, "main")
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     old = workflow(tmp_path, "Old", updated_at=clock.stamp(clock.now() - timedelta(hours=2)))
     new = workflow(tmp_path, "New", updated_at=clock.stamp(clock.now() - timedelta(hours=1)))
     owners.own(project, old, OTHER)
@@ -373,7 +373,7 @@ def test_a_workflow_of_no_known_branch_comes_no_later_for_it(tmp_path: Path) -> 
 def test_what_a_session_owns_it_gets_back_on_any_branch(tmp_path: Path) -> None:
     """Step 1 comes first: a branch switched in the middle of a session takes nothing from it."""
     checkout(tmp_path, "feature")
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
     mine = workflow(tmp_path, "Mine", updated_at=clock.stamp())
     owners.own(project, mine, ME)
     checkout(tmp_path, "main")
@@ -392,7 +392,7 @@ PARENT, FORK, STRANGER = (
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Project, known: bool) -> None:
+def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Workspace, known: bool) -> None:
     """Step 3: no PreCompact left a seal, others are live, and the transcript goes on where the owner's was."""
     mine, theirs = workflow(project.root, "Mine"), workflow(project.root, "Theirs")
     sessions.seen(project, OTHER, transcript=PARENT)
@@ -408,7 +408,7 @@ def test_a_session_whose_id_changed_is_known_by_its_transcript(project: Project,
 
 
 @pytest.mark.parametrize("path", [STRANGER, "/not/written/yet.jsonl"])
-def test_one_transcript_under_two_ids_is_one_session(project: Project, path: str) -> None:
+def test_one_transcript_under_two_ids_is_one_session(project: Workspace, path: str) -> None:
     """A client that keeps its transcript's path while the id changes ([ISS 29094])."""
     mine = workflow(project.root)
     sessions.seen(project, OTHER, transcript=path)
@@ -419,7 +419,7 @@ def test_one_transcript_under_two_ids_is_one_session(project: Project, path: str
     assert compacted(project, mine).step == 3
 
 
-def test_alone_but_for_the_id_it_had_before_a_session_gets_lines_too(project: Project) -> None:
+def test_alone_but_for_the_id_it_had_before_a_session_gets_lines_too(project: Workspace) -> None:
     """The former self is no other live session, so the rest of the project's workflows are no secret."""
     mine, nobodys = workflow(project.root, "Mine"), workflow(project.root, "Nobody's")
     sessions.seen(project, OTHER, transcript=PARENT)
@@ -433,7 +433,7 @@ def test_alone_but_for_the_id_it_had_before_a_session_gets_lines_too(project: Pr
 
 @pytest.mark.parametrize("why", ["strangers", "no transcript", "owner's unknown", "goes on", "runs"])
 def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
-    project: Project, monkeypatch: pytest.MonkeyPatch, why: str
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
     """A fork beside the session it came from takes nothing from it; another session's transcript proves nothing."""
     mine = workflow(project.root)
@@ -458,7 +458,7 @@ def test_without_common_entries_or_beside_its_owner_nothing_is_inherited(
 
 
 @pytest.mark.parametrize("owned", [True, False])
-def test_what_is_paused_is_never_restored_in_full(project: Project, owned: bool) -> None:
+def test_what_is_paused_is_never_restored_in_full(project: Workspace, owned: bool) -> None:
     """However new it is, and whoever has it: it waits until somebody resumes it."""
     paused = workflow(project.root, "Paused", paused=True)
     older = workflow(project.root, "Older", updated_at="2026-03-01T08:00:00.000000Z")
@@ -470,7 +470,7 @@ def test_what_is_paused_is_never_restored_in_full(project: Project, owned: bool)
     assert (verdict.full, verdict.others) == (older, (paused,))
 
 
-def test_a_restore_that_nobody_got_is_given_again(project: Project) -> None:
+def test_a_restore_that_nobody_got_is_given_again(project: Workspace) -> None:
     """The process that claimed the seal of the session's old id died before it answered."""
     mine = workflow(project.root, "Mine")
     sessions.seen(project, ME)
@@ -483,7 +483,7 @@ def test_a_restore_that_nobody_got_is_given_again(project: Project) -> None:
         assert (verdict.full, verdict.step, verdict.seal is not None) == (mine, 2, True)
 
 
-def test_what_another_session_claimed_since_it_was_sealed_is_not_given_back(project: Project) -> None:
+def test_what_another_session_claimed_since_it_was_sealed_is_not_given_back(project: Workspace) -> None:
     """A seal says what a session had; whose it is now counts."""
     mine = workflow(project.root, "Mine")
     for session in (ME, OTHER):
@@ -497,7 +497,7 @@ def test_what_another_session_claimed_since_it_was_sealed_is_not_given_back(proj
     assert (verdict.full, verdict.others, verdict.taken, verdict.step) == (None, (), (mine,), 0)
 
 
-def test_what_a_session_is_about_to_lose_becomes_its_own(project: Project) -> None:
+def test_what_a_session_is_about_to_lose_becomes_its_own(project: Workspace) -> None:
     """The newest that nobody has, if it has none; the others it seals too, and they stay nobody's."""
     older = workflow(project.root, "Older", updated_at="2026-03-01T08:00:00.000000Z")
     newer = workflow(project.root, "Newer")
@@ -511,7 +511,7 @@ def test_what_a_session_is_about_to_lose_becomes_its_own(project: Project) -> No
     assert owners.owner(project, paused) is None
 
 
-def test_the_agents_of_a_session_go_along_when_its_id_changes(project: Project) -> None:
+def test_the_agents_of_a_session_go_along_when_its_id_changes(project: Workspace) -> None:
     """What they bring counts for the session as it is called now."""
     mine = workflow(project.root, "Mine")
     sessions.seen(project, ME)

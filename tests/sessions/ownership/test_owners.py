@@ -8,9 +8,9 @@ import pytest
 
 from holdfast.errors import LedgerError
 from holdfast.ledger.database import Ledger
-from holdfast.project import Project
 from holdfast.sessions.history.timeline_event import Asked
 from holdfast.sessions.ownership import owners, sessions
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, workflow
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """An empty project, an hour after the workflows made by hand last changed."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
 def test_configuration_says_how_long_a_workflow_is_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,18 +32,18 @@ def test_configuration_says_how_long_a_workflow_is_fresh(tmp_path: Path, monkeyp
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "holdfast.toml").write_text("freshness_days = 0.01\n")
-    project = Project.open(tmp_path)
+    project = Workspace.open(tmp_path)
 
     assert not owners.fresh(project, workflow(tmp_path))
     assert owners.fresh(project, workflow(tmp_path, updated_at="2026-03-01T11:50:00.000000Z"))
 
 
-def test_a_change_at_an_unknown_time_is_fresh(project: Project) -> None:
+def test_a_change_at_an_unknown_time_is_fresh(project: Workspace) -> None:
     """A time that cannot be read keeps nothing from being restored."""
     assert owners.fresh(project, workflow(project.root, updated_at=""))
 
 
-def test_owning_takes_a_workflow_from_whoever_had_it(project: Project) -> None:
+def test_owning_takes_a_workflow_from_whoever_had_it(project: Workspace) -> None:
     """`holdfast start` and the CLI's verbs in a session make a workflow that session's."""
     release = workflow(project.root)
     assert owners.owner(project, release) is None
@@ -56,14 +56,14 @@ def test_owning_takes_a_workflow_from_whoever_had_it(project: Project) -> None:
 
 @pytest.mark.parametrize("give", [owners.own, owners.take])
 def test_giving_a_session_what_it_has_only_refreshes_the_branch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, give: Callable[[Project, Workflow, str], None]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, give: Callable[[Workspace, Workflow, str], None]
 ) -> None:
     """It has had the workflow since then, and works on it in the branch that is checked out now."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
     head = tmp_path / ".git" / "HEAD"
     head.parent.mkdir()
     head.write_text("ref: refs/heads/main\n")
-    project, release = Project.open(tmp_path), workflow(tmp_path)
+    project, release = Workspace.open(tmp_path), workflow(tmp_path)
     give(project, release, ME)
 
     head.write_text("ref: refs/heads/feature\n")
@@ -76,7 +76,7 @@ def test_giving_a_session_what_it_has_only_refreshes_the_branch(
 
 
 def test_a_workflow_is_another_sessions_since_that_one_got_it(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The hour at which the session before got it is none of its."""
     release = workflow(project.root)
@@ -88,7 +88,7 @@ def test_a_workflow_is_another_sessions_since_that_one_got_it(
     assert project.ledger.one("SELECT since FROM owners") == {"since": "2026-03-01T13:00:00.000000Z"}
 
 
-def test_what_belongs_to_another_live_session_is_not_taken(project: Project) -> None:
+def test_what_belongs_to_another_live_session_is_not_taken(project: Workspace) -> None:
     """To work on it by name is no claim; once that session has ended it is."""
     release = workflow(project.root)
     sessions.seen(project, OTHER)
@@ -102,7 +102,7 @@ def test_what_belongs_to_another_live_session_is_not_taken(project: Project) -> 
     assert owners.owner(project, release) == ME
 
 
-def test_the_later_of_a_change_and_a_release_counts(project: Project) -> None:
+def test_the_later_of_a_change_and_a_release_counts(project: Workspace) -> None:
     """Neither does an old release hide a later change, nor an old change a later release."""
     released_long_ago = workflow(project.root, "Changed lately")
     changed_long_ago = workflow(project.root, "Released lately", updated_at="2025-12-01T11:00:00.000000Z")
@@ -115,7 +115,7 @@ def test_the_later_of_a_change_and_a_release_counts(project: Project) -> None:
     assert owners.fresh(project, changed_long_ago)
 
 
-def test_of_very_many_workflows_the_newest_are_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_workflows_the_newest_are_named(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen of those that were given to a session, and of those that were set free."""
     many = [workflow(project.root, f"Release {number}") for number in range(20)]
     newest = [each.key for each in reversed(many[-16:])]
@@ -130,7 +130,7 @@ def test_of_very_many_workflows_the_newest_are_named(project: Project, monkeypat
     assert owners.lately(project, ME) == newest
 
 
-def test_a_ledger_that_refuses_names_none(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_refuses_names_none(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Locked for too long, say: an event goes on with what it finds without it."""
     owners.own(project, workflow(project.root), ME)
 
@@ -142,7 +142,7 @@ def test_a_ledger_that_refuses_names_none(project: Project, monkeypatch: pytest.
     assert owners.lately(project, ME) == []
 
 
-def test_what_was_set_free_is_named_while_it_is_fresh(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_set_free_is_named_while_it_is_fresh(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """By whomever: the next session that is alone may get it. What others own, neither longer."""
     freed, theirs, mine = (workflow(project.root, name) for name in ("Freed", "Theirs", "Mine"))
     owners.own(project, mine, ME)
@@ -154,7 +154,7 @@ def test_what_was_set_free_is_named_while_it_is_fresh(project: Project, monkeypa
     assert owners.lately(project, ME) == [mine.key]
 
 
-def test_a_session_alone_may_save_and_move_all(project: Project) -> None:
+def test_a_session_alone_may_save_and_move_all(project: Workspace) -> None:
     """With no other live session nobody else could mind."""
     mine, theirs, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Nobody's"))
     owners.own(project, mine, ME)
@@ -163,7 +163,7 @@ def test_a_session_alone_may_save_and_move_all(project: Project) -> None:
     assert owners.of_session(project, ME, [mine, theirs, nobodys]) == [mine, theirs, nobodys]
 
 
-def test_beside_another_a_session_may_save_and_move_only_its_own(project: Project) -> None:
+def test_beside_another_a_session_may_save_and_move_only_its_own(project: Workspace) -> None:
     """A session that is not alone leaves alone what is not its own, also what is nobody's."""
     mine, theirs, nobodys = (workflow(project.root, name) for name in ("Mine", "Theirs", "Nobody's"))
     owners.own(project, mine, ME)
@@ -173,7 +173,7 @@ def test_beside_another_a_session_may_save_and_move_only_its_own(project: Projec
     assert owners.of_session(project, ME, [mine, theirs, nobodys]) == [mine]
 
 
-def test_a_stale_workflow_of_nobody_is_nobodys_to_save_and_move(project: Project) -> None:
+def test_a_stale_workflow_of_nobody_is_nobodys_to_save_and_move(project: Workspace) -> None:
     """Else its PreCompact would make a session the owner of what lay there for 90 days, and restore it."""
     stale = workflow(project.root, updated_at="2025-12-01T11:00:00.000000Z")
     assert owners.of_session(project, ME, [stale]) == []
@@ -187,14 +187,14 @@ def test_worktrees_have_owners_of_their_own(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name / ".claude").mkdir(parents=True)
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("a", "b"))
     owners.own(there, workflow(there.root), OTHER)
 
     assert owners.owner(here, workflow(here.root)) is None
     assert owners.owner(there, workflow(there.root)) == OTHER
 
 
-def test_a_session_misses_only_what_it_owns_and_what_is_gone(project: Project) -> None:
+def test_a_session_misses_only_what_it_owns_and_what_is_gone(project: Workspace) -> None:
     """A file that is there is not missed, nor what is another session's."""
     there, gone, theirs = (workflow(project.root, name) for name in ("There", "Gone", "Theirs"))
     numbered = workflow(project.root, "Numbered", path=project.root / "issue #7" / "state.json")
@@ -207,7 +207,7 @@ def test_a_session_misses_only_what_it_owns_and_what_is_gone(project: Project) -
     assert owners.missing(project, ME) == [gone.key]
 
 
-def test_only_a_change_of_owner_is_noted(project: Project) -> None:
+def test_only_a_change_of_owner_is_noted(project: Workspace) -> None:
     """A session that works on its own workflow all day changes nothing."""
     release = workflow(project.root)
     for session in (ME, ME, OTHER, OTHER):
@@ -223,7 +223,7 @@ def test_only_a_change_of_owner_is_noted(project: Project) -> None:
     ]
 
 
-def test_whoever_takes_an_old_workflow_does_not_make_it_fresh(project: Project) -> None:
+def test_whoever_takes_an_old_workflow_does_not_make_it_fresh(project: Workspace) -> None:
     """Only a release does that; of what a plan says its own change counts, not that of its copy."""
     assert owners.fresh(project, workflow(project.root, updated_at="2026-02-22T12:00:00.000000Z")), "seven days"
     old = workflow(project.root, updated_at="2025-12-01T11:00:00.000000Z")
@@ -238,7 +238,9 @@ def test_whoever_takes_an_old_workflow_does_not_make_it_fresh(project: Project) 
     assert not owners.fresh(project, planned)
 
 
-def test_of_what_a_session_misses_the_latest_is_named_first(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_what_a_session_misses_the_latest_is_named_first(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And of very many the sixteen latest."""
     many = [workflow(project.root, f"Release {number}") for number in range(20)]
     for number, each in enumerate(many):
@@ -247,7 +249,9 @@ def test_of_what_a_session_misses_the_latest_is_named_first(project: Project, mo
     assert owners.missing(project, ME) == [each.key for each in reversed(many[-16:])]
 
 
-def test_of_very_many_changes_of_owners_the_latest_are_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_changes_of_owners_the_latest_are_kept(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A ledger does not grow for ever."""
     monkeypatch.setattr(owners, "KEPT", 3)
     release = workflow(project.root)

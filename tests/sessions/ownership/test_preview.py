@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.project import Project
 from holdfast.sessions.ownership import owners, preview, sessions
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD, workflow
 
 if TYPE_CHECKING:
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """An empty project, an hour after the workflows made by hand last changed."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
 def foretold(
-    project: Project, *workflows: Workflow, session: str | None = ME, saved: Workflow | None = None
+    project: Workspace, *workflows: Workflow, session: str | None = ME, saved: Workflow | None = None
 ) -> list[tuple[str, str, str]]:
     found = preview.foresee(project, workflows, session, saved)
     return [(each.ref.split("/")[2], each.how, each.why) for each in found]
 
 
-def test_what_is_restored_in_full_is_told_first(project: Project) -> None:
+def test_what_is_restored_in_full_is_told_first(project: Workspace) -> None:
     """A session's own, though others are newer: those of sessions that are over. Nothing of what is finished."""
     own = workflow(project.root, "Own", updated_at="2026-03-01T08:00:00.000000Z")
     owners.own(project, own, ME)
@@ -47,7 +47,7 @@ def test_what_is_restored_in_full_is_told_first(project: Project) -> None:
     ]
 
 
-def test_a_paused_workflow_gets_a_line_only_beside_another(project: Project) -> None:
+def test_a_paused_workflow_gets_a_line_only_beside_another(project: Workspace) -> None:
     """A compaction that restores nothing says nothing of it."""
     paused = workflow(project.root, "Paused", paused=True)
     why = "it is paused, and waits until somebody resumes it"
@@ -55,7 +55,7 @@ def test_a_paused_workflow_gets_a_line_only_beside_another(project: Project) -> 
     assert foretold(project, paused, workflow(project.root, "Open"))[1] == ("paused", "line", why)
 
 
-def test_what_is_too_old_is_told_with_the_setting_that_says_so(project: Project) -> None:
+def test_what_is_too_old_is_told_with_the_setting_that_says_so(project: Workspace) -> None:
     """It is not restored by itself, and beside another in a line."""
     old = workflow(project.root, "Old", updated_at="2026-02-01T08:00:00.000000Z")
     why = "too old: it last changed at 2026-02-01T08:00:00.000000Z, more than 7 days ago (`freshness_days`)"
@@ -63,7 +63,7 @@ def test_what_is_too_old_is_told_with_the_setting_that_says_so(project: Project)
     assert foretold(project, old, workflow(project.root, "New"))[1] == ("old", "line", f"in a line; {why}")
 
 
-def test_beside_another_session_each_workflow_says_whose_it_is(project: Project) -> None:
+def test_beside_another_session_each_workflow_says_whose_it_is(project: Workspace) -> None:
     """Its own, the other one's, and what nobody who lives has: which of the two goes on with that nobody knows."""
     for session in (ME, OTHER, THIRD):
         sessions.seen(project, session)
@@ -88,7 +88,7 @@ def test_beside_another_session_each_workflow_says_whose_it_is(project: Project)
 
 @pytest.mark.parametrize("live", [(), (OTHER,)])
 def test_a_person_is_told_of_the_one_session_there_is_or_of_the_one_to_come(
-    project: Project, live: tuple[str, ...]
+    project: Workspace, live: tuple[str, ...]
 ) -> None:
     """Which of several workflows it gets does not depend on who asks."""
     for session in live:
@@ -101,7 +101,7 @@ def test_a_person_is_told_of_the_one_session_there_is_or_of_the_one_to_come(
     assert first[:2] == (("own" if live else "new"), "full")
 
 
-def test_what_precompact_writes_first_counts_as_it_will_be(project: Project) -> None:
+def test_what_precompact_writes_first_counts_as_it_will_be(project: Workspace) -> None:
     """It takes the place of what lies there now."""
     now = workflow(project.root, "Saved", updated_at="2026-02-01T08:00:00.000000Z")
     then = replace(now, updated_at="2026-03-01T12:00:00.000000Z")

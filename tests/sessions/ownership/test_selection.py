@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.errors import HoldfastError, LedgerError
-from holdfast.project import Project
 from holdfast.sessions.history import archive
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.ownership.selection import anywhere, archived, select
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.model import Found
 from tests.handmade import ME, OTHER, workflow
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     """An empty project."""
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
 @pytest.fixture
-def there(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[Workflow]:
+def there(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[Workflow]:
     """The workflows that are found, the newest first; tests put theirs in."""
     listed: list[Workflow] = []
     monkeypatch.setattr(registry, "all_found", lambda project: Found(tuple(listed)))
     return listed
 
 
-def test_a_workflow_is_found_by_any_of_its_names(project: Project, there: list[Workflow]) -> None:
+def test_a_workflow_is_found_by_any_of_its_names(project: Workspace, there: list[Workflow]) -> None:
     """Id, title, path in the project, whole path, reference, or how id or title begin."""
     release, other = workflow(project.root, "Release one"), workflow(project.root, "Other work")
     there += [other, release]
@@ -44,7 +44,7 @@ def test_a_workflow_is_found_by_any_of_its_names(project: Project, there: list[W
     assert [select(project, name, None) for name in names] == [release] * len(names)
 
 
-def test_a_whole_name_goes_before_a_beginning(project: Project, there: list[Workflow]) -> None:
+def test_a_whole_name_goes_before_a_beginning(project: Workspace, there: list[Workflow]) -> None:
     """Else a workflow whose name begins another's could not be named."""
     there += [workflow(project.root, "Release"), workflow(project.root, "Release notes")]
 
@@ -52,7 +52,7 @@ def test_a_whole_name_goes_before_a_beginning(project: Project, there: list[Work
     assert select(project, "release", None).title == "Release"
 
 
-def test_to_change_a_workflow_one_names_it_whole(project: Project, there: list[Workflow]) -> None:
+def test_to_change_a_workflow_one_names_it_whole(project: Workspace, there: list[Workflow]) -> None:
     """A beginning that happens to fit would move another workflow than the one that was meant."""
     there += [workflow(project.root, "Release notes"), workflow(project.root, "Other")]
 
@@ -64,7 +64,7 @@ def test_to_change_a_workflow_one_names_it_whole(project: Project, there: list[W
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_whole_name_of_a_completed_one_goes_before_a_beginning(
-    project: Project, there: list[Workflow], whole: bool
+    project: Workspace, there: list[Workflow], whole: bool
 ) -> None:
     """Who names what is over is told so, and gets no other."""
     archive.keep(project, workflow(project.root, "Release", status="completed"), "2026-01-02T03:04:05Z")
@@ -74,14 +74,14 @@ def test_the_whole_name_of_a_completed_one_goes_before_a_beginning(
         select(project, "Release", None, whole=whole)
 
 
-def test_a_finished_workflow_can_be_named(project: Project, there: list[Workflow]) -> None:
+def test_a_finished_workflow_can_be_named(project: Workspace, there: list[Workflow]) -> None:
     """`holdfast show` is for those, too."""
     there += [workflow(project.root, "Done", status="completed"), workflow(project.root, "Open")]
 
     assert select(project, "Done", None).title == "Done"
 
 
-def test_without_a_name_it_is_the_only_unfinished_one(project: Project, there: list[Workflow]) -> None:
+def test_without_a_name_it_is_the_only_unfinished_one(project: Workspace, there: list[Workflow]) -> None:
     """One workflow is at hand, so nobody has to name it."""
     there += [workflow(project.root, "Done", status="completed"), workflow(project.root, "Open")]
 
@@ -90,7 +90,7 @@ def test_without_a_name_it_is_the_only_unfinished_one(project: Project, there: l
 
 @pytest.mark.parametrize("session", [None, ME])
 def test_without_a_name_what_is_paused_gives_way_to_what_goes_on(
-    project: Project, there: list[Workflow], session: str | None
+    project: Workspace, there: list[Workflow], session: str | None
 ) -> None:
     """It is the current one only where there is no other."""
     there += [workflow(project.root, "Paused", paused=True), workflow(project.root, "Open")]
@@ -100,7 +100,7 @@ def test_without_a_name_what_is_paused_gives_way_to_what_goes_on(
     assert select(project, None, session).title == "Paused"
 
 
-def test_without_a_name_the_sessions_own_goes_before_others(project: Project, there: list[Workflow]) -> None:
+def test_without_a_name_the_sessions_own_goes_before_others(project: Workspace, there: list[Workflow]) -> None:
     """The model of a session means its own workflow, the newest of several."""
     newer, mine, older = (workflow(project.root, name) for name in ("Newer", "Mine", "Older"))
     there += [newer, mine, older]
@@ -111,7 +111,7 @@ def test_without_a_name_the_sessions_own_goes_before_others(project: Project, th
     assert select(project, None, ME) == mine
 
 
-def test_between_several_nobody_guesses(project: Project, there: list[Workflow]) -> None:
+def test_between_several_nobody_guesses(project: Workspace, there: list[Workflow]) -> None:
     """The error lists them, and says how to name one."""
     there += [workflow(project.root, "One"), workflow(project.root, "Two")]
 
@@ -119,7 +119,7 @@ def test_between_several_nobody_guesses(project: Project, there: list[Workflow])
         select(project, None, ME)
 
 
-def test_an_ambiguous_beginning_is_an_error(project: Project, there: list[Workflow]) -> None:
+def test_an_ambiguous_beginning_is_an_error(project: Workspace, there: list[Workflow]) -> None:
     """Only the candidates are listed."""
     there += [workflow(project.root, name) for name in ("Release one", "Release two", "Other")]
 
@@ -128,7 +128,7 @@ def test_an_ambiguous_beginning_is_an_error(project: Project, there: list[Workfl
     assert "Other" not in str(caught.value)
 
 
-def test_a_name_nobody_has_is_an_error_that_lists_what_there_is(project: Project, there: list[Workflow]) -> None:
+def test_a_name_nobody_has_is_an_error_that_lists_what_there_is(project: Workspace, there: list[Workflow]) -> None:
     """The message says what could have been meant."""
     there += [workflow(project.root, "One")]
 
@@ -136,7 +136,7 @@ def test_a_name_nobody_has_is_an_error_that_lists_what_there_is(project: Project
         select(project, "Tow", None)
 
 
-def test_where_all_are_finished_they_are_listed(project: Project, there: list[Workflow]) -> None:
+def test_where_all_are_finished_they_are_listed(project: Workspace, there: list[Workflow]) -> None:
     """Nothing is unfinished; what is there is named."""
     there += [workflow(project.root, "One", status="completed")]
 
@@ -144,13 +144,13 @@ def test_where_all_are_finished_they_are_listed(project: Project, there: list[Wo
         select(project, None, None)
 
 
-def test_where_there_is_none_the_way_to_start_one_is_named(project: Project, there: list[Workflow]) -> None:
+def test_where_there_is_none_the_way_to_start_one_is_named(project: Workspace, there: list[Workflow]) -> None:
     """An error says what to do."""
     with pytest.raises(HoldfastError, match="no workflow is unfinished; start one with holdfast start TITLE"):
         select(project, None, ME)
 
 
-def test_an_error_names_no_more_than_one_can_read(project: Project, there: list[Workflow]) -> None:
+def test_an_error_names_no_more_than_one_can_read(project: Workspace, there: list[Workflow]) -> None:
     """Ten thousand characters of a title, or a hundred workflows, do not bury the message."""
     there += [workflow(project.root, f"{number} {'x' * 200}") for number in range(10)]
     with pytest.raises(HoldfastError, match=r"9-x+ \('9 x+'\); name one by its id"):
@@ -162,7 +162,7 @@ def test_an_error_names_no_more_than_one_can_read(project: Project, there: list[
     assert len(str(caught.value)) < 4_000
 
 
-def test_another_live_sessions_workflow_is_nobodys_current_one(project: Project, there: list[Workflow]) -> None:
+def test_another_live_sessions_workflow_is_nobodys_current_one(project: Workspace, there: list[Workflow]) -> None:
     """A model that says `done` must not complete what another session works on; by name it can be reached."""
     theirs = workflow(project.root, "Theirs")
     there.append(theirs)
@@ -176,7 +176,7 @@ def test_another_live_sessions_workflow_is_nobodys_current_one(project: Project,
     assert select(project, None, ME) is theirs
 
 
-def test_of_the_archive_too_a_beginning_names_only_what_is_looked_at(project: Project, there: list[Workflow]) -> None:
+def test_of_the_archive_too_a_beginning_names_only_what_is_looked_at(project: Workspace, there: list[Workflow]) -> None:
     """To change a completed workflow, as by forgetting it, one names it whole."""
     over = workflow(project.root, "Release", status="completed")
     archive.keep(project, over, "2026-01-02T03:04:05Z")
@@ -191,7 +191,7 @@ def test_of_the_archive_too_a_beginning_names_only_what_is_looked_at(project: Pr
 
 
 def test_a_ledger_that_refuses_has_no_archive(
-    project: Project, there: list[Workflow], monkeypatch: pytest.MonkeyPatch
+    project: Workspace, there: list[Workflow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Locked for too long, say: what the files say is found without it."""
 

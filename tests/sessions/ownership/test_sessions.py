@@ -13,9 +13,9 @@ import pytest
 
 from holdfast import clock
 from holdfast.errors import HoldfastError
-from holdfast.project import Project
 from holdfast.sessions.history.timeline_event import Asked
 from holdfast.sessions.ownership import sessions
+from holdfast.sessions.workspace import Workspace
 from tests.handmade import ME, OTHER, THIRD
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """An empty project at ten o'clock."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:00:00Z")
-    return Project.open(tmp_path)
+    return Workspace.open(tmp_path)
 
 
 @dataclass(frozen=True)
-class _Elsewhere(Project):
+class _Elsewhere(Workspace):
     """The same project on another machine."""
 
     @property
@@ -39,7 +39,7 @@ class _Elsewhere(Project):
         return "elsewhere.example"
 
 
-def test_a_session_is_known_once_it_has_been_seen(project: Project) -> None:
+def test_a_session_is_known_once_it_has_been_seen(project: Workspace) -> None:
     """Only a session the ledger saw before this compaction counts as known."""
     assert not sessions.known(project, ME)
 
@@ -49,7 +49,7 @@ def test_a_session_is_known_once_it_has_been_seen(project: Project) -> None:
     assert not sessions.known(project, OTHER)
 
 
-def test_another_session_with_a_recent_event_is_live(project: Project) -> None:
+def test_another_session_with_a_recent_event_is_live(project: Workspace) -> None:
     """A session never counts as another one beside itself."""
     sessions.seen(project, ME)
     sessions.seen(project, OTHER)
@@ -60,7 +60,7 @@ def test_another_session_with_a_recent_event_is_live(project: Project) -> None:
 
 @pytest.mark.parametrize(("time", "live"), [("11:00:00", True), ("11:00:01", False)])
 def test_an_hour_of_silence_ends_a_session(
-    project: Project, monkeypatch: pytest.MonkeyPatch, time: str, live: bool
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, time: str, live: bool
 ) -> None:
     """Live means an event within 60 minutes."""
     sessions.seen(project, OTHER)
@@ -69,7 +69,7 @@ def test_an_hour_of_silence_ends_a_session(
     assert bool(sessions.live_others(project, ME)) is live
 
 
-def test_a_later_event_keeps_a_session_live(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_event_keeps_a_session_live(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The silence counts from the last event and not from the first."""
     sessions.seen(project, OTHER)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:50:00Z")
@@ -79,7 +79,7 @@ def test_a_later_event_keeps_a_session_live(project: Project, monkeypatch: pytes
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-def test_a_clock_that_jumps_back_kills_no_session(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_jumps_back_kills_no_session(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A last event in the future is a recent one."""
     sessions.seen(project, OTHER)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T07:00:00Z")
@@ -87,7 +87,7 @@ def test_a_clock_that_jumps_back_kills_no_session(project: Project, monkeypatch:
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-def test_a_session_that_ended_is_not_live_until_it_is_resumed(project: Project) -> None:
+def test_a_session_that_ended_is_not_live_until_it_is_resumed(project: Workspace) -> None:
     """SessionEnd ends a session; an event after it shows that it was resumed."""
     sessions.seen(project, OTHER)
     sessions.ended(project, OTHER)
@@ -97,14 +97,14 @@ def test_a_session_that_ended_is_not_live_until_it_is_resumed(project: Project) 
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-def test_the_end_of_a_session_nobody_saw_is_no_error(project: Project) -> None:
+def test_the_end_of_a_session_nobody_saw_is_no_error(project: Workspace) -> None:
     """A SessionEnd may be the first that is heard of a session; it does not make it known."""
     sessions.ended(project, ME)
 
     assert not sessions.known(project, ME)
 
 
-def test_a_session_whose_process_has_gone_is_not_live(project: Project) -> None:
+def test_a_session_whose_process_has_gone_is_not_live(project: Workspace) -> None:
     """Where CLAUDE_PID was noted on this host, that process must still run."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -114,7 +114,7 @@ def test_a_session_whose_process_has_gone_is_not_live(project: Project) -> None:
     assert sessions.live_others(project, ME) == {THIRD}
 
 
-def test_a_client_has_one_session_at_a_time(project: Project) -> None:
+def test_a_client_has_one_session_at_a_time(project: Workspace) -> None:
     """A fork of client 2.1.197 first resumes under the old id: what ran in our own process before us is over."""
     other = str(os.getppid())
     sessions.seen(project, OTHER, str(os.getpid()))
@@ -126,7 +126,7 @@ def test_a_client_has_one_session_at_a_time(project: Project) -> None:
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-def test_a_process_of_somebody_else_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_of_somebody_else_runs(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """That we may not signal a process shows that there is one."""
 
     def refuse(process: int, number: int) -> None:
@@ -138,7 +138,7 @@ def test_a_process_of_somebody_else_runs(project: Project, monkeypatch: pytest.M
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-def test_a_process_on_another_machine_is_not_looked_for(project: Project) -> None:
+def test_a_process_on_another_machine_is_not_looked_for(project: Workspace) -> None:
     """Process numbers mean nothing on another host: there the silence alone decides."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -147,7 +147,7 @@ def test_a_process_on_another_machine_is_not_looked_for(project: Project) -> Non
     assert sessions.live_others(project, ME) == {OTHER}
 
 
-def test_an_event_without_the_process_keeps_what_was_noted(project: Project) -> None:
+def test_an_event_without_the_process_keeps_what_was_noted(project: Workspace) -> None:
     """CLAUDE_PID is not in every environment; an event without it does not bring the dead back to life."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -158,7 +158,7 @@ def test_an_event_without_the_process_keeps_what_was_noted(project: Project) -> 
 
 
 @pytest.mark.parametrize("process", ["", "abc", "-1", "²", "9" * 30, "0"])
-def test_a_process_number_that_is_none_is_ignored(project: Project, process: str) -> None:
+def test_a_process_number_that_is_none_is_ignored(project: Workspace, process: str) -> None:
     """Whatever stands in CLAUDE_PID, the session is noted."""
     sessions.seen(project, OTHER, process)
 
@@ -172,7 +172,7 @@ def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name / ".claude").mkdir()
         (tmp_path / name / ".claude" / "holdfast.toml").write_text('[project]\nid = "shared"\n')
-    here, there = (Project.open(tmp_path / name, trusted=True) for name in ("a", "b"))
+    here, there = (Workspace.open(tmp_path / name, trusted=True) for name in ("a", "b"))
     assert here.key == there.key
 
     sessions.seen(there, OTHER)
@@ -185,7 +185,7 @@ def test_another_worktrees_sessions_are_not_in_the_way(tmp_path: Path) -> None:
     assert found == [{OTHER}, set()], "it is where its last event was"
 
 
-def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Project) -> None:
+def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Workspace) -> None:
     """Stop begins the rest; a prompt ends it. A session nobody saw does not rest."""
     sessions.rest(project, ME)
     assert not sessions.resting(project, ME)
@@ -200,7 +200,7 @@ def test_a_session_rests_from_the_end_of_a_turn_to_its_next_event(project: Proje
     assert not sessions.resting(project, ME)
 
 
-def test_the_end_of_a_turn_is_a_sign_of_life(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_turn_is_a_sign_of_life(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn may take longer than an hour; its end shows that the session lives."""
     sessions.seen(project, OTHER)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T12:00:00Z")
@@ -231,7 +231,7 @@ def test_without_a_client_there_is_no_process(monkeypatch: pytest.MonkeyPatch) -
     assert sessions.client_process({}) is None
 
 
-def test_all_sessions_are_listed_with_the_latest_first(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_sessions_are_listed_with_the_latest_first(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """`holdfast status --json` shows when each session was first and last seen, and when it ended."""
     sessions.seen(project, OTHER)
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T10:30:00Z")
@@ -243,7 +243,7 @@ def test_all_sessions_are_listed_with_the_latest_first(project: Project, monkeyp
     assert (second["id"], second["first_seen"], second["ended_at"]) == (OTHER, "2026-03-01T10:00:00.000000Z", None)
 
 
-def test_a_session_goes_on_in_the_process_it_has(project: Project) -> None:
+def test_a_session_goes_on_in_the_process_it_has(project: Workspace) -> None:
     """A fork of 2.1.197 first sends an event with the id it comes from, out of its own process."""
     here, elsewhere = str(os.getpid()), str(os.getppid())
     sessions.seen(project, ME, here)
@@ -256,7 +256,7 @@ def test_a_session_goes_on_in_the_process_it_has(project: Project) -> None:
     assert sessions.live_others(project, OTHER) == set()
 
 
-def test_a_session_whose_process_is_gone_goes_on_in_the_next(project: Project) -> None:
+def test_a_session_whose_process_is_gone_goes_on_in_the_next(project: Workspace) -> None:
     """It crashed, and is resumed."""
     sessions.seen(project, ME, str(2**22 + 1))  # above every pid_max
     sessions.seen(project, ME, str(os.getpid()))
@@ -265,7 +265,7 @@ def test_a_session_whose_process_is_gone_goes_on_in_the_next(project: Project) -
 
 
 @pytest.mark.parametrize("over", [True, False])
-def test_a_session_that_ended_can_have_become_another(project: Project, over: bool) -> None:
+def test_a_session_that_ended_can_have_become_another(project: Workspace, over: bool) -> None:
     """Even if its last event came after the other's first, and its process runs: a client goes on under another id."""
     sessions.seen(project, OTHER, process=str(os.getpid()))
     sessions.seen(project, ME, process=str(os.getppid()))
@@ -275,7 +275,7 @@ def test_a_session_that_ended_can_have_become_another(project: Project, over: bo
     assert sessions.superseded(project, OTHER, ME) == over
 
 
-def test_of_very_many_sessions_the_newest_are_looked_at(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_sessions_the_newest_are_looked_at(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A crowd of silent sessions, of which none said that it ended, hides none that is live."""
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T07:00:00Z")
     with project.ledger.transaction():
@@ -288,7 +288,7 @@ def test_of_very_many_sessions_the_newest_are_looked_at(project: Project, monkey
 
 
 @pytest.mark.parametrize(("known", "said"), [(5, "abc-4; give"), (6, "abc-4 and more; give")])
-def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Project, known: int, said: str) -> None:
+def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Workspace, known: int, said: str) -> None:
     """Five of them, and that there are more where there are."""
     for number in range(known):
         sessions.seen(project, f"abc-{number}")
@@ -297,7 +297,7 @@ def test_an_ambiguous_beginning_names_some_of_the_sessions(project: Project, kno
         sessions.meant(project, "abc")
 
 
-def test_only_a_process_of_this_machine_can_have_broken_off(project: Project) -> None:
+def test_only_a_process_of_this_machine_can_have_broken_off(project: Workspace) -> None:
     """Whether another machine's process runs nobody here knows; a session that ended did not break off."""
     gone = str(2**22 + 1)  # above every pid_max
     sessions.seen(_Elsewhere(project.root, project.config), OTHER, gone)
@@ -310,7 +310,7 @@ def test_only_a_process_of_this_machine_can_have_broken_off(project: Project) ->
 
 
 def test_a_process_of_another_machine_says_nothing_of_what_a_session_became(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then it counts whether the session had an event after the other one was first seen."""
     there = _Elsewhere(project.root, project.config)
@@ -324,7 +324,7 @@ def test_a_process_of_another_machine_says_nothing_of_what_a_session_became(
     assert not sessions.superseded(project, OTHER, ME)
 
 
-def test_the_whole_id_of_a_session_goes_before_a_beginning(project: Project) -> None:
+def test_the_whole_id_of_a_session_goes_before_a_beginning(project: Workspace) -> None:
     """Else a session whose id begins another's could not be named."""
     for name in ("same", "same-1", "same-2"):
         sessions.seen(project, name)
@@ -339,7 +339,7 @@ def test_the_whole_id_of_a_session_goes_before_a_beginning(project: Project) -> 
 
 
 def test_a_session_leaves_its_process_only_to_one_that_began_there_later(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that ran there before, as before a `/clear`, is no reason; one that came after its last event has it now."""
     here, elsewhere = str(os.getpid()), str(os.getppid())
@@ -356,7 +356,7 @@ def test_a_session_leaves_its_process_only_to_one_that_began_there_later(
     assert ME not in sessions.live_others(project, THIRD)
 
 
-def test_an_event_that_names_no_transcript_keeps_the_one_that_is_known(project: Project) -> None:
+def test_an_event_that_names_no_transcript_keeps_the_one_that_is_known(project: Workspace) -> None:
     """A later event may say less; another path counts."""
     for path in ("/t/a.jsonl", ""):
         sessions.seen(project, ME, transcript=path)
@@ -366,14 +366,14 @@ def test_an_event_that_names_no_transcript_keeps_the_one_that_is_known(project: 
     assert sessions.transcript(project, OTHER) == ""
 
 
-def test_a_path_that_no_file_can_have_shows_no_life(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_no_file_can_have_shows_no_life(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever an event named as its transcript, the others go on."""
     sessions.seen(project, OTHER, transcript="/t/\0.jsonl")
     monkeypatch.setenv("HOLDFAST_NOW", "2026-03-01T11:30:00Z")
     assert sessions.live_others(project, ME) == set()
 
 
-def test_gone_is_what_ended_or_lost_its_process_on_this_machine(project: Project) -> None:
+def test_gone_is_what_ended_or_lost_its_process_on_this_machine(project: Workspace) -> None:
     """What another machine runs, and what noted no process, may go on."""
     no_process = str(2**22 + 1)  # above every pid_max
     for name, process in (("ended", None), ("crashed", no_process), ("runs", str(os.getpid())), ("unknown", None)):
@@ -386,7 +386,7 @@ def test_gone_is_what_ended_or_lost_its_process_on_this_machine(project: Project
 
 @pytest.mark.parametrize(("process", "silent"), [(2**22 + 1, True), (os.getpid(), False)], ids=["gone", "running"])
 def test_a_session_without_a_process_is_silent_whatever_its_transcript_shows(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: int, *, silent: bool
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: int, *, silent: bool
 ) -> None:
     """A file that was touched after the crash brings nobody back."""
     file = tmp_path / "t.jsonl"
@@ -401,7 +401,7 @@ def test_a_session_without_a_process_is_silent_whatever_its_transcript_shows(
     assert [each.what for each in told] == ["session began", *(["session went silent"] if silent else [])]
 
 
-def test_all_that_run_beside_a_session_are_counted(project: Project) -> None:
+def test_all_that_run_beside_a_session_are_counted(project: Workspace) -> None:
     """A folder in which somebody runs dozens."""
     others = {f"other-{number:02}" for number in range(60)}
     with project.ledger.transaction():

@@ -12,9 +12,9 @@ import pytest
 
 from holdfast.config import Config
 from holdfast.errors import LedgerError
-from holdfast.project import Project
 from holdfast.sessions.ownership import owners, sessions
 from holdfast.sessions.reading import readfiles, reading, reads, readtexts, transcripts
+from holdfast.sessions.workspace import Workspace
 from tests import permissions
 from tests.handmade import ME, OTHER, together, workflow
 
@@ -30,23 +30,23 @@ BOUNDARY = b'"subtype":"compact_boundary"'
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Workspace:
     (tmp_path / "project" / "docs").mkdir(parents=True)
     (tmp_path / "project" / "docs" / "a.md").write_text("one\ntwo\nthree\n")
-    return Project.open(tmp_path / "project")
+    return Workspace.open(tmp_path / "project")
 
 
-def flow(project: Project, *entries: str) -> Workflow:
+def flow(project: Workspace, *entries: str) -> Workflow:
     return workflow(project.root, reading=entries or ("@docs/a.md",))
 
 
-def states(project: Project, *entries: str, session: str = ME) -> list[tuple[str, bool]]:
+def states(project: Workspace, *entries: str, session: str = ME) -> list[tuple[str, bool]]:
     """What is said of each entry: how it changed, and whether the model has it before it."""
     found = reading.states(project, session, flow(project, *entries))
     return [(each.change, each.in_context) for each in found.values()]
 
 
-def due(project: Project, *entries: str, session: str = ME) -> list[str]:
+def due(project: Workspace, *entries: str, session: str = ME) -> list[str]:
     found = reading.states(project, session, flow(project, *entries))
     return [each.entry for each in found.values() if each.due]
 
@@ -59,7 +59,7 @@ def response(text: str, first: int = 1, count: int | None = None, **more: Any) -
     return {"type": "text", "file": {"filePath": "/somewhere", **file, **more}}
 
 
-def read(project: Project, place: str = "docs/a.md", first: int = 1, count: int | None = None, **more: Any) -> None:
+def read(project: Workspace, place: str = "docs/a.md", first: int = 1, count: int | None = None, **more: Any) -> None:
     """Read a file, or lines of it, as the model does."""
     path = project.root / place
     text = readfiles.as_shown(path.read_bytes().decode("utf-8", "replace"))
@@ -70,14 +70,14 @@ def read(project: Project, place: str = "docs/a.md", first: int = 1, count: int 
     readtexts.heard(project, session, asked, response(text, first, count, **more))
 
 
-def put(project: Project, place: str, content: str | bytes) -> Path:
+def put(project: Workspace, place: str, content: str | bytes) -> Path:
     path = project.root / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
 
 
-def lines_of(project: Project, name: str) -> list[bytes]:
+def lines_of(project: Workspace, name: str) -> list[bytes]:
     """A transcript that a client wrote, as if in this project; its files are there as they were at its end."""
     put(project, "app.py", "a = 2\n")
     put(project, "new.py", "b = 1\n")
@@ -86,7 +86,7 @@ def lines_of(project: Project, name: str) -> list[bytes]:
     return data.replace(b"/home/user/project", os.fsencode(project.root)).splitlines(keepends=True)
 
 
-def transcribed(project: Project, lines: list[bytes], session: str = ME) -> Path:
+def transcribed(project: Workspace, lines: list[bytes], session: str = ME) -> Path:
     """Put a transcript where the session's events say it is."""
     path = project.root.parent / f"{session}.jsonl"
     path.write_bytes(b"".join(lines))
@@ -102,7 +102,7 @@ def said(**entry: Any) -> bytes:
     return json.dumps({"uuid": "0" * 32, **entry}, separators=(",", ":")).encode() + b"\n"
 
 
-def shown(project: Project, text: str, place: str = "docs/a.md", **more: Any) -> bytes:
+def shown(project: Workspace, text: str, place: str = "docs/a.md", **more: Any) -> bytes:
     """A line of a transcript: a Read's result."""
     result = response(text, filePath=str(project.root / place), **more)
     return said(type="user", toolUseResult=result)
@@ -111,7 +111,7 @@ def shown(project: Project, text: str, place: str = "docs/a.md", **more: Any) ->
 # From events
 
 
-def test_a_file_is_never_read_then_unchanged_changed_and_missing(project: Project) -> None:
+def test_a_file_is_never_read_then_unchanged_changed_and_missing(project: Workspace) -> None:
     """By content, since it was last read in this session."""
     assert states(project) == [("never read", False)]
     read(project)
@@ -126,7 +126,7 @@ def test_a_file_is_never_read_then_unchanged_changed_and_missing(project: Projec
     assert states(project) == [("unchanged", True)]
 
 
-def test_after_each_compaction_it_is_to_be_read_again(project: Project) -> None:
+def test_after_each_compaction_it_is_to_be_read_again(project: Workspace) -> None:
     """What was read before is known still, and stands before the model no more."""
     read(project)
     for _ in range(2):
@@ -138,7 +138,7 @@ def test_after_each_compaction_it_is_to_be_read_again(project: Project) -> None:
     assert reads.reader(project, ME).compactions == 2
 
 
-def test_a_part_is_not_the_whole(project: Project) -> None:
+def test_a_part_is_not_the_whole(project: Workspace) -> None:
     """A Read with offset or limit counts only if it covers the file."""
     read(project, first=2, count=1)
     assert states(project) == [("never read", False)]
@@ -149,7 +149,7 @@ def test_a_part_is_not_the_whole(project: Project) -> None:
 
 
 @pytest.mark.parametrize("parts", [[(1, 2), (3, 1)], [(3, 2), (2, 1), (1, 1)], [(2, 3), (1, 2)]])
-def test_parts_that_make_the_whole_count(project: Project, parts: list[tuple[int, int]]) -> None:
+def test_parts_that_make_the_whole_count(project: Workspace, parts: list[tuple[int, int]]) -> None:
     """A file too long for one Read can be read all the same; behind the last line break there is nothing to read."""
     for first, count in parts:
         assert states(project) == [("never read", False)]
@@ -157,7 +157,7 @@ def test_parts_that_make_the_whole_count(project: Project, parts: list[tuple[int
     assert states(project) == [("unchanged", True)]
 
 
-def test_parts_with_a_gap_of_another_content_or_another_context_do_not(project: Project) -> None:
+def test_parts_with_a_gap_of_another_content_or_another_context_do_not(project: Workspace) -> None:
     """All of them must be of the content that is there now, and before the model together."""
     read(project, first=1, count=1)
     read(project, first=3, count=1)
@@ -171,7 +171,7 @@ def test_parts_with_a_gap_of_another_content_or_another_context_do_not(project: 
     assert states(project) == [("never read", False)]
 
 
-def test_parts_read_at_the_same_time_are_all_kept(project: Project) -> None:
+def test_parts_read_at_the_same_time_are_all_kept(project: Workspace) -> None:
     """The client runs reads of one message beside one another."""
     text = "".join(f"line {number}\n" for number in range(100))
     put(project, "docs/a.md", text)
@@ -190,7 +190,7 @@ for number in range(int(me), 100, 4):
     assert states(project) == [("unchanged", True)]
 
 
-def test_a_read_the_client_itself_cut_is_a_part(project: Project) -> None:
+def test_a_read_the_client_itself_cut_is_a_part(project: Workspace) -> None:
     """`truncatedByTokenCap`: a first page, whatever the numbers say."""
     asked = {"file_path": str(project.root / "docs/a.md")}
     cut = response("one\ntwo\n", truncatedByTokenCap=True)
@@ -198,7 +198,7 @@ def test_a_read_the_client_itself_cut_is_a_part(project: Project) -> None:
     assert due(project) == ["@docs/a.md"]
 
 
-def test_what_was_written_between_read_and_event_is_not_taken_for_read(project: Project) -> None:
+def test_what_was_written_between_read_and_event_is_not_taken_for_read(project: Workspace) -> None:
     """The content the model was shown counts, not what lies there by now."""
     asked = {"file_path": str(project.root / "docs/a.md")}
     readtexts.heard(project, ME, asked, response("an older text\n"))
@@ -208,7 +208,7 @@ def test_what_was_written_between_read_and_event_is_not_taken_for_read(project: 
 @pytest.mark.parametrize(
     "content", [b"\xef\xbb\xbfone\r\ntwo\r\n", "one\ntwo\n".encode("utf-16"), b"\xff\x00\xc3(\n", b"", b"no newline"]
 )
-def test_text_is_compared_as_the_client_decodes_it(project: Project, content: bytes) -> None:
+def test_text_is_compared_as_the_client_decodes_it(project: Workspace, content: bytes) -> None:
     """A byte order mark, CRLF, UTF-16 and broken UTF-8 are no change."""
     path = put(project, "docs/odd.txt", content)
     text = content[2:].decode("utf-16-le") if content[:2] == b"\xff\xfe" else content.decode("utf-8", "replace")
@@ -232,7 +232,7 @@ def test_text_is_compared_as_the_client_decodes_it(project: Project, content: by
         ({}, None, True),
     ],
 )
-def test_other_results_than_text(project: Project, asked: dict[str, Any], answer: Any, counts: bool) -> None:
+def test_other_results_than_text(project: Workspace, asked: dict[str, Any], answer: Any, counts: bool) -> None:
     """Asked for whole and not refused is read, in whatever form a client says so."""
     readtexts.heard(project, ME, {"file_path": str(project.root / "docs/a.md"), **asked}, answer)
     assert states(project) == [("unchanged", True) if counts else ("never read", False)]
@@ -241,7 +241,7 @@ def test_other_results_than_text(project: Project, asked: dict[str, Any], answer
 @pytest.mark.parametrize(
     "asked", [{}, {"file_path": 3}, {"file_path": ""}, {"file_path": "a\0b"}, {"file_path": "~x/y"}]
 )
-def test_a_read_of_nothing_costs_nothing(project: Project, asked: dict[str, Any]) -> None:
+def test_a_read_of_nothing_costs_nothing(project: Workspace, asked: dict[str, Any]) -> None:
     """Nothing is noted, and nothing is raised."""
     readtexts.heard(project, ME, asked, response("x"))
     assert reads.rows(project, ME) == {}
@@ -251,7 +251,7 @@ def test_a_read_of_nothing_costs_nothing(project: Project, asked: dict[str, Any]
 
 
 @pytest.mark.parametrize("entry", ["@docs/a.md", "docs/a.md", "@docs/../docs/./a.md", "@{root}/docs/a.md", "@link.md"])
-def test_a_file_is_the_same_by_any_name(project: Project, entry: str) -> None:
+def test_a_file_is_the_same_by_any_name(project: Workspace, entry: str) -> None:
     """Relative, absolute, with or without @, through a link."""
     (project.root / "link.md").symlink_to("docs/a.md")
     read(project)
@@ -260,7 +260,7 @@ def test_a_file_is_the_same_by_any_name(project: Project, entry: str) -> None:
     assert (state.path, state.inside) == ("docs/a.md", True)
 
 
-def test_files_elsewhere_are_never_looked_at(project: Project) -> None:
+def test_files_elsewhere_are_never_looked_at(project: Workspace) -> None:
     """In the home by `~`, or absolute, or where a link leads out: not read, not due, nothing waits for them."""
     outside = project.root.parent / "outside.md"
     for path in (Path.home() / "notes.md", outside):
@@ -275,7 +275,7 @@ def test_files_elsewhere_are_never_looked_at(project: Project) -> None:
     assert reading.contents(project, reading.states(project, OTHER, flow(project, *entries))) == []
 
 
-def test_what_nobody_can_read_whole_is_not_checked(project: Project) -> None:
+def test_what_nobody_can_read_whole_is_not_checked(project: Workspace) -> None:
     """A folder, a pattern, a pipe, ten megabytes: neither missing nor due."""
     os.mkfifo(project.root / "pipe")
     with (project.root / "large.bin").open("wb") as stream:
@@ -288,7 +288,7 @@ def test_what_nobody_can_read_whole_is_not_checked(project: Project) -> None:
     assert reads.rows(project, ME) == {}
 
 
-def test_a_file_nobody_may_read_is_not_checked(project: Project) -> None:
+def test_a_file_nobody_may_read_is_not_checked(project: Workspace) -> None:
     """It is there, so it is not missing."""
     (project.root / "docs/a.md").chmod(0)
     with permissions.counting():
@@ -296,19 +296,19 @@ def test_a_file_nobody_may_read_is_not_checked(project: Project) -> None:
 
 
 @pytest.mark.parametrize("entry", ["@gone.md", "@docs/a.md/x", "@a\0b", "@" + "x" * 5000, "@~nobody-of-this-name/x"])
-def test_what_is_not_there_is_missing(project: Project, entry: str) -> None:
+def test_what_is_not_there_is_missing(project: Workspace, entry: str) -> None:
     """I001-21, also for what no file can be called."""
     assert states(project, entry) == [("missing", False)]
     assert due(project, entry) == []
 
 
-def test_a_link_that_leads_to_itself_is_no_error(project: Project) -> None:
+def test_a_link_that_leads_to_itself_is_no_error(project: Workspace) -> None:
     """A circle of links is no file that could be read."""
     (project.root / "loop").symlink_to("loop")
     assert states(project, "@loop") == [("not checked", False)]
 
 
-def test_so_many_bytes_and_no_more_are_compared(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_many_bytes_and_no_more_are_compared(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand large files must not keep an event waiting."""
     monkeypatch.setattr(readfiles, "MOST", 20)
     put(project, "docs/b.md", "0123456789")
@@ -318,7 +318,7 @@ def test_so_many_bytes_and_no_more_are_compared(project: Project, monkeypatch: p
 # Sessions
 
 
-def test_another_sessions_reads_are_its_own(project: Project) -> None:
+def test_another_sessions_reads_are_its_own(project: Workspace) -> None:
     """Nor does its compaction touch ours."""
     read(project, session=OTHER)
     assert states(project) == [("never read", False)]
@@ -328,7 +328,7 @@ def test_another_sessions_reads_are_its_own(project: Project) -> None:
     assert states(project, session=OTHER) == [("unchanged", False)]
 
 
-def test_reads_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_are_bounded(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest go."""
     monkeypatch.setattr(reads, "KEPT", 3)
     for number in range(6):
@@ -338,7 +338,7 @@ def test_reads_are_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) ->
     assert list(reads.rows(project, ME)) == ["3.md", "4.md", "5.md"]
 
 
-def test_a_ledger_that_fails_costs_only_what_it_knows(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_fails_costs_only_what_it_knows(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing is seen without it."""
     read(project)
 
@@ -349,14 +349,14 @@ def test_a_ledger_that_fails_costs_only_what_it_knows(project: Project, monkeypa
     assert states(project, "@docs/a.md", "@gone.md") == [("never read", False), ("missing", False)]
 
 
-def test_switched_off_only_what_is_missing_is_known(project: Project) -> None:
+def test_switched_off_only_what_is_missing_is_known(project: Workspace) -> None:
     """`reading = "off"`: what was read before tells nothing any more."""
     read(project)
-    off = Project(project.root, Config(reading="off"))
+    off = Workspace(project.root, Config(reading="off"))
     assert states(off, "@docs/a.md", "@gone.md") == [("never read", False), ("missing", False)]
 
 
-def test_whose_reading_it_is(project: Project) -> None:
+def test_whose_reading_it_is(project: Workspace) -> None:
     """Of the workflow a session owns and has not finished, the newest of several; of nobody else's."""
     mine = [workflow(project.root, name, updated_at=f"2026-03-0{day}") for day, name in enumerate("abc", 1)]
     theirs, done = workflow(project.root, "d"), workflow(project.root, "e", status="completed", updated_at="2026-04-01")
@@ -374,7 +374,7 @@ def test_whose_reading_it_is(project: Project) -> None:
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_what_the_client_attached_again_stands_before_the_model(project: Project, name: str) -> None:
+def test_what_the_client_attached_again_stands_before_the_model(project: Workspace, name: str) -> None:
     """No PostToolUse told of anything: the transcript of both clients does."""
     lines = lines_of(project, name)
     transcribed(project, lines)
@@ -385,7 +385,7 @@ def test_what_the_client_attached_again_stands_before_the_model(project: Project
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_until_it_is_written_what_is_attached_again_is_not_known(project: Project, name: str) -> None:
+def test_until_it_is_written_what_is_attached_again_is_not_known(project: Workspace, name: str) -> None:
     """At SessionStart(compact) the transcript ends with the context that is gone; what was read there is known."""
     lines = lines_of(project, name)
     cut = cut_at_boundary(lines)
@@ -403,7 +403,7 @@ def test_until_it_is_written_what_is_attached_again_is_not_known(project: Projec
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_what_was_read_before_and_not_attached_again_is_due(project: Project, name: str) -> None:
+def test_what_was_read_before_and_not_attached_again_is_due(project: Workspace, name: str) -> None:
     """The client attaches only some files again; of the others it is known that this session read them."""
     lines = lines_of(project, name)
     cut = cut_at_boundary(lines)
@@ -417,7 +417,7 @@ def test_what_was_read_before_and_not_attached_again_is_due(project: Project, na
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_a_second_compaction_takes_away_what_was_attached(project: Project, name: str) -> None:
+def test_a_second_compaction_takes_away_what_was_attached(project: Workspace, name: str) -> None:
     """Only what stands behind the last boundary counts, announced or not."""
     lines = lines_of(project, name)
     transcribed(project, lines)
@@ -434,14 +434,14 @@ def test_a_second_compaction_takes_away_what_was_attached(project: Project, name
     assert reads.reader(project, ME).compactions == 3
 
 
-def test_a_read_by_event_in_a_context_that_is_gone_is_gone(project: Project) -> None:
+def test_a_read_by_event_in_a_context_that_is_gone_is_gone(project: Workspace) -> None:
     """SessionStart(compact) need not fire: the boundary in the transcript tells."""
     read(project)
     transcribed(project, [shown(project, "one\ntwo\nthree\n"), said(type="system", subtype="compact_boundary")])
     assert states(project) == [("unchanged", False)]
 
 
-def test_two_compactions_of_which_one_was_announced(project: Project) -> None:
+def test_two_compactions_of_which_one_was_announced(project: Workspace) -> None:
     """Both count, and what was read between them is gone."""
     transcribed(project, [said(type="user")])
     reads.compacted(project, ME)
@@ -452,7 +452,7 @@ def test_two_compactions_of_which_one_was_announced(project: Project) -> None:
     assert reads.reader(project, ME).compactions == 2
 
 
-def test_a_boundary_farther_back_than_is_read_is_no_lack(project: Project) -> None:
+def test_a_boundary_farther_back_than_is_read_is_no_lack(project: Workspace) -> None:
     """After megabytes of work, all that is read of the transcript is of the present context."""
     path = transcribed(project, [said(type="user")])
     reads.compacted(project, ME)
@@ -463,7 +463,7 @@ def test_a_boundary_farther_back_than_is_read_is_no_lack(project: Project) -> No
     assert states(project) == [("unchanged", True)]
 
 
-def test_what_was_searched_is_not_searched_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_searched_is_not_searched_again(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session has many prompts and a long transcript; for another file, or another content, it is searched anew."""
     searched: list[int] = []
     divided = transcripts.divided
@@ -487,7 +487,7 @@ def test_what_was_searched_is_not_searched_again(project: Project, monkeypatch: 
     assert searched[2:] == [0, 0]
 
 
-def test_a_read_that_fails_after_its_call_was_searched_is_noted(project: Project) -> None:
+def test_a_read_that_fails_after_its_call_was_searched_is_noted(project: Workspace) -> None:
     """A person is asked about a Read; meanwhile another event looks."""
     call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(project.root / "docs/a.md")}}
     path = transcribed(project, [said(type="assistant", message={"content": [call]})])
@@ -498,7 +498,7 @@ def test_a_read_that_fails_after_its_call_was_searched_is_noted(project: Project
     assert reading.states(project, ME, flow(project, entry))[entry].refused
 
 
-def test_a_boundary_that_never_comes_is_not_waited_for(project: Project) -> None:
+def test_a_boundary_that_never_comes_is_not_waited_for(project: Workspace) -> None:
     """After megabytes without it all counts as of the present context; one that comes then is a further compaction."""
     path = transcribed(project, [said(type="user")])
     reads.compacted(project, ME)
@@ -511,7 +511,7 @@ def test_a_boundary_that_never_comes_is_not_waited_for(project: Project) -> None
     assert reads.reader(project, ME).compactions == 2
 
 
-def test_an_old_line_of_the_transcript_does_not_undo_what_the_event_told(project: Project) -> None:
+def test_an_old_line_of_the_transcript_does_not_undo_what_the_event_told(project: Workspace) -> None:
     """It may be read again and again; the newest content counts."""
     transcribed(project, [shown(project, "an older text\n")])
     read(project)
@@ -519,7 +519,7 @@ def test_an_old_line_of_the_transcript_does_not_undo_what_the_event_told(project
     assert states(project) == [("unchanged", True)]
 
 
-def test_a_read_that_only_the_transcript_tells_of_another_content(project: Project) -> None:
+def test_a_read_that_only_the_transcript_tells_of_another_content(project: Workspace) -> None:
     """Changed since it was read, whether in this context or in one that is gone."""
     lines = [shown(project, "an older text\n")]
     transcribed(project, lines)
@@ -556,14 +556,14 @@ def test_a_read_that_only_the_transcript_tells_of_another_content(project: Proje
         lambda project: said(type="user", toolUseResult=["odd"], attachment="odd", message={"content": ["odd", 3]}),
     ],
 )
-def test_what_does_not_show_the_file_is_no_read(project: Project, line: Callable[[Project], bytes]) -> None:
+def test_what_does_not_show_the_file_is_no_read(project: Workspace, line: Callable[[Workspace], bytes]) -> None:
     """A subagent's read, a cut attachment, a mere reference, another file, broken entries."""
     transcribed(project, [line(project)])
     assert states(project) == [("never read", False)]
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_part_read_in_a_context_that_is_gone_makes_no_whole(project: Project, known: bool) -> None:
+def test_a_part_read_in_a_context_that_is_gone_makes_no_whole(project: Workspace, known: bool) -> None:
     """Parts count only together in one context."""
     place = str(project.root / "docs/a.md")
     half = said(type="user", toolUseResult=response("one\ntwo\nthree\n", 1, 2, filePath=place))
@@ -578,7 +578,7 @@ def test_a_part_read_in_a_context_that_is_gone_makes_no_whole(project: Project, 
 
 
 @pytest.mark.parametrize("error", [True, False])
-def test_a_read_that_failed_holds_nothing(project: Project, error: bool) -> None:
+def test_a_read_that_failed_holds_nothing(project: Workspace, error: bool) -> None:
     """No PostToolUse tells that the client did not permit a Read; until the next compaction nobody waits for it."""
     place = str(project.root / "docs/a.md")
     use = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": place}}
@@ -593,7 +593,7 @@ def test_a_read_that_failed_holds_nothing(project: Project, error: bool) -> None
 
 
 @pytest.mark.parametrize("content", [b"", b"no json\n{broken\n\xff\n", b"[]\n3\nnull\n"])
-def test_a_broken_transcript_is_none(project: Project, content: bytes) -> None:
+def test_a_broken_transcript_is_none(project: Workspace, content: bytes) -> None:
     """What the events told counts."""
     read(project)
     transcribed(project, [content])
@@ -605,7 +605,7 @@ def test_a_broken_transcript_is_none(project: Project, content: bytes) -> None:
 # What guidance says
 
 
-def test_the_words_of_the_guidance(project: Project) -> None:
+def test_the_words_of_the_guidance(project: Workspace) -> None:
     """Unchanged, changed, missing; nothing of what was never read."""
     for name in ("b", "c"):
         put(project, f"docs/{name}.md", name)
@@ -617,7 +617,7 @@ def test_the_words_of_the_guidance(project: Project) -> None:
     assert words("@unheard of") is None
 
 
-def inlinable(project: Project, *entries: str) -> list[str]:
+def inlinable(project: Workspace, *entries: str) -> list[str]:
     known = reading.states(project, ME, flow(project, *entries))
     return [text for _, text in reading.contents(project, known)]
 
@@ -637,7 +637,7 @@ def inlinable(project: Project, *entries: str) -> list[str]:
         (b"\xef\xbb\xbfone\r\ntwo\r\n", True),
     ],
 )
-def test_only_small_texts_are_inlined(project: Project, content: bytes, given: bool) -> None:
+def test_only_small_texts_are_inlined(project: Workspace, content: bytes, given: bool) -> None:
     """1,500 UTF-16 units, whole; no binary, nothing empty."""
     put(project, "docs/s.md", content)
     reads.note(project, ME, "docs/s.md", readfiles.look(project, "docs/s.md").digest)
@@ -646,7 +646,7 @@ def test_only_small_texts_are_inlined(project: Project, content: bytes, given: b
     assert inlinable(project, "@docs/s.md") == ([text] if given else [])
 
 
-def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: Project) -> None:
+def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: Workspace) -> None:
     """Never what it did not read, what has changed, what lies outside, what stands before the model anyway."""
     outside = project.root.parent / "outside.md"
     outside.write_text("outside\n")
@@ -663,7 +663,7 @@ def test_only_what_this_session_has_read_and_no_longer_has_is_inlined(project: P
     assert inlinable(project, *entries) == ["one\ntwo\nthree\n"]
 
 
-def test_what_was_inlined_is_not_due_and_is_inlined_again(project: Project) -> None:
+def test_what_was_inlined_is_not_due_and_is_inlined_again(project: Workspace) -> None:
     """It stands before the model, unless that guidance was lost: the second chance gives it again."""
     read(project)
     reads.compacted(project, ME)
@@ -678,7 +678,7 @@ def test_what_was_inlined_is_not_due_and_is_inlined_again(project: Project) -> N
     assert inlinable(project, "@docs/a.md") == []  # read again, it is there without us
 
 
-def test_what_is_excluded_from_capture_is_never_inlined(project: Project) -> None:
+def test_what_is_excluded_from_capture_is_never_inlined(project: Workspace) -> None:
     """By its path, whatever this session has read of it."""
     read(project)
     reads.compacted(project, ME)

@@ -14,7 +14,6 @@ from holdfast.formats.compaction.completion import complete
 from holdfast.formats.compaction.file import parsed, restore
 from holdfast.formats.compaction.save import Saved, intend, save
 from holdfast.formats.compaction.spot import WORDS, Spot, moved, spot
-from holdfast.sessions.history import archive
 from holdfast.workflow import names, statefile, values, views
 from holdfast.workflow.model import Changes, Foreign, Found, Problem, Start, Step, Workflow
 from holdfast.workflow.wording import quoted
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 __all__ = [
     "NAME",
@@ -46,19 +45,19 @@ __all__ = [
 NAME = files.NAME
 
 
-def find(project: Project) -> Found:
+def find(project: Records) -> Found:
     """Return one workflow for each name, read from its newest readable file, the last changed first (I001-7)."""
     return _found(*files.scan(project))
 
 
-def candidates(project: Project, keys: Collection[str]) -> Found:
+def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return as `find` does the workflows whose files were changed last, and those the ledger calls by these keys."""
     places = [key.removeprefix(f"{NAME}:").rpartition("#")[0] for key in keys if key.startswith(f"{NAME}:")]
     paths, left = compaction_near.places(files.folder(project), [project.root / place for place in places])
     return replace(_found(*files.scan(project, paths)), left=left)
 
 
-def foreign(project: Project) -> Iterator[Foreign]:
+def foreign(project: Records) -> Iterator[Foreign]:
     """Yield the JSON files beside the state files that are not named as one."""
     for path in sorted(files.folder(project).glob("*/*.json")):
         if not path.match("state-*.json"):
@@ -76,7 +75,7 @@ def _found(entries: list[files.Entry], problems: list[Problem]) -> Found:
     return Found(tuple(found.values()), tuple(problems))
 
 
-def start(project: Project, start: Start) -> Workflow:
+def start(project: Records, start: Start) -> Workflow:
     """Create the state file of a workflow at its first phase (R001-11), with `replace` in place of one of its name.
 
     Raises TransitionError when a workflow of this name is unfinished, HoldfastError without a name.
@@ -94,12 +93,12 @@ def start(project: Project, start: Start) -> Workflow:
             )
         created = statefile.insist(lambda: _created(project, start))
         for workflow in before:  # only now: where the new file cannot be written, the old one stays
-            archive.shelve(project, workflow)
+            project.shelve(workflow)
             statefile.discard(project, workflow.path, why="replaced")
         return created
 
 
-def begin(project: Project, workflow: Workflow) -> Workflow:
+def begin(project: Records, workflow: Workflow) -> Workflow:
     """Set a current phase that is not started to in progress; anything else stays."""
 
     def edit(data: dict[str, Any], now: Workflow) -> dict[str, Any]:
@@ -109,7 +108,7 @@ def begin(project: Project, workflow: Workflow) -> Workflow:
         return files.rewrite(project, workflow.path, edit, why="begin").workflow
 
 
-def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
     """Complete the current phase and start the next one in the same file (R001-12).
 
     After the last phase, or with `everything`, the workflow is complete: a tombstone is left, its state files are
@@ -142,7 +141,7 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
         return complete(project, entry) if finished else entry.workflow
 
 
-def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
     """Apply changes in the same file; created_at and everything not named stay (R001-12).
 
     A broken file is replaced by its last generation with the changes in it, also where they change nothing.
@@ -173,7 +172,7 @@ def step(workflow: Workflow) -> Step | None:
 
 
 @contextmanager
-def _held(project: Project, workflow: Workflow) -> Iterator[None]:
+def _held(project: Records, workflow: Workflow) -> Iterator[None]:
     """Hold the lock on a workflow's file. Raises MissingError when it is gone, StateError."""
     statefile.guard(project.root, workflow.path)
     if not workflow.path.exists():
@@ -182,7 +181,7 @@ def _held(project: Project, workflow: Workflow) -> Iterator[None]:
         yield
 
 
-def _created(project: Project, start: Start) -> Workflow:
+def _created(project: Records, start: Start) -> Workflow:
     path = files.new_path(project, start.title)
     try:
         return files.write(project, path, _fresh(start), None, why="start").workflow
@@ -278,6 +277,6 @@ def _fresh(start: Start) -> dict[str, Any]:
     return files.fresh(start.title, start.kind, Spot(1, total, first, "in_progress"), content)
 
 
-def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
     """Return a workflow whose state file somebody wrote, or None for another file; nothing follows from it."""
     return workflow if path == workflow.path else None

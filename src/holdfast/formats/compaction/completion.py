@@ -10,7 +10,6 @@ from holdfast import log
 from holdfast.errors import LedgerError
 from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction.detection.detect import detect
-from holdfast.sessions.history import extracts
 from holdfast.workflow import names, statefile
 from holdfast.workflow.wording import quoted
 
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 
     from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.formats.compaction.file import Entry
-    from holdfast.project import Project
     from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Records
 
 
-def complete(project: Project, entry: Entry) -> Workflow:
+def complete(project: Records, entry: Entry) -> Workflow:
     """Bury a workflow and remove its state files; hold the folder's lock.
 
     Only `state-*.json` files that name this workflow go, then their folder if nothing else is in it (I001-3,
@@ -44,19 +43,19 @@ def complete(project: Project, entry: Entry) -> Workflow:
     return replace(workflow, warnings=(*workflow.warnings, *warnings))
 
 
-def _bury(project: Project, workflow: Workflow) -> None:
+def _bury(project: Records, workflow: Workflow) -> None:
     try:
         for name, digest in _claims(project, workflow):
-            extracts.bury(project, name, digest)
+            project.bury(name, digest)
     except LedgerError as error:
         log.write("warning", f"no tombstone for {quoted(workflow.title)}: {error}")
 
 
-def _claims(project: Project, workflow: Workflow) -> set[tuple[str, str]]:
+def _claims(project: Records, workflow: Workflow) -> set[tuple[str, str]]:
     """Return (name, digest) of every extract that could create this workflow's file again."""
     detected = detect(project, everything=True).extracts  # also of plans that are not the newest: they may be, one day
     claims = {(names.key(each.name), each.digest) for each in detected if _names(each, workflow)}
-    last = extracts.last(project, workflow.path)
+    last = project.remembered(workflow.path)
     return claims | ({(last["name"], last["digest"])} if last else set())
 
 
@@ -66,7 +65,7 @@ def _names(extract: Extract, workflow: Workflow) -> bool:
     return names.faithful(extract.name) and names.slug(extract.name) == workflow.path.parent.name
 
 
-def _remove_empty(project: Project, folder: Path) -> None:
+def _remove_empty(project: Records, folder: Path) -> None:
     if folder.parent == files.folder(project):
         with suppress(OSError):
             folder.rmdir()

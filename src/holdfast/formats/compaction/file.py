@@ -13,7 +13,6 @@ from holdfast.files.lock import locked
 from holdfast.formats.compaction import candidates
 from holdfast.formats.compaction.spot import NEUTRAL, Spot, spot
 from holdfast.patterns import regex
-from holdfast.sessions.history import history
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.model import Phase, Problem, Restored, Status, Workflow
 from holdfast.workflow.statefile import StateFile
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 NAME = "compaction"
 FOLDER = "untracked/workflow-state"
@@ -43,12 +42,12 @@ class Entry:
     workflow: Workflow
 
 
-def folder(project: Project) -> Path:
+def folder(project: Records) -> Path:
     """Return the folder of all state files of this format; it need not exist."""
     return project.root / FOLDER
 
 
-def scan(project: Project, only: Iterable[Path] | None = None) -> tuple[list[Entry], list[Problem]]:
+def scan(project: Records, only: Iterable[Path] | None = None) -> tuple[list[Entry], list[Problem]]:
     """Return every state file that is one, the last changed first, and a problem for each other.
 
     With `only` just of these. Of files changed at the same moment, as after a checkout, the one with the later time in
@@ -72,7 +71,7 @@ def scan(project: Project, only: Iterable[Path] | None = None) -> tuple[list[Ent
     return entries, sorted(problems, key=lambda problem: problem.path)
 
 
-def load(project: Project, path: Path) -> Entry:
+def load(project: Records, path: Path) -> Entry:
     """Return one state file.
 
     Raises MissingError, StateError when it is broken, SchemaMismatch when it is something else.
@@ -80,7 +79,7 @@ def load(project: Project, path: Path) -> Entry:
     return entry(project, statefile.read(project, path))
 
 
-def entry(project: Project, file: StateFile) -> Entry:
+def entry(project: Records, file: StateFile) -> Entry:
     """Return a state file that was read with the workflow in it. Raises SchemaMismatch when it is something else."""
     if not _is_ours(file.data):
         raise SchemaMismatch(file.path, 'is no workflow state ("workflow" as a text, with "phase"); it is left alone')
@@ -88,7 +87,7 @@ def entry(project: Project, file: StateFile) -> Entry:
 
 
 def rewrite(
-    project: Project,
+    project: Records,
     path: Path,
     edit: Callable[[dict[str, Any], Workflow], dict[str, Any]],
     *,
@@ -106,18 +105,18 @@ def rewrite(
     def apply(file: StateFile) -> dict[str, Any]:
         before = entry(project, file)
         data = edit(dict(file.data), before.workflow)
-        history.observe(project, before.workflow)  # what a person moved by hand has its own time
+        project.observe(before.workflow)  # what a person moved by hand has its own time
         return data
 
     file, changed = statefile.rewrite(project, path, apply, why=why, repair=repair)
     candidates.changed(path)
     workflow = view(project, file)
-    history.observe(project, workflow, error=error, at=stamp() if changed else None)
+    project.observe(workflow, error=error, at=stamp() if changed else None)
     return Entry(file, workflow)
 
 
 def write(
-    project: Project, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str, error: str = ""
+    project: Records, path: Path, data: dict[str, Any], before: StateFile | None, *, why: str, error: str = ""
 ) -> Entry:
     """Write `data` to a state file (`statefile.write`), note what moved by it, and return the file as it is now.
 
@@ -125,20 +124,20 @@ def write(
     file is not as it was read, StateError.
     """
     if before is not None:
-        history.observe(project, view(project, before))  # what a person moved by hand has its own time
+        project.observe(view(project, before))  # what a person moved by hand has its own time
     file = statefile.write(project, path, data, before, why=why)
     candidates.changed(path)
     workflow = view(project, file)
-    history.observe(project, workflow, error=error, at=stamp())
+    project.observe(workflow, error=error, at=stamp())
     return Entry(file, workflow)
 
 
-def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
     """Return what a content of a state file says. Raises SchemaMismatch, or StateError where it is broken."""
     return entry(project, StateFile(document.parse(path, raw, now().timestamp()), present=raw)).workflow
 
 
-def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
+def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Make a state file hold an earlier content again; one that was completed and is gone comes back with it.
 
     Another unfinished workflow that somebody wrote into this file gives way only with `replace`. Raises
@@ -159,18 +158,18 @@ def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool
                     f"{there.place} holds {quoted(there.title)}, which is unfinished; complete it first, or give "
                     "--replace"
                 )
-            history.observe(project, there)  # what a person moved by hand has its own time
+            project.observe(there)  # what a person moved by hand has its own time
         aside = statefile.restore(project, path, raw, before, why=why)
         candidates.changed(path)
         workflow = entry(project, statefile.read(project, path)).workflow
-        history.observe(project, workflow, at=stamp())
+        project.observe(workflow, at=stamp())
         return Restored(workflow, changed=True, aside=aside)
 
     with locked(folder(project)):
         return statefile.insist(attempt)
 
 
-def view(project: Project, file: StateFile) -> Workflow:
+def view(project: Records, file: StateFile) -> Workflow:
     """Return what a state file says as a workflow, with a warning for everything that is not as R001-05 asks."""
     data, path, warnings = file.data, file.path, list[str]()
     title = _title(file, warnings)
@@ -220,7 +219,7 @@ def fresh(name: str, kind: str, where: Spot, content: Mapping[str, Any]) -> dict
     }
 
 
-def new_path(project: Project, name: str) -> Path:
+def new_path(project: Records, name: str) -> Path:
     """Return the path of a new state file for this workflow: R001-01 with the present second, the next when taken."""
     from datetime import timedelta
 
@@ -250,7 +249,7 @@ def title_of(workflow: Workflow, number: int) -> str:
     return next((phase.title for phase in workflow.phases if phase.number == number), "") or f"Phase {number}"
 
 
-def _plan_at(project: Project, context: Mapping[str, Any]) -> str:
+def _plan_at(project: Records, context: Mapping[str, Any]) -> str:
     """Return when the plan was last changed that a workflow was derived from; empty without one."""
     with suppress(OSError, ValueError):
         if place := values.text(context.get(DERIVED, "")):

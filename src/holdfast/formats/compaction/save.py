@@ -11,7 +11,6 @@ from holdfast.files.lock import locked
 from holdfast.formats.compaction import candidates as compaction_near
 from holdfast.formats.compaction import file as files
 from holdfast.formats.compaction.spot import Spot, moved, spot
-from holdfast.sessions.history import extracts
 from holdfast.workflow import names, statefile, values
 from holdfast.workflow.wording import quoted
 
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from holdfast.formats.compaction.detection.extract import Extract
     from holdfast.formats.compaction.file import Entry
-    from holdfast.project import Project
     from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Records
 
 _HELD = "held"  # beside an extract's values in the ledger: the phase the state file had when it was last seen
 _PHASE = ("current", "total", "phase", "status")
@@ -55,7 +54,7 @@ class Intent:
     data: Mapping[str, Any] | None = None
 
 
-def save(project: Project, extract: Extract | None) -> Saved:
+def save(project: Records, extract: Extract | None) -> Saved:
     """Merge an extract into its workflow's state file, or create one.
 
     A value is taken over only where the extract changed since the one last seen for that file, or, without one, when
@@ -71,7 +70,7 @@ def save(project: Project, extract: Extract | None) -> Saved:
         return statefile.insist(lambda: _carry_out(project, extract, intend(project, extract)))
 
 
-def intend(project: Project, extract: Extract | None) -> Intent:
+def intend(project: Records, extract: Extract | None) -> Intent:
     """Return what `save` would do now, without writing any file."""
     if extract is None:
         return Intent("none")
@@ -84,7 +83,7 @@ def intend(project: Project, extract: Extract | None) -> Intent:
     return Intent(action, entry.workflow.path, entry, data)
 
 
-def existing(project: Project, extract: Extract) -> Entry | None:
+def existing(project: Records, extract: Extract) -> Entry | None:
     """Return the newest readable state file of the extract's workflow (I001-4, I001-7).
 
     By the `workflow` field first, by the folder's name second, by what the ledger remembers third. Of very many files
@@ -120,7 +119,7 @@ def _of_folder(entries: list[Entry], key: str) -> list[Entry]:
     return [entry for entry, each in zip(entries, keys, strict=True) if each.startswith(key) or key.startswith(each)]
 
 
-def remember(project: Project, workflow: Workflow, extract: Extract) -> None:
+def remember(project: Records, workflow: Workflow, extract: Extract) -> None:
     """Note the extract as the last one seen for a state file, with the phase that file held then.
 
     A ledger that refuses is logged and costs no save.
@@ -129,12 +128,12 @@ def remember(project: Project, workflow: Workflow, extract: Extract) -> None:
     if (_last(project, path) or {}).get("content") == content:
         return
     try:
-        extracts.remember(project, path, names.key(extract.name), extract.digest, content)
+        project.remember(path, names.key(extract.name), extract.digest, content)
     except LedgerError as error:
         log.write("warning", f"the extract for {path} is not remembered: {error}")
 
 
-def _intend_new(project: Project, extract: Extract) -> Intent:
+def _intend_new(project: Records, extract: Extract) -> Intent:
     over = extract.status == "completed" and (extract.current or 1) >= (extract.total or 1)
     if over:
         return Intent("none")
@@ -151,7 +150,7 @@ def _intend_new(project: Project, extract: Extract) -> Intent:
     return Intent("created", files.new_path(project, extract.name), None, data)
 
 
-def _carry_out(project: Project, extract: Extract, intent: Intent) -> Saved:
+def _carry_out(project: Records, extract: Extract, intent: Intent) -> Saved:
     if intent.path is None or intent.data is None:
         return Saved(None, intent.action, None)
     workflow = intent.entry.workflow if intent.entry else None
@@ -218,25 +217,25 @@ def _moved(entry: Entry, taken: Mapping[str, Any]) -> dict[str, Any]:
     return moved(entry.file.data.get("phase"), now, current=current, total=total, name=name, status=status)
 
 
-def _last(project: Project, path: Path) -> dict[str, Any] | None:
+def _last(project: Records, path: Path) -> dict[str, Any] | None:
     try:
-        return extracts.last(project, path)
+        return project.remembered(path)
     except LedgerError as error:
         log.write("warning", f"the last extract of {path} is unknown: {error}")
         return None
 
 
-def _saved_to(project: Project, extract: Extract) -> Path | None:
+def _saved_to(project: Records, extract: Extract) -> Path | None:
     try:
-        return extracts.saved_to(project, names.key(extract.name), extract.digest)
+        return project.saved_to(names.key(extract.name), extract.digest)
     except LedgerError:
         return None
 
 
-def _is_buried(project: Project, extract: Extract) -> bool:
+def _is_buried(project: Records, extract: Extract) -> bool:
     """Tell whether the workflow was completed: there is a tombstone."""
     try:
-        return extracts.is_buried(project, names.key(extract.name), extract.digest)
+        return project.is_buried(names.key(extract.name), extract.digest)
     except LedgerError as error:
         log.write("warning", f"whether {quoted(extract.name)} was completed is unknown: {error}")
         return False

@@ -10,7 +10,6 @@ from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions, view
 from holdfast.formats.hybrid.foreign import foreign
-from holdfast.formats.hybrid.functions import create_workflow_state, get_workflow_state, update_phase_status
 from holdfast.formats.hybrid.past import parsed, redraw, restore, written
 from holdfast.formats.hybrid.view import generate_markdown
 from holdfast.workflow import extras
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from holdfast.formats.hybrid.transitions import Mover
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 __all__ = [
     "NAME",
@@ -29,13 +28,11 @@ __all__ = [
     "begin",
     "brief",
     "candidates",
-    "create_workflow_state",
     "done",
     "extract_result",
     "find",
     "foreign",
     "generate_markdown",
-    "get_workflow_state",
     "judge",
     "match_phase",
     "move",
@@ -47,14 +44,13 @@ __all__ = [
     "step",
     "undoing",
     "update",
-    "update_phase_status",
     "written",
 ]
 
 NAME = files.NAME
 
 
-def find(project: Project) -> Found:
+def find(project: Records) -> Found:
     """Return the project's one workflow of this format, or a problem where its file cannot be read."""
     try:
         file = files.load(project)
@@ -67,7 +63,7 @@ def find(project: Project) -> Found:
     return Found((workflow,), broken + problems)
 
 
-def candidates(project: Project, keys: Collection[str]) -> Found:
+def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return what `find` does: there is one workflow of this format at most. Its view follows a change by hand."""
     found = find(project)
     for workflow in found.workflows:
@@ -75,7 +71,7 @@ def candidates(project: Project, keys: Collection[str]) -> Found:
     return found
 
 
-def start(project: Project, start: Start) -> Workflow:
+def start(project: Records, start: Start) -> Workflow:
     """Create the workflow; a finished one gives way and stays in the archive. Raises TransitionError, SchemaMismatch.
 
     A phase without an agent gets general-purpose.
@@ -84,7 +80,7 @@ def start(project: Project, start: Start) -> Workflow:
     return store.create(project, replace(start, phases=phases))
 
 
-def begin(project: Project, workflow: Workflow) -> Workflow:
+def begin(project: Records, workflow: Workflow) -> Workflow:
     """Start the first pending phase, unless one is active or failed."""
 
     def edit(data: dict[str, Any]) -> None:
@@ -94,7 +90,7 @@ def begin(project: Project, workflow: Workflow) -> Workflow:
     return store.change(project, edit, why="begin")[0]
 
 
-def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
     """Complete the current phase, leave `note` for the next and start it; the last one completes the workflow.
 
     When somebody else completed the phase meanwhile nothing happens. Raises TransitionError when it failed, or when
@@ -116,7 +112,7 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     return store.change(project, edit, why="done")[0]
 
 
-def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
     """Apply changes to the current phase, or to phase `changes.current`, which becomes active without a status.
 
     Reading, reminders and context are kept in a file beside the state (`extras`). A broken state file is replaced
@@ -147,7 +143,7 @@ def step(workflow: Workflow) -> Step | None:
 
 
 def move(
-    project: Project,
+    project: Records,
     phase_id: str,
     status: Status | None,
     *,
@@ -173,7 +169,7 @@ def move(
     return store.change(project, edit, why=f"{phase_id} {status or 'noted'}", error=error)
 
 
-def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
+def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
     """Move a phase because of its agent; what a finished one delivers is read from its words (I000-14).
 
     Raises StateError where state or view cannot be written: to judge it again writes what is still missing.
@@ -186,7 +182,7 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
     return Judged(*moved)
 
 
-def brief(project: Project, workflow: Workflow, phase: Phase) -> None:
+def brief(project: Records, workflow: Workflow, phase: Phase) -> None:
     """Give an agent nothing of its phase but its prompt, which has the hand-over in it."""
 
 
@@ -201,7 +197,7 @@ def undoing(phase_id: str) -> str:
     return f"holdfast hybrid reopen {phase_id}"
 
 
-def reopen(project: Project, phase_id: str) -> Workflow:
+def reopen(project: Records, phase_id: str) -> Workflow:
     """Make a completed or failed phase active again; for people only, never for a hook (I000-15)."""
 
     def edit(data: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
 NAME = "hybrid"
@@ -41,12 +41,12 @@ _SPELLINGS: dict[str, Status] = {
 }
 
 
-def path(project: Project) -> Path:
+def path(project: Records) -> Path:
     """Return where the state file lies (R000-01); it need not exist."""
     return project.root / FILE
 
 
-def load(project: Project) -> StateFile:
+def load(project: Records) -> StateFile:
     """Return the state file.
 
     Raises MissingError, StateError when it is broken, SchemaMismatch when it has another schema.
@@ -108,14 +108,14 @@ def position(data: Mapping[str, Any], phase: Any) -> int | None:
     return index if index is not None and 0 <= index < len(phases) else None
 
 
-def view(project: Project, file: StateFile) -> Workflow:
+def view(project: Records, file: StateFile) -> Workflow:
     """Return what the state file says as a workflow, with a warning for everything that is not as the schema has it."""
     if not any(seen.data is file.data and seen == file and known.root == project.root for seen, known in _viewed):
         _viewed[:] = [(file, _view(project, file))]
     return _viewed[0][1]
 
 
-def _view(project: Project, file: StateFile) -> Workflow:
+def _view(project: Records, file: StateFile) -> Workflow:
     data, warnings = file.data, list[str]()
     phases = tuple(_phase(each, number, warnings) for number, each in enumerate(data["phases"]))
     _warn_of_same_ids(phases, warnings)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 _OTHERS = {
     ".claude/state/active_task_graph.json": "an orchestrator's order of tasks",
@@ -23,7 +23,7 @@ _OTHERS = {
 }
 
 
-def foreign(project: Project) -> Iterator[Foreign]:
+def foreign(project: Records) -> Iterator[Foreign]:
     """Yield the files that are left as they are (I000-20, R000-37)."""
     try:
         hybrid_file.load(project)
@@ -45,7 +45,7 @@ def foreign(project: Project) -> Iterator[Foreign]:
             yield Foreign(project.root / place, f"is {what}; Holdfast neither reads nor writes it")
 
 
-def _view(project: Project, path: Path) -> str:
+def _view(project: Records, path: Path) -> str:
     """Return why the file where the view belongs is not ours, or nothing."""
     begins = hybrid_view.generate_markdown({}).partition("\n")[0]
     try:

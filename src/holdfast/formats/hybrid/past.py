@@ -11,7 +11,6 @@ from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import store
 from holdfast.formats.hybrid import view as hybrid_view
-from holdfast.sessions.history import archive, history
 from holdfast.workflow import statefile
 from holdfast.workflow.model import Restored
 from holdfast.workflow.statefile import StateFile
@@ -20,18 +19,18 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
     from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Records
 
 
-def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
     """Return what a content of the state file says. Raises SchemaMismatch, or StateError where it is broken."""
     file = StateFile(document.parse(path, raw, clock.now().timestamp()), present=raw)
     files.check(file)
     return store.view(project, file)
 
 
-def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
+def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Make the state file hold an earlier content again, the view after it.
 
     Another workflow that is there gives way as to a new one: a finished one always, an unfinished one with `replace`;
@@ -50,7 +49,7 @@ def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool
                 return Restored(now, changed=False)
             if now.id != wanted.id:
                 _make_room(project, now, replace=replace)
-            history.observe(project, now)  # what a person moved by hand has its own time
+            project.observe(now)  # what a person moved by hand has its own time
         aside = statefile.restore(project, path, raw, before, why=why)
         return Restored(store.noted(project, statefile.read(project, path)), changed=True, aside=aside)
 
@@ -58,17 +57,17 @@ def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool
         return statefile.insist(attempt)
 
 
-def _make_room(project: Project, now: Workflow, *, replace: bool) -> None:
+def _make_room(project: Records, now: Workflow, *, replace: bool) -> None:
     """Let the workflow in the file give way to another one's earlier content. Raises TransitionError."""
     if not now.finished and not replace:
         raise TransitionError(
             f"{now.place} holds {now.id} {quoted(now.title)}, which is {now.status} at phase {now.position}; complete "
             "it first, or give --replace: it stays in the archive as it is"
         )
-    archive.shelve(project, now)
+    project.shelve(now)
 
 
-def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
     """Return a workflow whose state file somebody wrote, or None for another file; the view follows from it."""
     if path != workflow.path:
         return None
@@ -76,7 +75,7 @@ def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Wo
     return workflow
 
 
-def redraw(project: Project, workflow: Workflow) -> None:
+def redraw(project: Records, workflow: Workflow) -> None:
     """Bring a view of ours in step with a state that was changed after it was written, by hand for one (R000-24)."""
     view = project.root / hybrid_view.FILE
     try:

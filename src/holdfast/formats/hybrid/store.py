@@ -11,7 +11,6 @@ from holdfast.errors import HoldfastError, MissingError, SchemaMismatch, StateEr
 from holdfast.files.lock import locked
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import view as hybrid_view
-from holdfast.sessions.history import archive, generations, history
 from holdfast.workflow import extras, statefile, values, views
 from holdfast.workflow.wording import quoted
 
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.project import Project
     from holdfast.workflow.model import Start, Workflow
+    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
 
-def create(project: Project, start: Start) -> Workflow:
+def create(project: Records, start: Start) -> Workflow:
     """Write the state of a new workflow, with its view; a finished one gives way (I000-17).
 
     Raises TransitionError over an unfinished workflow and without a title, SchemaMismatch over a file of another
@@ -39,7 +38,7 @@ def create(project: Project, start: Start) -> Workflow:
 
 
 def change(
-    project: Project, edit: Callable[[dict[str, Any]], None], *, why: str, error: str = "", repair: bool = False
+    project: Records, edit: Callable[[dict[str, Any]], None], *, why: str, error: str = "", repair: bool = False
 ) -> tuple[Workflow, bool]:
     """Run `edit` on the state under the lock; return the workflow as it is now and whether it changed.
 
@@ -56,7 +55,7 @@ def change(
         files.check(file)
         data = copy.deepcopy(file.data)
         edit(data)
-        history.observe(project, view(project, file))  # what a person moved by hand has its own time
+        project.observe(view(project, file))  # what a person moved by hand has its own time
         return data
 
     with locked(path.parent):
@@ -65,11 +64,11 @@ def change(
             return noted(project, after, error), True
         hybrid_view.write(project, after.data)  # a killed writer may have left it behind
         workflow = view(project, after)
-        history.observe(project, workflow, error=error)
+        project.observe(workflow, error=error)
         return workflow, False
 
 
-def view(project: Project, file: StateFile) -> Workflow:
+def view(project: Records, file: StateFile) -> Workflow:
     """Return what the state file says as a workflow, with what the file beside it adds."""
     return extras.merged(project, files.view(project, file))[0]
 
@@ -91,18 +90,18 @@ def index_of(data: dict[str, Any], phase_id: str) -> int:
     return index
 
 
-def _created(project: Project, start: Start) -> Workflow:
+def _created(project: Records, start: Start) -> Workflow:
     before, aside = _replaceable(project, replace=start.replace)
     if before is not None:  # it may have been completed by hand, and its file gives way now
-        history.observe(project, gone := view(project, before))
-        generations.keep(project, before.path, before.document.raw, why="before start")
+        project.observe(gone := view(project, before))
+        project.keep(before.path, before.document.raw, why="before start")
         aside = statefile.keep_aside(project, before.path, before.document.raw)
     id_ = _new_id(before)
     data = files.fresh(id_, start.title, start.phases)
     with extras.begun(project, files.path(project), id_, start):
         file = statefile.write(project, files.path(project), data, before, why="start")
     if before is not None:
-        archive.shelve(project, gone)
+        project.shelve(gone)
     workflow = noted(project, file)
     if aside is None:
         return workflow
@@ -110,15 +109,15 @@ def _created(project: Project, start: Start) -> Workflow:
     return replace(workflow, warnings=(*workflow.warnings, warning))
 
 
-def noted(project: Project, file: StateFile, error: str = "") -> Workflow:
+def noted(project: Records, file: StateFile, error: str = "") -> Workflow:
     """Write the Markdown view of a file that was just written, and note what moved in it."""
     hybrid_view.write(project, file.data)
     workflow = view(project, file)
-    history.observe(project, workflow, error=error, at=clock.stamp())
+    project.observe(workflow, error=error, at=clock.stamp())
     return workflow
 
 
-def _replaceable(project: Project, *, replace: bool) -> tuple[StateFile | None, Path | None]:
+def _replaceable(project: Records, *, replace: bool) -> tuple[StateFile | None, Path | None]:
     """Return the file a new workflow takes the place of, if any, or where a broken one was set aside.
 
     An unfinished workflow gives way only with `replace`.

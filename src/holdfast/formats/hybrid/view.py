@@ -14,7 +14,7 @@ from holdfast.workflow import statefile, values
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 FILE = ".claude/workflow_state_system.md"
 
@@ -41,7 +41,7 @@ def generate_markdown(workflow: Mapping[str, Any]) -> str:
     return "\n".join([*head, *(_row(phase, number) for number, phase in enumerate(phases))]) + "\n"
 
 
-def write(project: Project, workflow: Mapping[str, Any]) -> None:
+def write(project: Records, workflow: Mapping[str, Any]) -> None:
     """Write the view of a state, if it differs; hold the state's lock.
 
     A file that does not begin as a view does is somebody else's and stays; that, and a view that cannot be written, is
@@ -53,7 +53,7 @@ def write(project: Project, workflow: Mapping[str, Any]) -> None:
         log.write("warning", f"the view of the workflow was not written: {error}")
 
 
-def insist(project: Project, workflow: Mapping[str, Any]) -> None:
+def insist(project: Records, workflow: Mapping[str, Any]) -> None:
     """Write the view of a state as `write` does. Raises StateError when it cannot be written."""
     path = project.root / FILE
     statefile.guard(project.root, path)
@@ -65,7 +65,7 @@ def insist(project: Project, workflow: Mapping[str, Any]) -> None:
         atomic.write(path, wanted)
 
 
-def _present(project: Project) -> bytes | None:
+def _present(project: Records) -> bytes | None:
     try:
         return document.read(project.root / FILE, within=project.root)[0]
     except MissingError:

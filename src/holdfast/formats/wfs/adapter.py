@@ -20,7 +20,6 @@ from holdfast.formats.wfs.change import changing
 from holdfast.formats.wfs.next import nothing_due, ready, step
 from holdfast.formats.wfs.past import parsed, restore, written
 from holdfast.formats.wfs.task import New
-from holdfast.sessions.history import history
 from holdfast.workflow import extras, manyfiles, statefile
 from holdfast.workflow import views as outlines
 from holdfast.workflow.model import Brief, Changes, Found, Judged, Problem, Start, Workflow
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
 
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.transitions import After
-    from holdfast.project import Project
     from holdfast.workflow.model import Phase, Status
+    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room
 
 __all__ = [
@@ -62,13 +61,13 @@ MOST = 16
 """Sessions an event reads: those that are marked or wanted, and the last changed."""
 
 
-def find(project: Project) -> Found:
+def find(project: Records) -> Found:
     """Return the project's sessions as workflows."""
     folders = store.folders(project)
     return _read(project, folders, len(folders))
 
 
-def candidates(project: Project, keys: Collection[str]) -> Found:
+def candidates(project: Records, keys: Collection[str]) -> Found:
     """Return the sessions an event can be about: those with these keys, those that are marked, the last changed.
 
     The first is read however large it is, the others as far as `statefile.BUDGET` goes.
@@ -81,7 +80,7 @@ def candidates(project: Project, keys: Collection[str]) -> Found:
     return _read(project, [at[name] for name in last if name in at], len(at), statefile.Room())
 
 
-def start(project: Project, start: Start) -> Workflow:
+def start(project: Records, start: Start) -> Workflow:
     """Make a session whose tasks are the phases given, one after the other, and make it the active one (R002-09).
 
     Raises:
@@ -110,7 +109,7 @@ def start(project: Project, start: Start) -> Workflow:
     return _observed(project, views.shown(project, store.get(project, session.name)))
 
 
-def begin(project: Project, workflow: Workflow) -> Workflow:
+def begin(project: Records, workflow: Workflow) -> Workflow:
     """Begin the next task that can be begun; nothing happens while one is active."""
     session = _going(project, workflow)
     board = index.board(project, session.folder)
@@ -120,7 +119,7 @@ def begin(project: Project, workflow: Workflow) -> Workflow:
     return _after(project, transitions.begin(project, session, due.id))
 
 
-def done(project: Project, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
+def done(project: Records, workflow: Workflow, *, note: str = "", everything: bool = False) -> Workflow:
     """Complete the current task with `note` as its summary and begin the next; the last one completes the session.
 
     When somebody else completed the task meanwhile nothing happens. With `everything` the session is ended, and tasks
@@ -142,7 +141,7 @@ def done(project: Project, workflow: Workflow, *, note: str = "", everything: bo
     return _warned(now, after.notes)
 
 
-def update(project: Project, workflow: Workflow, changes: Changes) -> Workflow:
+def update(project: Records, workflow: Workflow, changes: Changes) -> Workflow:
     """Change the current task, or task number `changes.current`: its status, its title, its summary.
 
     Reading, reminders and context are kept beside the session's state (`extras`). The title of another task means that
@@ -184,7 +183,7 @@ def _task_meant(workflow: Workflow, changes: Changes) -> tuple[Phase | None, str
 
 
 def _move(
-    project: Project,
+    project: Records,
     session: Session,
     task: Phase,
     status: Status | None,
@@ -209,7 +208,7 @@ def _move(
     return [note for each in done for note in each.notes]
 
 
-def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
+def judge(project: Records, workflow: Workflow, phase_id: str, status: Status, words: str) -> Judged:
     """Move a task because of its agent: what that said is the summary of a completed one; a failed one is blocked.
 
     A hook completes no session: that its tasks are all done is said, and left to who works in it. Raises
@@ -239,7 +238,7 @@ def judge(project: Project, workflow: Workflow, phase_id: str, status: Status, w
     return Judged(observed, after.changed, remark, after.notes)
 
 
-def brief(project: Project, workflow: Workflow, phase: Phase) -> Brief | None:
+def brief(project: Records, workflow: Workflow, phase: Phase) -> Brief | None:
     """Return a task with all that comes to it from elsewhere, as its agent is given it (R002-44)."""
     import json
 
@@ -265,7 +264,7 @@ def undoing(phase_id: str) -> str:
     return f"holdfast wfs task reopen {phase_id}"
 
 
-def _read(project: Project, folders: Iterable[Path], total: int, room: Room | None = None) -> Found:
+def _read(project: Records, folders: Iterable[Path], total: int, room: Room | None = None) -> Found:
     marked = markers.active(project)
     active = [each for each in sessions.active(project) if places.has(project, each)] if len(marked) > 1 else marked
     last = markers.newest_first(project, active)[:1]
@@ -310,11 +309,11 @@ def _size(folder: Path) -> int:
     return 0
 
 
-def _session(project: Project, workflow: Workflow) -> Session:
+def _session(project: Records, workflow: Workflow) -> Session:
     return store.get(project, workflow.id)
 
 
-def _going(project: Project, workflow: Workflow) -> Session:
+def _going(project: Records, workflow: Workflow) -> Session:
     """Return a session that is not paused. Raises TransitionError: it is, and nobody goes on with it by accident."""
     session = _session(project, workflow)
     if session.standing == "paused":
@@ -322,7 +321,7 @@ def _going(project: Project, workflow: Workflow) -> Session:
     return session
 
 
-def _after(project: Project, after: After) -> Workflow:
+def _after(project: Records, after: After) -> Workflow:
     return _warned(_observed(project, views.workflow(project, after.session, after.board)), after.notes)
 
 
@@ -330,8 +329,8 @@ def _warned(workflow: Workflow, notes: Iterable[str]) -> Workflow:
     return replace(workflow, warnings=(*workflow.warnings, *notes))
 
 
-def _observed(project: Project, workflow: Workflow, error: str = "") -> Workflow:
-    history.observe(project, workflow, error=error, at=clock.stamp())
+def _observed(project: Records, workflow: Workflow, error: str = "") -> Workflow:
+    project.observe(workflow, error=error, at=clock.stamp())
     return workflow
 
 

@@ -14,7 +14,6 @@ from holdfast.files.lock import locked
 from holdfast.formats.wfs import choice, index, places
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
-from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
     from holdfast.formats.wfs.board import Board
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
 
 @contextmanager
-def changing(project: Project, session: Session, *, why: str) -> Iterator[Change]:
+def changing(project: Records, session: Session, *, why: str) -> Iterator[Change]:
     """Change tasks of a session: what is done in the block is followed by the session's state and its list.
 
     Raises:
@@ -51,7 +50,7 @@ def changing(project: Project, session: Session, *, why: str) -> Iterator[Change
 class Change:
     """A change of a session's tasks, while its folder is locked."""
 
-    def __init__(self, project: Project, session: Session, why: str) -> None:
+    def __init__(self, project: Records, session: Session, why: str) -> None:
         self._project = project
         self._why = why
         self.session = session
@@ -102,9 +101,7 @@ class Change:
         """Write what came of a task; an earlier text is kept as a generation. Raises StateError."""
         path = places.summary(self.session.folder, name)
         with suppress(MissingError):
-            generations.keep(
-                self._project, path, document.read(path, within=self._project.root)[0], why=f"before {self._why}"
-            )
+            self._project.keep(path, document.read(path, within=self._project.root)[0], why=f"before {self._why}")
         atomic.write(path, text.encode("utf-8", "replace"))
 
     def close(self) -> None:
@@ -115,7 +112,7 @@ class Change:
         lists.write(self._project, self.session, self.board, before=self._listed)
 
 
-def follow(project: Project, session: Session, board: Board, *, why: str) -> Session:
+def follow(project: Records, session: Session, board: Board, *, why: str) -> Session:
     """Write into a session's state what follows from its tasks; hold its folder's lock. Raises StateError."""
 
     def apply(file: StateFile) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 MEND = "holdfast wfs repair --dry-run says what can be done"
 ANEW = "holdfast wfs todo writes it anew"
@@ -28,7 +28,7 @@ _CORRECT = "correct it"
 AS_IT_IS = "the session is completed, so it stays as it is"
 
 
-def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
+def look(project: Records, folders: Sequence[Path]) -> Iterator[Finding]:
     """Yield what is wrong with sessions: markers, states, their tasks against the nine rules, their lists."""
     marked = markers.active(project)
     if os.path.lexists(places.top(project)) and not places.top(project).is_dir():
@@ -51,7 +51,7 @@ def look(project: Project, folders: Sequence[Path]) -> Iterator[Finding]:
             yield found._replace(file=f"{folder.name}/{found.file}")
 
 
-def elsewhere(project: Project) -> Iterator[Finding]:
+def elsewhere(project: Records) -> Iterator[Finding]:
     """Yield where sessions lie in which nothing is done, with what is wrong with the tasks of those that go on."""
     folders = places.elsewhere(project)
     for folder in folders:
@@ -71,7 +71,7 @@ def elsewhere(project: Project) -> Iterator[Finding]:
             yield found._replace(file=f"{file}/{found.file}")
 
 
-def tasks(project: Project, folder: Path) -> Iterator[Finding]:
+def tasks(project: Records, folder: Path) -> Iterator[Finding]:
     """Yield what is wrong with a session's task files; files are named relative to its folder."""
     board = index.board(project, folder)
     for problem in board.problems:
@@ -86,7 +86,7 @@ def tasks(project: Project, folder: Path) -> Iterator[Finding]:
     yield from rules.check(board, files, lambda path: (project.root / path).exists())
 
 
-def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[Finding]:
+def _session(project: Records, folder: Path, marked: Sequence[str]) -> Iterator[Finding]:
     try:
         session = sessions.load(project, folder, marked=folder.name in marked)
     except SchemaMismatch as error:
@@ -114,7 +114,7 @@ def _session(project: Project, folder: Path, marked: Sequence[str]) -> Iterator[
         yield Finding(0, places.LIST, "", None, line, remedy)
 
 
-def _remedy(project: Project, path: Path, *, known: bool = True) -> str:
+def _remedy(project: Records, path: Path, *, known: bool = True) -> str:
     """Return what to do about a file that cannot be used; a repair mends one that is missing, or broken and `known`."""
     try:
         statefile.guard(project.root, path)

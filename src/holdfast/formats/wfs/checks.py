@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.checks import Finding
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 _MENDED = (check.MEND, check.ANEW)
 """The remedies of what a repair sets right."""
 
 
-def look(project: Project) -> Iterator[Finding]:
+def look(project: Workspace) -> Iterator[Finding]:
     """Look for what `holdfast wfs repair` would set right, and for what a person has to."""
     if folders.linked(project.root, places.top(project) / "any"):
         return  # the folders check says it; behind a link nothing is looked for
@@ -41,12 +41,12 @@ def look(project: Project) -> Iterator[Finding]:
         yield ok(f"{len(kept)} session(s), and their files agree{f'; {over} archived' if over else ''}")
 
 
-def _repair(project: Project, repair: wfs_repair.Repair) -> Finding:
+def _repair(project: Workspace, repair: wfs_repair.Repair) -> Finding:
     level = problem if repair.unread else notice
     return level(repair.what, "holdfast doctor --fix", partial(_mend, project, repair.what))
 
 
-def _mend(project: Project, what: str) -> str:
+def _mend(project: Workspace, what: str) -> str:
     """Set right what was found, if it still is to be."""
     for each in wfs_repair.found(project):
         if each.what == what:
@@ -55,7 +55,7 @@ def _mend(project: Project, what: str) -> str:
     return ""
 
 
-def _tasks(project: Project, folder: Path, repairs: Sequence[str]) -> Iterator[Finding]:
+def _tasks(project: Workspace, folder: Path, repairs: Sequence[str]) -> Iterator[Finding]:
     """Say in a line for each session how many rules its tasks break; a file that cannot be read has its own."""
     broken = [each for each in check.tasks(project, folder) if each.rule]
     for each in broken:

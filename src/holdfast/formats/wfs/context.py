@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.brief import Brief
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.variables import Resolved
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 _MAY_BE_EMPTY = (*rules.CONTEXT, *variables.ALIASES)
 _APPROACH = "implementation_approach"
@@ -49,7 +49,7 @@ class Given(NamedTuple):
         return said | ({"unresolved": list(self.unresolved)} if self.unresolved else {})
 
 
-def given(project: Project, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
+def given(project: Records, session: Session, board: Board, task: Brief, outputs: Mapping[str, str]) -> Given:
     """Return a task with all that comes to it from elsewhere.
 
     In this order (R002-31, R002-32): from the session what it holds; from its parent what that inherited itself, its
@@ -90,7 +90,7 @@ def given(project: Project, session: Session, board: Board, task: Brief, outputs
     return Given(data, session.name, session.phase, held, tuple(unresolved))
 
 
-def own(project: Project, session: Session, task: Brief) -> Mapping[str, Any]:
+def own(project: Records, session: Session, task: Brief) -> Mapping[str, Any]:
     """Return the context that a task's own file gives it; nothing where it cannot be read."""
     with suppress(StateError):
         return values.members(read(project, session, task.name).get("context"))
@@ -231,6 +231,6 @@ def _missing_dependencies(session: Session, board: Board, task: Brief) -> Iterat
             yield f"context.depends_on: {each.id} is completed without a summary"
 
 
-def read(project: Project, session: Session, name: str) -> dict[str, Any]:
+def read(project: Records, session: Session, name: str) -> dict[str, Any]:
     """Return what a task's file holds, or its last generation where it is broken. Raises StateError."""
     return statefile.read(project, places.task(session.folder, name)).data

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import Room
 
 MANY = 32
@@ -45,7 +45,7 @@ class _Last(NamedTuple):
 _last: dict[Path, _Last] = {}
 
 
-def board(project: Project, folder: Path, room: Room | None = None) -> Board:
+def board(project: Records, folder: Path, room: Room | None = None) -> Board:
     """Return the tasks of the session in a folder.
 
     A file that cannot be read is among the problems; its last generation counts, where there is one. Raises LargeError,
@@ -97,7 +97,7 @@ def board(project: Project, folder: Path, room: Room | None = None) -> Board:
     return board
 
 
-def _said(project: Project, path: Path) -> tuple[Mapping[str, Any], str]:
+def _said(project: Records, path: Path) -> tuple[Mapping[str, Any], str]:
     """Return what a task's file says, or its last generation with what is wrong with the file. Raises StateError."""
     try:
         return document.load(path, limit=statefile.LIMIT, within=project.root).data, ""

@@ -11,7 +11,6 @@ from holdfast.files import atomic, document
 from holdfast.files.lock import locked
 from holdfast.formats.wfs import index, places, todo
 from holdfast.formats.wfs import session as sessions
-from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.formats.wfs.board import Board
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 
 _BEFORE = "before it was generated anew"
@@ -29,7 +28,7 @@ STAYS = "it stays as it is; `holdfast wfs todo --anyway` replaces it"
 OWN = f"has lines of somebody's own, so {STAYS}"
 
 
-def write(project: Project, session: Session, board: Board, *, before: bytes | None, anyway: bool = False) -> str:
+def write(project: Records, session: Session, board: Board, *, before: bytes | None, anyway: bool = False) -> str:
     """Write a session's list, if it differs; return why it was not written, or nothing.
 
     What somebody has written into it is kept as a generation first. A list with lines of somebody's own stays, unless
@@ -50,7 +49,7 @@ def write(project: Project, session: Session, board: Board, *, before: bytes | N
 
 
 def insist(
-    project: Project, session: Session, board: Board, *, before: bytes | None = None, anyway: bool = False
+    project: Records, session: Session, board: Board, *, before: bytes | None = None, anyway: bool = False
 ) -> str:
     """Write a session's list as `write` does. Raises StateError when it cannot be written."""
     path = session.folder / places.LIST
@@ -63,14 +62,14 @@ def insist(
         own = not todo.is_generated(_text(present))
         if own and not anyway:
             return f"{places.inner(project, path)} {OWN}"
-        generations.keep(project, path, present, why=_BEFORE)
+        project.keep(path, present, why=_BEFORE)
         if own:
             statefile.keep_aside(project, path, present)
     atomic.write(path, wanted)
     return ""
 
 
-def renew(project: Project, session: Session, *, anyway: bool = False) -> str:
+def renew(project: Records, session: Session, *, anyway: bool = False) -> str:
     """Generate a session's list anew; return why it was not written, or nothing (`write`). Raises StateError."""
     with locked(session.folder):
         now = sessions.load(project, session.folder, marked=session.marked)
@@ -101,7 +100,7 @@ def is_own(session: Session) -> bool:
     return False
 
 
-def news(project: Project, session: Session, board: Board, wanted: bytes) -> str:
+def news(project: Records, session: Session, board: Board, wanted: bytes) -> str:
     """Return what is to be said of a list that was to hold `wanted` and does not; empty where that is nothing new.
 
     That a list stays as it is is said once; what differs in it, once for each of its contents.
@@ -116,16 +115,16 @@ def news(project: Project, session: Session, board: Board, wanted: bytes) -> str
     told = "; ".join(lines[:_TOLD]) + (f"; +{len(lines) - _TOLD} more" if len(lines) > _TOLD else "")
     path, own = session.folder / places.LIST, not todo.is_generated(_text(present))
     said = [f"{places.LIST} {OWN}"] if own and not _was_left(project, path) else []
-    if told and not generations.holds(project, path, present):
+    if told and not project.holds(path, present):
         said.append(f"{places.LIST} was edited by hand ({told}); it is never read back, and the log keeps what it said")
-    generations.keep(project, path, present, why=_LEFT if own else _BEFORE)
+    project.keep(path, present, why=_LEFT if own else _BEFORE)
     return "; ".join(said)
 
 
-def _was_left(project: Project, path: Path) -> bool:
+def _was_left(project: Records, path: Path) -> bool:
     """Tell whether a list of somebody's own was left as it is before."""
     with suppress(LedgerError):
-        return any(each["why"] == _LEFT for each in generations.all(project, path))
+        return any(each["why"] == _LEFT for each in project.generations(path))
     return False
 
 

@@ -13,12 +13,12 @@ from holdfast.workflow import statefile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 NONE = "No active session"
 
 
-def active(project: Project) -> list[str]:
+def active(project: Records) -> list[str]:
     """Return the names that are marked, in alphabetical order; those without a folder too.
 
     Only direct children of `.workflow/` count (I002-12).
@@ -28,7 +28,7 @@ def active(project: Project) -> list[str]:
     return []
 
 
-def newest_first(project: Project, names: Sequence[str]) -> list[str]:
+def newest_first(project: Records, names: Sequence[str]) -> list[str]:
     """Return marked names with the one that was marked last in front; of one moment the last name (I002-11)."""
 
     def moment(name: str) -> int:
@@ -50,7 +50,7 @@ def detected(names: Sequence[str]) -> str:
     return f"Multiple active sessions found:\n{listed}\nPlease specify which session to work with"
 
 
-def put(project: Project, name: str) -> None:
+def put(project: Records, name: str) -> None:
     """Mark one session and no other (R002-07).
 
     The new mark is there before the others go: killed in between, two are marked and the newest is the one.
@@ -62,7 +62,7 @@ def put(project: Project, name: str) -> None:
             take(project, each)
 
 
-def mark(project: Project, name: str) -> None:
+def mark(project: Records, name: str) -> None:
     """Mark a session, whichever else are marked. Raises StateError."""
     path = places.marker(project, name)
     statefile.guard(project.root, path)
@@ -73,7 +73,7 @@ def mark(project: Project, name: str) -> None:
         raise StateError(path, f"cannot be written: {error.strerror or error}") from error
 
 
-def take(project: Project, name: str) -> None:
+def take(project: Records, name: str) -> None:
     """Mark a session no longer. Raises StateError."""
     path = places.marker(project, name)
     statefile.guard(project.root, path.parent)

@@ -14,7 +14,6 @@ from holdfast.formats.wfs import ids, index, markers, places, store
 from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import view as views
-from holdfast.sessions.history import generations
 from holdfast.workflow import statefile
 from holdfast.workflow.model import Restored
 from holdfast.workflow.statefile import StateFile
@@ -22,11 +21,11 @@ from holdfast.workflow.statefile import StateFile
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
     from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Records
 
 
-def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
+def parsed(project: Records, path: Path, raw: bytes) -> Workflow:
     """Return the session that a content of its state file, or of one of its tasks' files, is part of.
 
     Of a task's file the workflow has that path and content. Raises SchemaMismatch, or StateError where it is broken.
@@ -44,7 +43,7 @@ def parsed(project: Project, path: Path, raw: bytes) -> Workflow:
     return replace(now, path=path, raw=raw)
 
 
-def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
+def restore(project: Records, path: Path, raw: bytes, *, why: str, replace: bool) -> Restored:
     """Make a state file or a task's file hold an earlier content again; state and list follow.
 
     Nothing is in its way, so `replace` changes nothing. Raises SchemaMismatch, StateError.
@@ -67,7 +66,7 @@ def restore(project: Project, path: Path, raw: bytes, *, why: str, replace: bool
         return Restored(views.shown(project, session), changed, aside)
 
 
-def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
+def written(project: Records, workflow: Workflow, path: Path, *, why: str) -> Workflow | None:
     """Return the session a file is of that somebody wrote, or None; state and list are brought in step with a task's.
 
     A task's file is kept as a generation. Of a list, which is never read back, the session's warnings say what was
@@ -84,7 +83,7 @@ def written(project: Project, workflow: Workflow, path: Path, *, why: str) -> Wo
         return None
     raw, _ = document.read(path, statefile.LIMIT, within=project.root)
     document.parse(path, raw, 0.0)
-    generations.keep(project, path, raw, why=why)
+    project.keep(path, raw, why=why)
     with changes.changing(project, store.get(project, workflow.id), why=why) as change:
         pass  # what follows from the tasks is written at the end
     now = views.workflow(project, change.session, change.board)

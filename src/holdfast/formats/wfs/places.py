@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 TOP = ".workflow"
 MARKER = ".active-"
@@ -29,12 +29,12 @@ SCRATCH = ".scratchpad"
 DESIGN = ".design"
 
 
-def top(project: Project) -> Path:
+def top(project: Records) -> Path:
     """Return the folder of all sessions; it need not exist."""
     return project.root / TOP
 
 
-def marker(project: Project, session: str) -> Path:
+def marker(project: Records, session: str) -> Path:
     """Return the file that marks a session as active."""
     return top(project) / f"{MARKER}{session}"
 
@@ -54,13 +54,13 @@ def summary(folder: Path, id_: str) -> Path:
     return folder / SUMMARIES / f"{id_}-summary.md"
 
 
-def has(project: Project, session: str) -> bool:
+def has(project: Records, session: str) -> bool:
     """Tell whether there is a folder of a session's name; a symbolic link is none, for nothing is written there."""
     folder = top(project) / session
     return is_name(session) and folder.is_dir() and not folder.is_symlink()
 
 
-def links(project: Project) -> list[Path]:
+def links(project: Records) -> list[Path]:
     """Return the symbolic links that stand where sessions' folders do, by name."""
     try:
         return sorted(each for each in top(project).iterdir() if is_name(each.name) and each.is_symlink())
@@ -68,7 +68,7 @@ def links(project: Project) -> list[Path]:
         return []
 
 
-def elsewhere(project: Project) -> list[Path]:
+def elsewhere(project: Records) -> list[Path]:
     """Return the sessions' folders one level too deep, as in `.workflow/active/` and `.workflow/archives/`, by path.
 
     Later versions of the document keep sessions there. Holdfast works on none of them.
@@ -92,7 +92,7 @@ def inside(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def inner(project: Project, path: Path) -> str:
+def inner(project: Records, path: Path) -> str:
     """Return a path as messages name it: relative to the project's root, where it lies below it."""
     return path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else str(path)
 

@@ -16,7 +16,6 @@ from holdfast.formats.wfs import list as lists
 from holdfast.formats.wfs import session as sessions
 from holdfast.formats.wfs import task as tasks
 from holdfast.patterns import regex
-from holdfast.sessions.history import generations
 from holdfast.workflow import statefile, values
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.board import Board
     from holdfast.formats.wfs.brief import Brief
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 _TOPIC = regex(r"(?m)^# (?:Tasks: |Implementation Plan: )(\S.*)$")
 
@@ -45,7 +44,7 @@ class Repair(NamedTuple):
     unread: bool = False
 
 
-def found(project: Project) -> Iterator[Repair]:
+def found(project: Records) -> Iterator[Repair]:
     """Yield what is to be set right, in the order in which it is to be done; each is looked for after the one before.
 
     Who only wants to know does not call `do`, and gets what can be seen so far. What may not be read is left alone:
@@ -65,7 +64,7 @@ def found(project: Project) -> Iterator[Repair]:
     yield from _drifted(project)
 
 
-def _orphans(project: Project) -> Iterator[Repair]:
+def _orphans(project: Records) -> Iterator[Repair]:
     beside = {each.name for each in places.elsewhere(project)}
     for name in markers.active(project):
         if not places.has(project, name) and name not in beside and not (places.top(project) / name).is_symlink():
@@ -73,7 +72,7 @@ def _orphans(project: Project) -> Iterator[Repair]:
             yield Repair(what, partial(markers.take, project, name))
 
 
-def _too_many(project: Project) -> Iterator[Repair]:
+def _too_many(project: Records) -> Iterator[Repair]:
     there = [name for name in sessions.active(project) if places.has(project, name)]
     newest, *others = markers.newest_first(project, there) or [""]
     for name in others:
@@ -81,7 +80,7 @@ def _too_many(project: Project) -> Iterator[Repair]:
         yield Repair(what, partial(markers.take, project, name))
 
 
-def _state(project: Project, folder: Path) -> Iterator[Repair]:
+def _state(project: Records, folder: Path) -> Iterator[Repair]:
     path = places.state(folder)
     try:
         file = statefile.read(project, path)
@@ -108,7 +107,7 @@ def _state(project: Project, folder: Path) -> Iterator[Repair]:
         yield Repair(what, partial(_put_back, project, path), unread=True)
 
 
-def _put_back(project: Project, path: Path) -> None:
+def _put_back(project: Records, path: Path) -> None:
     """Write a broken file's last content; JSON of another kind is set aside first, for it is nowhere overwritten."""
     with locked(path.parent):
         file = statefile.read(project, path)
@@ -117,10 +116,10 @@ def _put_back(project: Project, path: Path) -> None:
             statefile.write(project, path, dict(file.data), None, why="wfs repair")
 
 
-def _earlier(project: Project, path: Path) -> dict[str, Any] | None:
+def _earlier(project: Records, path: Path) -> dict[str, Any] | None:
     """Return the last content that was kept of a state and is a session's, or None."""
-    for row in generations.all(project, path):
-        raw = generations.content(project, row["id"]) or b""
+    for row in project.generations(path):
+        raw = project.content(row["id"]) or b""
         try:
             data = document.parse(path, raw, 0.0).data
         except StateError:
@@ -130,14 +129,14 @@ def _earlier(project: Project, path: Path) -> dict[str, Any] | None:
     return None
 
 
-def _bring_back(project: Project, path: Path, data: dict[str, Any]) -> None:
+def _bring_back(project: Records, path: Path, data: dict[str, Any]) -> None:
     with locked(path.parent):
         if os.path.lexists(path):
             _set_aside(project, path)
         statefile.write(project, path, data, None, why="wfs repair")
 
 
-def _remake(project: Project, folder: Path, *, keep: bool) -> None:
+def _remake(project: Records, folder: Path, *, keep: bool) -> None:
     with locked(folder):
         if keep:
             _set_aside(project, places.state(folder))
@@ -150,7 +149,7 @@ def _remake(project: Project, folder: Path, *, keep: bool) -> None:
         changes.follow(project, sessions.view(file, folder, marked=marked), board, why="wfs repair")
 
 
-def _set_aside(project: Project, path: Path) -> None:
+def _set_aside(project: Records, path: Path) -> None:
     """Keep a state that is none of ours beside its place; one that is being saved is left alone. Raises StateError."""
     try:
         statefile.set_aside(project, path)
@@ -174,7 +173,7 @@ def _topic(folder: Path) -> str:
     return folder.name
 
 
-def _broken(project: Project, folder: Path) -> Iterator[Repair]:
+def _broken(project: Records, folder: Path) -> Iterator[Repair]:
     """Put back the last content of a task's file that cannot be read, where one was kept."""
     for problem in index.board(project, folder).problems:
         try:
@@ -186,7 +185,7 @@ def _broken(project: Project, folder: Path) -> Iterator[Repair]:
             yield Repair(f"{what} kept beside it", partial(_put_back, project, problem.path), unread=True)
 
 
-def _hierarchy(project: Project, folder: Path) -> Iterator[Repair]:
+def _hierarchy(project: Records, folder: Path) -> Iterator[Repair]:
     board = index.board(project, folder)
     unreadable = {ids.key(problem.path.stem) for problem in board.problems}
     missing = dict.fromkeys(
@@ -237,14 +236,14 @@ def _says_parent(folder: Path, task: Brief) -> bool:
     return bool(values.text(values.members(context).get("parent")).strip())
 
 
-def _make_parent(project: Project, folder: Path, id_: str) -> None:
+def _make_parent(project: Records, folder: Path, id_: str) -> None:
     with locked(folder):
         statefile.write(
             project, places.task(folder, id_), tasks.container(id_, f"Tasks of {id_}"), None, why="wfs repair"
         )
 
 
-def _mend(project: Project, folder: Path, task: Brief) -> None:
+def _mend(project: Records, folder: Path, task: Brief) -> None:
     def apply(file: statefile.StateFile) -> dict[str, Any]:
         data = dict(file.data)
         board = index.board(project, folder)
@@ -267,7 +266,7 @@ def _mend(project: Project, folder: Path, task: Brief) -> None:
         statefile.rewrite(project, places.task(folder, task.name), apply, why="wfs repair")
 
 
-def _behind(project: Project, folder: Path) -> Iterator[Repair]:
+def _behind(project: Records, folder: Path) -> Iterator[Repair]:
     """Bring a state in step that does not say what follows from its tasks: somebody was killed in between."""
     try:
         session = sessions.load(project, folder, marked=folder.name in markers.active(project))
@@ -279,12 +278,12 @@ def _behind(project: Project, folder: Path) -> Iterator[Repair]:
         yield Repair(what, partial(_follow, project, session))
 
 
-def _follow(project: Project, session: Session) -> None:
+def _follow(project: Records, session: Session) -> None:
     with changes.changing(project, session, why="wfs repair"):
         pass  # what follows from the tasks is written at the end
 
 
-def _list(project: Project, folder: Path) -> Iterator[Repair]:
+def _list(project: Records, folder: Path) -> Iterator[Repair]:
     try:
         session = sessions.load(project, folder, marked=folder.name in markers.active(project))
     except StateError:
@@ -299,13 +298,13 @@ def _list(project: Project, folder: Path) -> Iterator[Repair]:
         )
 
 
-def _relisted(project: Project, session: Session) -> None:
+def _relisted(project: Records, session: Session) -> None:
     refused = lists.renew(project, session)
     if refused:
         raise StateError(session.folder / places.LIST, refused)
 
 
-def _drifted(project: Project) -> Iterator[Repair]:
+def _drifted(project: Records) -> Iterator[Repair]:
     marked = markers.active(project)
     for folder in store.folders(project):
         try:

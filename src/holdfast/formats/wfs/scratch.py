@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 
 _DESIGN = ("design", "ui-design")  # what these make are folders (R002-34)
 
 
-def route(project: Project, command: str, description: str, moment: datetime, *, unrelated: bool = False) -> Path:
+def route(project: Records, command: str, description: str, moment: datetime, *, unrelated: bool = False) -> Path:
     """Return where an output is to be written; the folder is made, as it is needed now (R002-39).
 
     Nothing is cleaned up (R002-38). A design has a folder of its own, in the session or in `.design/` (I002-18).
@@ -52,7 +52,7 @@ def route(project: Project, command: str, description: str, moment: datetime, *,
     return _free(folder / stem, ".md")
 
 
-def _make(project: Project, folder: Path) -> None:
+def _make(project: Records, folder: Path) -> None:
     statefile.guard(project.root, folder / "x")
     try:
         folder.mkdir(parents=True, exist_ok=True)

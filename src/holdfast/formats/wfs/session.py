@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
 Standing = Literal["active", "paused", "completed"]
@@ -91,7 +91,7 @@ def fresh(name: str, topic: str, kind: str) -> dict[str, Any]:
     }
 
 
-def load(project: Project, folder: Path, *, marked: bool) -> Session:
+def load(project: Records, folder: Path, *, marked: bool) -> Session:
     """Read the session in a folder.
 
     Args:
@@ -107,7 +107,7 @@ def load(project: Project, folder: Path, *, marked: bool) -> Session:
     return view(statefile.read(project, places.state(folder)), folder, marked=marked)
 
 
-def active(project: Project) -> list[str]:
+def active(project: Records) -> list[str]:
     """Return the names that are marked as active, in alphabetical order, those without a folder too.
 
     A completed session is never active, whatever marks it.
@@ -118,7 +118,7 @@ def active(project: Project) -> list[str]:
     ]
 
 
-def is_over(project: Project, folder: Path) -> bool:
+def is_over(project: Records, folder: Path) -> bool:
     """Tell whether the session in a folder is completed; one that cannot be read is not."""
     try:
         return load(project, folder, marked=False).standing == "completed"

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import HoldfastError, LedgerError, TransitionError
 from holdfast.formats.wfs import flow
-from holdfast.sessions.history import stepruns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
     from holdfast.formats.wfs.flow import Step
-    from holdfast.project import Project
-    from holdfast.sessions.history.stepruns import Outcome, StepRun
+    from holdfast.workflow.records import Outcome, Records, StepRun
 
 TRIES = {"retry_once": 2}
 """How often a step may fail before it stops the task, where that is not once."""
@@ -51,10 +49,10 @@ def due(found: Sequence[Standing]) -> Standing | None:
     return next((each for each in found if not each.over), None)
 
 
-def runs(project: Project, workflow: str, task: str) -> dict[str, StepRun]:
+def runs(project: Records, workflow: str, task: str) -> dict[str, StepRun]:
     """Return what was recorded of a task's steps; nothing where the ledger cannot be read."""
     with suppress(LedgerError):
-        return stepruns.of(project, workflow, task)
+        return project.steps(workflow, task)
     return {}
 
 
@@ -68,7 +66,7 @@ def outputs(found: Sequence[Standing]) -> dict[str, str]:
 
 
 def record(
-    project: Project, workflow: str, task: str, found: Sequence[Standing], name: str, outcome: Outcome, output: str
+    project: Records, workflow: str, task: str, found: Sequence[Standing], name: str, outcome: Outcome, output: str
 ) -> None:
     """Record what came of a step.
 
@@ -93,7 +91,7 @@ def record(
     before = [each.step.name for each in found[:position] if not each.over]
     if before:
         raise TransitionError(f"{task}: the steps are taken in their order, and {before[0]} comes before {name}")
-    stepruns.record(project, workflow, task, name, outcome, output)
+    project.record_step(workflow, task, name, outcome, output)
 
 
 def _state(step: Step, run: StepRun | None) -> str:

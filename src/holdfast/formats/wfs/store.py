@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
     from holdfast.workflow.statefile import StateFile
 
 
-def folders(project: Project) -> list[Path]:
+def folders(project: Records) -> list[Path]:
     """Return the folders of all sessions, by name."""
     return [each for each in places.inside(places.top(project)) if places.is_name(each.name)]
 
 
-def get(project: Project, name: str) -> Session:
+def get(project: Records, name: str) -> Session:
     """Return the session with a name; `WFS-` in front may be left out.
 
     Raises:
@@ -56,7 +56,7 @@ def misplaced(folder: Path) -> str:
     )
 
 
-def current(project: Project, name: str | None = None) -> Session:
+def current(project: Records, name: str | None = None) -> Session:
     """Return the session that is meant: the named one, else the one that is marked as active.
 
     Raises:
@@ -77,7 +77,7 @@ def current(project: Project, name: str | None = None) -> Session:
 
 
 def create(
-    project: Project, topic: str, kind: str = "", *, fill: Callable[[Session], object] = lambda session: None
+    project: Records, topic: str, kind: str = "", *, fill: Callable[[Session], object] = lambda session: None
 ) -> Session:
     """Make a session with the least that it needs, and mark it as the active one (R002-09, R002-07).
 
@@ -114,7 +114,7 @@ def create(
 
 
 @contextmanager
-def _whole(project: Project, folder: Path) -> Iterator[None]:
+def _whole(project: Records, folder: Path) -> Iterator[None]:
     """Remove the folder that is made for a session, and its mark, where making it fails. Raises StateError for that."""
     try:
         yield
@@ -129,14 +129,14 @@ def _whole(project: Project, folder: Path) -> Iterator[None]:
         raise
 
 
-def switch(project: Project, name: str) -> Session:
+def switch(project: Records, name: str) -> Session:
     """Make a session the active one, and say so in both files (R002-07, I002-14). Raises HoldfastError, StateError."""
     with _standing(project, name) as session:
         session.must_be_open("holdfast wfs resume opens it again")
         return _activate(project, session, "resumed_at" if session.said == "paused" else "")
 
 
-def pause(project: Project, name: str) -> Session:
+def pause(project: Records, name: str) -> Session:
     """Mark a session no longer, and say that it is paused (I002-13). Raises HoldfastError, StateError."""
     with _standing(project, name) as session:
         session.must_be_open("there is nothing to pause")
@@ -145,7 +145,7 @@ def pause(project: Project, name: str) -> Session:
         return sessions.view(changed, session.folder, marked=False)
 
 
-def resume(project: Project, name: str) -> Session:
+def resume(project: Records, name: str) -> Session:
     """Go on with a session that is paused or completed; another one that is marked is paused (I002-13).
 
     Raises HoldfastError, StateError.
@@ -154,7 +154,7 @@ def resume(project: Project, name: str) -> Session:
         return _activate(project, session, "resumed_at")
 
 
-def complete(project: Project, name: str, *, anyway: bool = False) -> Session:
+def complete(project: Records, name: str, *, anyway: bool = False) -> Session:
     """End a session: its marker goes, its status is completed, nothing in it is written any more (I002-13).
 
     Raises:
@@ -179,21 +179,21 @@ def complete(project: Project, name: str, *, anyway: bool = False) -> Session:
         return sessions.view(changed, session.folder, marked=False)
 
 
-def say_standing(project: Project, name: str) -> None:
+def say_standing(project: Records, name: str) -> None:
     """Write into a session's file what its marker says of it (I002-14). Raises StateError."""
     with _standing(project, name) as session:
         _say(project, session, session.standing)
 
 
 @contextmanager
-def _standing(project: Project, name: str) -> Iterator[Session]:
+def _standing(project: Records, name: str) -> Iterator[Session]:
     """Give a session as it is, while nobody else changes its tasks or which session is marked."""
     folder = get(project, name).folder
     with locked(places.top(project)), locked(folder):
         yield get(project, folder.name)
 
 
-def _activate(project: Project, session: Session, moment: str) -> Session:
+def _activate(project: Records, session: Session, moment: str) -> Session:
     changed = _say(project, session, "active", moment)
     markers.mark(project, session.name)  # what a full disk can refuse comes before the others are paused
     for name in markers.active(project):
@@ -203,7 +203,7 @@ def _activate(project: Project, session: Session, moment: str) -> Session:
     return sessions.view(changed, session.folder, marked=True)
 
 
-def _pause(project: Project, name: str) -> None:
+def _pause(project: Records, name: str) -> None:
     """Say of a session that loses its marker that it is paused; one that cannot be read only loses it."""
     with suppress(HoldfastError), _standing(project, name) as session:
         if session.standing == "active":
@@ -211,7 +211,7 @@ def _pause(project: Project, name: str) -> None:
 
 
 def _say(
-    project: Project, session: Session, status: str, moment: str = "", phases: tuple[str, ...] | None = None
+    project: Records, session: Session, status: str, moment: str = "", phases: tuple[str, ...] | None = None
 ) -> StateFile:
     """Write a session's status and when it changed, under its lock. Raises StateError."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.change import Change
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.task import New
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 
 NOTHING = Edit({})
@@ -48,7 +48,7 @@ class After(NamedTuple):
     said: tuple[str, ...] = ()
 
 
-def add(project: Project, session: Session, new: New, parent: str = "", edit: Edit = NOTHING) -> After:
+def add(project: Records, session: Session, new: New, parent: str = "", edit: Edit = NOTHING) -> After:
     """Make a task, or with `parent` a subtask of one, which becomes a container by its first (R002-47).
 
     Raises:
@@ -59,7 +59,7 @@ def add(project: Project, session: Session, new: New, parent: str = "", edit: Ed
     return decompose(project, session, parent, [new], edit) if parent else _add(project, session, new, edit)
 
 
-def chain(project: Project, session: Session, new: Sequence[New]) -> After:
+def chain(project: Records, session: Session, new: Sequence[New]) -> After:
     """Make tasks in one change, each to be begun when the one before is completed. Raises as `add` does."""
     with changing(project, session, why="add tasks") as change:
         made, last = list[str](), _known(change.board)
@@ -72,7 +72,7 @@ def chain(project: Project, session: Session, new: Sequence[New]) -> After:
     return _after(change, made)
 
 
-def decompose(project: Project, session: Session, parent: str, new: Sequence[New], edit: Edit = NOTHING) -> After:
+def decompose(project: Records, session: Session, parent: str, new: Sequence[New], edit: Edit = NOTHING) -> After:
     """Take a task apart into subtasks that inherit its context (R002-31, R002-47); it becomes a container.
 
     Each gets what `edit` gives. Raises as `add` does.
@@ -92,7 +92,7 @@ def decompose(project: Project, session: Session, parent: str, new: Sequence[New
     return _after(change, made)
 
 
-def begin(project: Project, session: Session, id_: str, *, anyway: bool = False, reopen: bool = False) -> After:
+def begin(project: Records, session: Session, id_: str, *, anyway: bool = False, reopen: bool = False) -> After:
     """Begin a task (R002-17). Several may be active at a time; nothing happens to one that is.
 
     Args:
@@ -117,7 +117,7 @@ def begin(project: Project, session: Session, id_: str, *, anyway: bool = False,
     return _after(change, [task.id], changed=changed)
 
 
-def complete(project: Project, session: Session, id_: str, summary: str = "") -> After:
+def complete(project: Records, session: Session, id_: str, summary: str = "") -> After:
     """Complete a task and write its summary (R002-14, R002-39); its container is completed with its last subtask.
 
     A task that is completed already only gets a summary that it does not have yet.
@@ -138,7 +138,7 @@ def complete(project: Project, session: Session, id_: str, summary: str = "") ->
     return _after(change, [task.id], changed=changed)
 
 
-def block(project: Project, session: Session, id_: str) -> After:
+def block(project: Records, session: Session, id_: str) -> After:
     """Block a task: nobody goes on with it until it is begun again. Raises TransitionError: it is a container."""
     with changing(project, session, why=f"block {id_}") as change:
         task = change.board.find(id_)
@@ -150,7 +150,7 @@ def block(project: Project, session: Session, id_: str) -> After:
 
 
 def note(
-    project: Project,
+    project: Records,
     session: Session,
     id_: str,
     *,
@@ -167,7 +167,7 @@ def note(
     return _after(change, [task.id], changed=changed)
 
 
-def change(project: Project, session: Session, id_: str, edit: Edit) -> After:
+def change(project: Records, session: Session, id_: str, edit: Edit) -> After:
     """Change what a task's file says, its status aside.
 
     Raises:
@@ -196,7 +196,7 @@ def _edited(change: Change, name: str, data: dict[str, Any], edit: Edit) -> dict
     return data
 
 
-def _add(project: Project, session: Session, new: New, edit: Edit) -> After:
+def _add(project: Records, session: Session, new: New, edit: Edit) -> After:
     with changing(project, session, why="add a task") as change:
         _refuse_new(new, change)
         id_ = ids.following(_known(change.board))

@@ -8,15 +8,14 @@ from holdfast.errors import StateError, TransitionError
 from holdfast.formats.wfs import places, store
 from holdfast.formats.wfs import session as wfs_session
 from holdfast.formats.wfs import view as views
-from holdfast.sessions.ownership import owners, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 
-def leave(project: Project, names: Iterable[str], session: str | None, remedy: str) -> None:
+def leave(project: Records, names: Iterable[str], session: str | None, remedy: str) -> None:
     """Refuse a client's session what takes other clients' live sessions their turn; a person may.
 
     Args:
@@ -30,16 +29,16 @@ def leave(project: Project, names: Iterable[str], session: str | None, remedy: s
     """
     if session is None:
         return
-    live = sessions.live_others(project, session)
+    live = project.live_others(session)
     for name in names if live else ():
         try:
-            owner = owners.owner(project, views.shown(project, store.get(project, name)))
+            owner = project.owner(views.shown(project, store.get(project, name)))
         except StateError:
             continue
         if owner in live:
             raise TransitionError(f"{name} is worked on in session {owner}, which is live; {remedy}")
 
 
-def active(project: Project, *, but: str = "") -> list[str]:
+def active(project: Records, *, but: str = "") -> list[str]:
     """Return the names of the sessions that are active and there, all but one."""
     return [each for each in wfs_session.active(project) if each != but and places.has(project, each)]

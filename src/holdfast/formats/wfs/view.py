@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.board import Board
     from holdfast.formats.wfs.brief import Brief
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
     from holdfast.workflow.model import Status
+    from holdfast.workflow.records import Records
 
 NAME = "wfs"
 
@@ -29,7 +29,7 @@ _TOLD = 8  # finished tasks whose summaries are told
 _STATUSES: dict[sessions.Standing, Status] = {"active": "active", "paused": "pending", "completed": "completed"}
 
 
-def workflow(project: Project, session: Session, board: Board) -> Workflow:
+def workflow(project: Records, session: Session, board: Board) -> Workflow:
     """Return a session with its tasks as a workflow."""
     executable = board.executable
     due = next(iter((*board.active, *executable)), None)
@@ -68,7 +68,7 @@ def workflow(project: Project, session: Session, board: Board) -> Workflow:
     return replace(merged, context={**merged.context, **made.context})
 
 
-def shown(project: Project, session: Session) -> Workflow:
+def shown(project: Records, session: Session) -> Workflow:
     """Return a session as a workflow, with its tasks as they are now."""
     return workflow(project, session, index.board(project, session.folder))
 
@@ -97,7 +97,7 @@ def _phase(session: Session, task: Brief, number: int, told: bool) -> Phase:
     )
 
 
-def _reading(project: Project, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
+def _reading(project: Records, session: Session, board: Board, current: Brief | None) -> tuple[str, ...]:
     """Return what is to be read: the plan, once there is one, and the task's artifacts, the most important first.
 
     Those of its parent are behind its own (R002-31).
@@ -114,7 +114,7 @@ def _says_something(plan: Path) -> bool:
         return False
 
 
-def _artifacts(project: Project, session: Session, board: Board, current: Brief | None) -> list[str]:
+def _artifacts(project: Records, session: Session, board: Board, current: Brief | None) -> list[str]:
     from holdfast.formats.wfs import rules
 
     if current is None:
@@ -131,7 +131,7 @@ def _rank(value: Any, order: tuple[str, ...]) -> int:
     return order.index(value) if value in order else len(order)
 
 
-def _context(project: Project, session: Session, board: Board, current: Brief | None) -> Mapping[str, Any]:
+def _context(project: Records, session: Session, board: Board, current: Brief | None) -> Mapping[str, Any]:
     """Return what is to be known of the current task, the session's phase in front."""
     found: dict[str, Any] = {"session_phase": session.phase} if session.phase else {}
     if current is None:

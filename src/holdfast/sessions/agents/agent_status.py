@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 Fate = Literal["running", "finished", "failed", "consumed"]
 MISSING = "it was stopped before it had ended"
@@ -92,29 +92,29 @@ class Agent(NamedTuple):
 _COLUMNS = ", ".join(Agent._fields[:-1])
 
 
-def of_session(project: Project, session: str) -> list[Agent]:
+def of_session(project: OpenProject, session: str) -> list[Agent]:
     """Return the agents a session launched and the client has named, the first launched first."""
     return _of_session(project, session, "agent_id <> ''")
 
 
-def waiting(project: Project, session: str) -> list[Agent]:
+def waiting(project: OpenProject, session: str) -> list[Agent]:
     """Return those agents a session launched whose results have not been used: few, however many it launched."""
     few = "SELECT agent_id FROM runs WHERE project = ? AND session = ? AND (consumed_at IS NULL OR resumed = 1)"
     where = f"agent_id <> '' AND fate <> 'consumed' AND (verdict IS NULL OR agent_id IN ({few}))"  # found by an index
     return _of_session(project, session, where, project.key, session)
 
 
-def running(project: Project, session: str) -> list[Agent]:
+def running(project: OpenProject, session: str) -> list[Agent]:
     """Return the agents that have been started, have a name and have not reported an end."""
     return [each for each in waiting(project, session) if each.fate == "running"]
 
 
-def at_work(project: Project, session: str) -> list[Agent]:
+def at_work(project: OpenProject, session: str) -> list[Agent]:
     """Return a session's agents that work on a phase nobody has judged yet, in the foreground too."""
     return _of_session(project, session, "verdict IS NULL AND phase IS NOT NULL AND fate = 'running'")
 
 
-def due(project: Project, session: str) -> list[Agent]:
+def due(project: OpenProject, session: str) -> list[Agent]:
     """Return the agents whose results are in and have not been judged, in the order in which they ended.
 
     Only to be asked at a main-thread event, after that event's own signal was kept: there a bare SubagentStop
@@ -123,29 +123,29 @@ def due(project: Project, session: str) -> list[Agent]:
     return _of_session(project, session, f"{OPEN} AND state <> 'running'", order="changed_at, tool_use_id")
 
 
-def contradicted(project: Project, session: str) -> list[Agent]:
+def contradicted(project: OpenProject, session: str) -> list[Agent]:
     """Return the agents for a phase that were judged completed, and whose runs reported a failure afterwards."""
     # The `+` keeps SQLite from looking at all that were completed: failures are few.
     return _of_session(project, session, "state = 'failed' AND +verdict = 'completed' AND phase IS NOT NULL")
 
 
-def unanswered(project: Project, session: str) -> list[Agent]:
+def unanswered(project: OpenProject, session: str) -> list[Agent]:
     """Return those whose calls have not returned, as far as the ledger knows, the first launched first."""
     return _of_session(project, session, "verdict IS NULL AND agent_id IS NULL")
 
 
-def find(project: Project, session: str, tool_use_id: str) -> Agent | None:
+def find(project: OpenProject, session: str, tool_use_id: str) -> Agent | None:
     """Return an agent by the call that launched it."""
     return next(iter(_of_session(project, session, "tool_use_id = ?", tool_use_id)), None)
 
 
-def of_run(project: Project, session: str, agent_id: str) -> Agent | None:
+def of_run(project: OpenProject, session: str, agent_id: str) -> Agent | None:
     """Return the agent that a run is of; of several calls that name it the last."""
     found = _of_session(project, session, "agent_id = ?", agent_id, order="launched_at DESC, tool_use_id")
     return next(iter(found), None)
 
 
-def home(project: Project, session: str, agent_id: str) -> str:
+def home(project: OpenProject, session: str, agent_id: str) -> str:
     """Return the session an agent belongs to by now: its own may have gone on under another id (`session_lineage`)."""
     row = project.ledger.one("SELECT heir FROM agent_heirs WHERE project = ? AND session = ?", project.key, session)
     return str(row["heir"]) if row and of_run(project, row["heir"], agent_id) else session
@@ -163,12 +163,12 @@ class Run(NamedTuple):
         return self.agent_type == launch.agent_type and self.started_at >= launch.launched_at
 
 
-def run(project: Project, session: str, agent_id: str) -> Run | None:
+def run(project: OpenProject, session: str, agent_id: str) -> Run | None:
     """Return a run by its name, whether a launch has that name or not."""
     return next(iter(_runs(project, session, "agent_id = ?", agent_id)), None)
 
 
-def unnamed(project: Project, session: str) -> list[Run]:
+def unnamed(project: OpenProject, session: str) -> list[Run]:
     """Return the runs that go on and that no launch names."""
     named = (
         "SELECT 1 FROM launches WHERE launches.project = runs.project AND launches.session = runs.session"
@@ -177,7 +177,7 @@ def unnamed(project: Project, session: str) -> list[Run]:
     return _runs(project, session, f"state = 'running' AND NOT EXISTS ({named})")
 
 
-def in_flight(project: Project, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
+def in_flight(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
     """Return the agents of all sessions of this worktree that run for a workflow, the first launched first.
 
     One whose run the client has not named gets the one run that it can only have started, if there is one.
@@ -195,7 +195,7 @@ def in_flight(project: Project, workflow: str, free: Callable[[str], bool]) -> l
     ]
 
 
-def unused(project: Project, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
+def unused(project: OpenProject, workflow: str, free: Callable[[str], bool]) -> list[Agent]:
     """Return the agents that worked for a workflow in this worktree and ended without a known use, in that order.
 
     Args:
@@ -207,27 +207,29 @@ def unused(project: Project, workflow: str, free: Callable[[str], bool]) -> list
     return _of_workflow(project, workflow, free, ended, "changed_at, tool_use_id")
 
 
-def _with_run(project: Project, agent: Agent) -> Agent:
+def _with_run(project: OpenProject, agent: Agent) -> Agent:
     found = [run for run in unnamed(project, agent.session) if run.may_be_of(agent)]
     return agent._replace(agent_id=found[0].agent_id) if len(found) == 1 else agent
 
 
-def _runs(project: Project, session: str, where: str, *values: object) -> list[Run]:
+def _runs(project: OpenProject, session: str, where: str, *values: object) -> list[Run]:
     sql = f"SELECT {', '.join(Run._fields)} FROM runs WHERE project = ? AND session = ? AND {where}"
     return [Run(**row) for row in project.ledger.rows(sql, project.key, session, *values)]
 
 
-def _of_session(project: Project, session: str, where: str, *values: object, order: str = _ORDER) -> list[Agent]:
+def _of_session(project: OpenProject, session: str, where: str, *values: object, order: str = _ORDER) -> list[Agent]:
     return _select(project, f"session = ? AND {where} ORDER BY {order}", session, *values)
 
 
-def _of_workflow(project: Project, workflow: str, free: Callable[[str], bool], where: str, order: str) -> list[Agent]:
+def _of_workflow(
+    project: OpenProject, workflow: str, free: Callable[[str], bool], where: str, order: str
+) -> list[Agent]:
     where = f"worktree = ? AND (workflow = ? OR workflow IS NULL) AND {where} ORDER BY {order}"
     found = _select(project, where, project.worktree, workflow)
     return [each for each in found if each.workflow or free(each.session)]
 
 
-def _select(project: Project, where: str, *values: object) -> list[Agent]:
+def _select(project: OpenProject, where: str, *values: object) -> list[Agent]:
     rows = project.ledger.rows(f"SELECT {_COLUMNS} FROM agents WHERE project = ? AND {where}", project.key, *values)
     return [_agent(row) for row in rows]
 

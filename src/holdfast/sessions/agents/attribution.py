@@ -14,13 +14,13 @@ from holdfast.sessions.agents import agent_status, lifecycle
 from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent, Run
 
 _SAFE = regex(r"[A-Za-z0-9_-]{1,128}")
 
 
-def of(project: Project, session: str, agent_id: str, transcript: str = "") -> Agent | None:
+def of(project: OpenProject, session: str, agent_id: str, transcript: str = "") -> Agent | None:
     """Return the launch that started a run, or None where several could have, or none is known.
 
     Args:
@@ -37,7 +37,7 @@ def of(project: Project, session: str, agent_id: str, transcript: str = "") -> A
     return same[0] if len({(each.workflow, each.phase) for each in same}) == 1 else None
 
 
-def candidates(project: Project, session: str, agent_id: str) -> list[Agent]:
+def candidates(project: OpenProject, session: str, agent_id: str) -> list[Agent]:
     """Return the launches that may have started a run: the one that names it, else all of its type still without."""
     if named := agent_status.of_run(project, session, agent_id):
         return [named]
@@ -45,7 +45,7 @@ def candidates(project: Project, session: str, agent_id: str) -> list[Agent]:
     return [each for each in agent_status.unanswered(project, session) if run and run.may_be_of(each)]
 
 
-def _rivals(project: Project, session: str, agent_type: str) -> list[Run]:
+def _rivals(project: OpenProject, session: str, agent_type: str) -> list[Run]:
     """Return the runs of a type that no launch names and that an open launch may have started.
 
     A run that is older than any of those was interrupted, which no event tells.

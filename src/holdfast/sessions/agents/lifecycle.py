@@ -18,7 +18,7 @@ from holdfast.sessions.agents import agent_status
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 PROMPT = 4_000  # characters of a launch's prompt that are kept
 _WINDOW = 5_000  # characters more that are looked at for what the user excludes
@@ -74,7 +74,7 @@ def run_id(agent_id: str, tool_use_id: str) -> str:
 
 
 def launched(
-    project: Project,
+    project: OpenProject,
     session: str,
     tool_use_id: str,
     agent_type: str,
@@ -94,7 +94,7 @@ def launched(
     )
 
 
-def named(project: Project, session: str, tool_use_id: str, agent_id: str, output: str = "") -> None:
+def named(project: OpenProject, session: str, tool_use_id: str, agent_id: str, output: str = "") -> None:
     """Join a launch with the run it started; one that was given up and does return is open again.
 
     `output` is where the agent's output lies, if the client says.
@@ -109,7 +109,7 @@ def named(project: Project, session: str, tool_use_id: str, agent_id: str, outpu
 
 
 def reported(
-    project: Project,
+    project: OpenProject,
     session: str,
     agent_id: str,
     agent_type: str,
@@ -171,7 +171,7 @@ def reported(
         )
 
 
-def returned(project: Project, session: str, call: str, result: Result) -> None:
+def returned(project: OpenProject, session: str, call: str, result: Result) -> None:
     """Keep what the call of an agent returned: the result of one that was waited for.
 
     A background launch returns at once and is no result. Any sign of a failure beats a status (I000-14).
@@ -182,12 +182,12 @@ def returned(project: Project, session: str, call: str, result: Result) -> None:
         reported(project, session, run, result.agent_type, state, result.text, used=True)
 
 
-def failed(project: Project, session: str, call: str, error: str) -> None:
+def failed(project: OpenProject, session: str, call: str, error: str) -> None:
     """Keep that the call of an agent failed; the client does not say which agent it was."""
     reported(project, session, run_id("", call), "", "failed", error, used=True)
 
 
-def still_there(project: Project, session: str, listed: Collection[str]) -> None:
+def still_there(project: OpenProject, session: str, listed: Collection[str]) -> None:
     """Note at a Stop which agents that were seen to start the client no longer lists.
 
     One that was killed sends no SubagentStop (client fact §3.4). It is missing first, and counts as failed at the
@@ -210,7 +210,7 @@ def still_there(project: Project, session: str, listed: Collection[str]) -> None
             reported(project, session, row["agent_id"], row["agent_type"], "missing")
 
 
-def reminded(project: Project, session: str, agent_id: str) -> bool:
+def reminded(project: OpenProject, session: str, agent_id: str) -> bool:
     """Tell whether an agent was given its workflow's reminders."""
     row = project.ledger.one(
         "SELECT reminded_at FROM runs WHERE project = ? AND session = ? AND agent_id = ?",
@@ -219,7 +219,7 @@ def reminded(project: Project, session: str, agent_id: str) -> bool:
     return bool(row and row["reminded_at"])
 
 
-def remind(project: Project, session: str, agent_id: str) -> None:
+def remind(project: OpenProject, session: str, agent_id: str) -> None:
     """Note that an agent was given its workflow's reminders."""
     project.ledger.run(
         "UPDATE runs SET reminded_at = ? WHERE project = ? AND session = ? AND agent_id = ?",
@@ -227,22 +227,22 @@ def remind(project: Project, session: str, agent_id: str) -> None:
     )
 
 
-def unwritten(project: Project, session: str, tool_use_id: str) -> bool:
+def unwritten(project: OpenProject, session: str, tool_use_id: str) -> bool:
     """Note that a launch's verdict could not be written into its workflow yet; the first time gets True."""
     return _judge(project, session, tool_use_id, agent_status.UNWRITTEN, "verdict IS NULL")
 
 
-def judged(project: Project, session: str, tool_use_id: str, verdict: str) -> bool:
+def judged(project: OpenProject, session: str, tool_use_id: str, verdict: str) -> bool:
     """Close a launch; of several processes that try, one gets True."""
     return _judge(project, session, tool_use_id, verdict, agent_status.OPEN)
 
 
-def dispute(project: Project, session: str, tool_use_id: str) -> bool:
+def dispute(project: OpenProject, session: str, tool_use_id: str) -> bool:
     """Doubt a launch that was judged completed; of several processes that try, one gets True."""
     return _judge(project, session, tool_use_id, "disputed", "verdict = 'completed'")
 
 
-def abandon_open(project: Project, session: str) -> None:
+def abandon_open(project: OpenProject, session: str) -> None:
     """Close foreground launches that never returned: the main thread is at its prompt, so none can still run."""
     project.ledger.run(
         "UPDATE launches SET verdict = 'abandoned' WHERE project = ? AND session = ? AND verdict IS NULL"
@@ -251,7 +251,7 @@ def abandon_open(project: Project, session: str) -> None:
     )
 
 
-def _judge(project: Project, session: str, tool_use_id: str, verdict: str, before: str) -> bool:
+def _judge(project: OpenProject, session: str, tool_use_id: str, verdict: str, before: str) -> bool:
     changed = project.ledger.run(
         f"UPDATE launches SET verdict = ? WHERE project = ? AND session = ? AND tool_use_id = ? AND {before}",
         *(verdict, project.key, session, tool_use_id),
@@ -259,12 +259,12 @@ def _judge(project: Project, session: str, tool_use_id: str, verdict: str, befor
     return changed == 1
 
 
-def beginning(project: Project, said: str) -> str:
+def beginning(project: OpenProject, said: str) -> str:
     """Return the beginning of what `kept` keeps; it is masked before it is cut, for half a secret looks like none."""
     return kept(project, redacted_beginning(said, PROMPT + _WINDOW))[:PROMPT]
 
 
-def kept(project: Project, said: str) -> str:
+def kept(project: OpenProject, said: str) -> str:
     """Return what is kept of an agent's words: secrets masked, and what the user keeps out of capture."""
     masked = capture.event(project.config, {"said": said})["said"]
     return redact(str(masked)).encode("utf-8", "replace").decode()  # no ledger takes lone surrogates

@@ -12,7 +12,7 @@ from holdfast.sessions.reading import transcripts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.agents.lifecycle import State
 
@@ -68,7 +68,7 @@ class Notice(Protocol):
 
 
 def notified(
-    project: Project, session: str, agent_id: str, tool_use_id: str, status: str, words: str, output: str = ""
+    project: OpenProject, session: str, agent_id: str, tool_use_id: str, status: str, words: str, output: str = ""
 ) -> None:
     """Keep what the client told the main conversation of an agent that runs beside it: its result, if it has ended.
 
@@ -89,7 +89,7 @@ def notified(
 
 
 def catch_up_calls(
-    project: Project, session: str, transcript: str, noted: Callable[[Mapping[str, Any]], Answer | None]
+    project: OpenProject, session: str, transcript: str, noted: Callable[[Mapping[str, Any]], Answer | None]
 ) -> None:
     """Keep what calls returned whose events were lost, as on a full disk: only the transcript shows it.
 
@@ -117,7 +117,7 @@ def catch_up_calls(
 
 
 def catch_up(
-    project: Project,
+    project: OpenProject,
     session: str,
     transcript: str,
     noted: Callable[[Mapping[str, Any]], Notice | None],

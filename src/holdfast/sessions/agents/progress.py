@@ -13,7 +13,7 @@ from holdfast.sessions.agents import agent_status, lifecycle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.workflow.model import Phase, Status, Workflow
 
@@ -36,7 +36,7 @@ class Moved(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def mine(project: Project, session: str) -> Workflow | None:
+def mine(project: OpenProject, session: str) -> Workflow | None:
     """Return the workflow whose phases this session's agents work on, if there is one it may touch.
 
     Of several its own comes first, then one that is not finished, then the last changed.
@@ -44,28 +44,34 @@ def mine(project: Project, session: str) -> Workflow | None:
     return next(iter(_all_mine(project, session)), None)
 
 
-def _all_mine(project: Project, session: str, *, paused: bool = False) -> list[Workflow]:
+def _all_mine(project: OpenProject, session: str, *, paused: bool = False) -> list[Workflow]:
     """Return the workflows that a session may touch, its own first; those that rest only get what is theirs already."""
     from holdfast.sessions.ownership import owners
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
-    found = owners.of_session(project, session, registry.agents_work_on(project, session))
+    found = owners.of_session(project, session, registry.agents_work_on(Workspace.of(project), session))
     usable = [each for each in owners.ranked(found) if not each.recovered and (paused or not each.paused)]
     return sorted(usable, key=lambda each: (owners.owner(project, each) != session, each.finished))
 
 
-def _nobodys(project: Project, session: str) -> list[Workflow]:
+def _nobodys(project: OpenProject, session: str) -> list[Workflow]:
     """Return the fresh workflows that belong to no live session: who launches an agent for one of them claims it."""
     from holdfast.sessions.ownership import owners, sessions
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
     live = {session, *sessions.live_others(project, session)}
-    found = [each for each in registry.agents_work_on(project, session) if owners.owner(project, each) not in live]
+    found = [
+        each
+        for each in registry.agents_work_on(Workspace.of(project), session)
+        if owners.owner(project, each) not in live
+    ]
     return [each for each in owners.ranked(found) if each.resumable and owners.fresh(project, each)]
 
 
 def launch(
-    project: Project,
+    project: OpenProject,
     session: str,
     tool_use_id: str,
     agent: str,
@@ -110,7 +116,7 @@ def launch(
     return _judge(project, workflow, phase.id, "active")
 
 
-def settle(project: Project, session: str) -> list[Moved]:
+def settle(project: OpenProject, session: str) -> list[Moved]:
     """Judge every launch whose result is in, and move the phases they were for.
 
     What cannot be written now, or whose workflow cannot be read now, stays to be judged at a later event.
@@ -124,7 +130,7 @@ def settle(project: Project, session: str) -> list[Moved]:
     return [each for each in moved if each is not None]
 
 
-def contradicted(project: Project, session: str) -> list[tuple[Agent, str]]:
+def contradicted(project: OpenProject, session: str) -> list[tuple[Agent, str]]:
     """Return, once, the launches whose completed phase is in doubt, for a failure was reported afterwards.
 
     A hook never undoes a completion; people can (`AgentFormat.undoing`).
@@ -137,7 +143,7 @@ def contradicted(project: Project, session: str) -> list[tuple[Agent, str]]:
 
 
 def _meant(
-    project: Project, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
+    project: OpenProject, session: str, workflows: Sequence[Workflow], text: str, agent: str, begun: bool
 ) -> tuple[Workflow, Phase] | tuple[None, None]:
     """Return the phase an agent is launched for, with its workflow; what is named goes before the agent's own name."""
     from holdfast.workflow import registry
@@ -151,7 +157,9 @@ def _meant(
     return None, None
 
 
-def _meant_of(project: Project, session: str, workflow: Workflow, text: str, agent: str, begun: bool) -> Phase | None:
+def _meant_of(
+    project: OpenProject, session: str, workflow: Workflow, text: str, agent: str, begun: bool
+) -> Phase | None:
     """Return the phase an agent is launched for, if it is one that a launch, or its end alone, may still move."""
     from holdfast.workflow import registry
 
@@ -164,13 +172,13 @@ def _meant_of(project: Project, session: str, workflow: Workflow, text: str, age
     return phase
 
 
-def _has_agent(project: Project, session: str, workflow: Workflow, phase: Phase) -> bool:
+def _has_agent(project: OpenProject, session: str, workflow: Workflow, phase: Phase) -> bool:
     """Tell whether an agent works on a phase already; another one of its kind is for it only where that is said."""
     busy = {(each.workflow, each.phase) for each in agent_status.at_work(project, session)}
     return (workflow.key, phase.id) in busy
 
 
-def _apply(project: Project, session: str, due: Agent) -> Moved | None:
+def _apply(project: OpenProject, session: str, due: Agent) -> Moved | None:
     workflow, phase = _phase(_all_mine(project, session, paused=True), due)
     # No hook undoes a completion: a failure that comes after it is told instead (`contradicted`).
     doubtful = phase is not None and phase.status == "completed" and due.outcome == "failed"
@@ -183,13 +191,14 @@ def _apply(project: Project, session: str, due: Agent) -> Moved | None:
     return moved
 
 
-def _is_unreadable(project: Project, key: str) -> bool:
+def _is_unreadable(project: OpenProject, key: str) -> bool:
     """Tell whether the file of the workflow with this key is there and cannot be read."""
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
     name, _, place = key.partition(":")
     path = project.root / place.rpartition("#")[0]
-    return any(each.path == path for each in registry.get(name).candidates(project, {key}).problems)
+    return any(each.path == path for each in registry.get(name).candidates(Workspace.of(project), {key}).problems)
 
 
 def _phase(workflows: Sequence[Workflow], launched: Agent) -> tuple[Workflow, Phase] | tuple[None, None]:
@@ -200,7 +209,7 @@ def _phase(workflows: Sequence[Workflow], launched: Agent) -> tuple[Workflow, Ph
     return None, None
 
 
-def _finish(project: Project, workflow: Workflow, phase: Phase, due: Agent) -> Moved | None:
+def _finish(project: OpenProject, workflow: Workflow, phase: Phase, due: Agent) -> Moved | None:
     """End a phase; one that its agent has completed itself only gets what is still empty of the report (I000-8)."""
     if phase.status == "failed" and due.verdict != agent_status.UNWRITTEN:
         return None  # a retry that was never launched
@@ -209,19 +218,20 @@ def _finish(project: Project, workflow: Workflow, phase: Phase, due: Agent) -> M
     return moved and moved._replace(words=moved.words or (words if due.outcome == "failed" else ""))
 
 
-def _judge(project: Project, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
+def _judge(project: OpenProject, workflow: Workflow, phase_id: str, status: Status, words: str = "") -> Moved | None:
     """Move a phase; a move that is refused is reported with the workflow as it stands."""
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow import registry
 
     keeper = registry.of_agents(workflow.format)
     try:
-        workflow, changed, said, notes = keeper.judge(project, workflow, phase_id, status, words)
+        workflow, changed, said, notes = keeper.judge(Workspace.of(project), workflow, phase_id, status, words)
     except HoldfastError as error:
         said, unwritten = str(error), False
         if isinstance(error, StateError) and not isinstance(error, (MissingError, SchemaMismatch)):
             unwritten = status != "active"  # what an agent begins, its end begins too
             said = f"{error.path.name} {error.reason}" + ("; tried again at the next event" if unwritten else "")
-        now = next((each for each in keeper.find(project).workflows if each.key == workflow.key), None)
+        now = next((each for each in keeper.find(Workspace.of(project)).workflows if each.key == workflow.key), None)
         if now is None and not unwritten:
             return None
         workflow, changed, notes = now or workflow, True, ()

@@ -9,10 +9,10 @@ from holdfast.sessions.agents import lifecycle
 from holdfast.sessions.ownership import sessions
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 
-def inherit(project: Project, before: str, session: str) -> None:
+def inherit(project: OpenProject, before: str, session: str) -> None:
     """Give a session the agents of the one it was before, with all that is known of them.
 
     What such an agent reports later counts for the session too, under whichever of the two ids it comes.
@@ -32,7 +32,7 @@ def inherit(project: Project, before: str, session: str) -> None:
         _succeed(project, before, session)
 
 
-def _launches(project: Project, before: str, session: str) -> None:
+def _launches(project: OpenProject, before: str, session: str) -> None:
     """Move the launches; of a call that both know the earlier note stays, with the name the later one has for its run.
 
     A call that was noted again after the change lost only what it was for.
@@ -56,7 +56,7 @@ def _launches(project: Project, before: str, session: str) -> None:
     ledger.run("UPDATE launches SET session = ? WHERE project = ? AND session = ?", *(session, project.key, before))
 
 
-def _runs(project: Project, before: str, session: str) -> None:
+def _runs(project: OpenProject, before: str, session: str) -> None:
     """Move the runs; of one that both know the stronger signal counts, as if both had come under one id."""
     ledger, both = project.ledger, (project.key, before, project.key, session)
     known = ledger.rows(
@@ -84,7 +84,7 @@ def _runs(project: Project, before: str, session: str) -> None:
     ledger.run("UPDATE runs SET session = ? WHERE project = ? AND session = ?", *(session, project.key, before))
 
 
-def _succeed(project: Project, before: str, session: str) -> None:
+def _succeed(project: OpenProject, before: str, session: str) -> None:
     """Note that a session has the agents of another one, and of those that one had them of."""
     ledger = project.ledger
     ledger.run("UPDATE agent_heirs SET heir = ? WHERE project = ? AND heir = ?", *(session, project.key, before))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 
-def told(project: Project, session: str, workflow: str) -> str | None:
+def told(project: OpenProject, session: str, workflow: str) -> str | None:
     """Return the digest of the list a session was last told for a workflow, or has itself written; None if none."""
     row = project.ledger.one(
         "SELECT digest FROM todo_lists WHERE project = ? AND session = ? AND workflow = ?",
@@ -19,7 +19,7 @@ def told(project: Project, session: str, workflow: str) -> str | None:
     return str(row["digest"]) if row else None
 
 
-def all_told(project: Project, workflow: str) -> list[dict[str, str]]:
+def all_told(project: OpenProject, workflow: str) -> list[dict[str, str]]:
     """Return every session that knows a list of a workflow, the last told first: session, digest, told_at."""
     return project.ledger.rows(
         "SELECT session, digest, told_at FROM todo_lists WHERE project = ? AND worktree = ? AND workflow = ?"
@@ -28,7 +28,7 @@ def all_told(project: Project, workflow: str) -> list[dict[str, str]]:
     )
 
 
-def tell(project: Project, session: str, workflow: str, digest: str) -> None:
+def tell(project: OpenProject, session: str, workflow: str, digest: str) -> None:
     """Note that a session knows the list with this digest."""
     project.ledger.run(
         "INSERT INTO todo_lists (project, session, workflow, worktree, host, client, digest, told_at)"
@@ -38,7 +38,7 @@ def tell(project: Project, session: str, workflow: str, digest: str) -> None:
     )
 
 
-def remember_task(project: Project, session: str, task_id: str, subject: str, status: str = "pending") -> None:
+def remember_task(project: OpenProject, session: str, task_id: str, subject: str, status: str = "pending") -> None:
     """Note a task of the client's Task tools: its id is opaque, its subject, kept without secrets, names the phase."""
     from holdfast.files.redact import redact
 
@@ -51,7 +51,7 @@ def remember_task(project: Project, session: str, task_id: str, subject: str, st
     )
 
 
-def change_task(project: Project, session: str, task_id: str, *, subject: str | None, status: str | None) -> None:
+def change_task(project: OpenProject, session: str, task_id: str, *, subject: str | None, status: str | None) -> None:
     """Note what TaskUpdate changed of a task that is known; `deleted` forgets it."""
     row = project.ledger.one(
         "SELECT subject, status FROM todo_tasks WHERE project = ? AND session = ? AND task_id = ?",
@@ -68,7 +68,7 @@ def change_task(project: Project, session: str, task_id: str, *, subject: str | 
     remember_task(project, session, task_id, subject or row["subject"], status or row["status"])
 
 
-def task_ids(project: Project, session: str) -> dict[str, str]:
+def task_ids(project: OpenProject, session: str) -> dict[str, str]:
     """Return the known task ids by subject; of several tasks with one subject the latest."""
     rows = project.ledger.rows(
         "SELECT subject, task_id FROM todo_tasks WHERE project = ? AND session = ? ORDER BY changed_at, task_id",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.compaction.deliveries import Delivery
     from holdfast.sessions.compaction.losses import Loss
     from holdfast.sessions.compaction.snapshots import Seal, Sealed
@@ -72,7 +72,7 @@ class Compaction:
         return "given" if states & {"delivered", "pending", "unconfirmed"} else "lost"
 
 
-def recent(project: Project) -> list[Compaction]:
+def recent(project: OpenProject) -> list[Compaction]:
     """Return the compactions that the ledger still knows of, in all worktrees, newest first. Raises LedgerError."""
     found = snapshots.recent(project, snapshots.KEPT)
     vain = snapshots.in_vain(found)

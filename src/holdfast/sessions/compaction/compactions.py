@@ -10,10 +10,10 @@ from holdfast.sessions.ownership import sessions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 
-def is_an_agents(project: Project, session: str, environ: Mapping[str, str]) -> bool:
+def is_an_agents(project: OpenProject, session: str, environ: Mapping[str, str]) -> bool:
     """Tell whether an unmarked compaction event is a subagent's own.
 
     Clients that name their process to hooks (`CLAUDE_PID`) also mark such events with `agent_id`. On older ones it is
@@ -26,7 +26,7 @@ def is_an_agents(project: Project, session: str, environ: Mapping[str, str]) -> 
     return resting or in_foreground(project, session)
 
 
-def whose(project: Project, session: str) -> str | None:
+def whose(project: OpenProject, session: str) -> str | None:
     """Return the agent whose own compaction an unmarked event announces: the one that runs; None where several do.
 
     To be asked where `is_an_agents` says that it is one's.
@@ -35,7 +35,7 @@ def whose(project: Project, session: str) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def in_foreground(project: Project, session: str) -> bool:
+def in_foreground(project: OpenProject, session: str) -> bool:
     """Tell whether the main thread waits for a foreground agent right now.
 
     Then a compaction can only be the agent's own: clients before the one that marks such events with `agent_id`
@@ -44,7 +44,7 @@ def in_foreground(project: Project, session: str) -> bool:
     return bool(_waited_for(project, session))
 
 
-def _waited_for(project: Project, session: str) -> list[str]:
+def _waited_for(project: OpenProject, session: str) -> list[str]:
     """Return the agents that may be running in the foreground."""
     launches = agent_status.unanswered(project, session)
     return [

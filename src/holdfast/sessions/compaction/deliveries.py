@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import clock
-from holdfast.ledger import prune
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
@@ -77,7 +76,7 @@ class Delivery:
 
 
 def begin(
-    project: Project,
+    project: OpenProject,
     session: str,
     *,
     event: str,
@@ -128,7 +127,7 @@ def begin(
             *(delivery, project.key, project.worktree, project.host, project.client, session, event, workflow),
             *(redact(clean(title)), mark, units, omitted, step, transcript, _begins(transcript, seal), now, now),
         )
-        prune.drop(project, "deliveries", "made_at", KEPT)
+        project.ledger.prune(project.key, "deliveries", "made_at", KEPT)
     return delivery
 
 
@@ -139,7 +138,7 @@ def _begins(transcript: str, seal: Announced | None) -> int:
     return seal.size if seal and near else size
 
 
-def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Workflow]) -> None:
+def refuse(project: OpenProject, session: str, *, event: str, workflows: Sequence[Workflow]) -> None:
     """Note that nothing was given, because another live session could own what is there; one row for each workflow.
 
     Args:
@@ -160,15 +159,15 @@ def refuse(project: Project, session: str, *, event: str, workflows: Sequence[Wo
                 *(new_id(), project.key, project.worktree, project.host, project.client, session, event),
                 *(workflow.key, redact(clean(workflow.title)), now, now),
             )
-        prune.drop(project, "deliveries", "made_at", KEPT)
+        project.ledger.prune(project.key, "deliveries", "made_at", KEPT)
 
 
-def written(project: Project, delivery: str) -> None:
+def written(project: OpenProject, delivery: str) -> None:
     """Note that the reply was written."""
     _move(project, delivery, "delivered", "pending")
 
 
-def settle(project: Project, session: str) -> Delivery | None:
+def settle(project: OpenProject, session: str) -> Delivery | None:
     """Look whether this session's last guidance has arrived.
 
     Returns:
@@ -194,12 +193,12 @@ def settle(project: Project, session: str) -> Delivery | None:
     return _delivery(row | {"state": found}) if moved and found == "absent" else None
 
 
-def let_go(project: Project, delivery: str) -> None:
+def let_go(project: OpenProject, delivery: str) -> None:
     """Note that what is absent is not given again: the workflow is finished by now, or another session's."""
     _move(project, delivery, "unconfirmed", "absent")
 
 
-def answered(project: Project, session: str, since: str) -> bool:
+def answered(project: OpenProject, session: str, since: str) -> bool:
     """Tell whether a session was given anything, or refused, from a moment (UTC stamp) on."""
     row = project.ledger.one(
         "SELECT id FROM deliveries WHERE project = ? AND session = ? AND made_at >= ?", project.key, session, since
@@ -207,7 +206,7 @@ def answered(project: Project, session: str, since: str) -> bool:
     return row is not None
 
 
-def recent(project: Project, count: int, session: str | None = None) -> list[Delivery]:
+def recent(project: OpenProject, count: int, session: str | None = None) -> list[Delivery]:
     """Return the last deliveries, of one session or of all, newest first."""
     of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
     rows = project.ledger.rows(
@@ -217,7 +216,7 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Del
     return [_delivery(row) for row in rows]
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return which guidance was given, given again or refused, and whether it arrived: what is asked for."""
     given = timeline_event.newest(project, asked, table="deliveries", at="made_at")
     ended = timeline_event.newest(
@@ -258,7 +257,7 @@ def _happening(row: dict[str, Any], at: str, what: str, detail: str = "") -> Tim
     )
 
 
-def _move(project: Project, delivery: str, state: State, before: str) -> bool:
+def _move(project: OpenProject, delivery: str, state: State, before: str) -> bool:
     changed = project.ledger.run(
         "UPDATE deliveries SET state = ?, changed_at = ? WHERE id = ? AND state = ?",
         *(state, clock.stamp(), delivery, before),

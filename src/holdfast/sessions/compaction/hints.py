@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.ledger import prune
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 GIVEN = "given"
 """The news that a workflow was given to the session from a terminal."""
@@ -21,7 +20,7 @@ UNREAD = "unread"
 """That the file that names a workflow was not read to its end."""
 
 
-def told(project: Project, session: str, topic: str, workflow: str = "") -> bool:
+def told(project: OpenProject, session: str, topic: str, workflow: str = "") -> bool:
     """Tell whether a session was given a hint.
 
     Args:
@@ -37,17 +36,17 @@ def told(project: Project, session: str, topic: str, workflow: str = "") -> bool
     return found is not None
 
 
-def tell(project: Project, session: str, topic: str, workflow: str = "") -> None:
+def tell(project: OpenProject, session: str, topic: str, workflow: str = "") -> None:
     """Note that a session was given a hint; see `told`."""
     _note(project, session, topic, workflow, clock.stamp())
 
 
-def owe(project: Project, session: str, topic: str, workflow: str = "") -> None:
+def owe(project: OpenProject, session: str, topic: str, workflow: str = "") -> None:
     """Note that a session is still to be told something, also if it was told that before; see `told`."""
     _note(project, session, topic, workflow, None)
 
 
-def owed(project: Project, session: str, topic: str) -> list[str]:
+def owed(project: OpenProject, session: str, topic: str) -> list[str]:
     """Return the keys of the workflows about which a session is still to be told something, in their order."""
     rows = project.ledger.rows(
         "SELECT workflow FROM hints WHERE project = ? AND session = ? AND topic = ? AND told_at IS NULL"
@@ -57,7 +56,7 @@ def owed(project: Project, session: str, topic: str) -> list[str]:
     return [str(row["workflow"]) for row in rows]
 
 
-def take(project: Project, session: str, topic: str) -> list[str]:
+def take(project: OpenProject, session: str, topic: str) -> list[str]:
     """Return what `owed` does, and note that the session is told."""
     keys = owed(project, session, topic)
     for key in keys:
@@ -65,7 +64,7 @@ def take(project: Project, session: str, topic: str) -> list[str]:
     return keys
 
 
-def _note(project: Project, session: str, topic: str, workflow: str, told_at: str | None) -> None:
+def _note(project: OpenProject, session: str, topic: str, workflow: str, told_at: str | None) -> None:
     project.ledger.run(
         "INSERT INTO hints (project, session, topic, workflow, worktree, host, client, noted_at, told_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, session, topic, workflow)"
@@ -73,4 +72,4 @@ def _note(project: Project, session: str, topic: str, workflow: str, told_at: st
         *(project.key, session, topic, workflow, project.worktree, project.host, project.client),
         *(clock.stamp(), told_at),
     )
-    prune.drop(project, "hints", "noted_at", KEPT, key="project, session, topic, workflow")
+    project.ledger.prune(project.key, "hints", "noted_at", KEPT, key="project, session, topic, workflow")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import capture, clock
 from holdfast.files.redact import MASK, beginning, redact, secret_name
-from holdfast.ledger import prune
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.config import Config
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
@@ -117,7 +116,7 @@ def more(counts: tuple[int, int], listed: Sequence[str]) -> str:
     return f"; and {left} more" if left > 0 else ""
 
 
-def note(project: Project, session: str, workflow: Workflow, summary: str) -> None:
+def note(project: OpenProject, session: str, workflow: Workflow, summary: str) -> None:
     """Keep the report of a compaction whose summary is known."""
     with project.ledger.transaction():
         project.ledger.run(
@@ -127,10 +126,10 @@ def note(project: Project, session: str, workflow: Workflow, summary: str) -> No
             *(workflow.key, redact(clean(workflow.title)), json.dumps(compare(workflow, summary)), clock.stamp()),
             json.dumps(lost(project.config, workflow, summary)),
         )
-        prune.drop(project, "losses", "noted_at", KEPT)
+        project.ledger.prune(project.key, "losses", "noted_at", KEPT)
 
 
-def recent(project: Project, count: int, session: str | None = None) -> list[Loss]:
+def recent(project: OpenProject, count: int, session: str | None = None) -> list[Loss]:
     """Return the last reports, of one session or of all, newest first."""
     of, asked = ("", ()) if session is None else (" AND session = ?", (session,))
     rows = project.ledger.rows(
@@ -141,7 +140,7 @@ def recent(project: Project, count: int, session: str | None = None) -> list[Los
     return [_read(row) for row in rows]
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return the reports that are asked for."""
     found = []
     for row in timeline_event.newest(project, asked, table="losses", at="noted_at"):

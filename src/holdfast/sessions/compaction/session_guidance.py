@@ -12,7 +12,7 @@ from holdfast.workflow import guidance, wording
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.sessions.reading.reading import State
     from holdfast.workflow.guidance import Guidance
@@ -30,7 +30,7 @@ class GivenBack(NamedTuple):
 
 
 def compile(
-    project: Project,
+    project: OpenProject,
     session: str,
     workflow: Workflow,
     *,

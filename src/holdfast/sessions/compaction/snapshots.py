@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from holdfast import clock
-from holdfast.ledger import prune
 from holdfast.ledger.database import new_id
 from holdfast.sessions.compaction import deliveries
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -19,7 +18,7 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
@@ -72,7 +71,7 @@ def of(workflow: Workflow) -> Sealed:
     return Sealed(workflow.key, redact(workflow.title), phase, hashlib.sha256(workflow.raw).hexdigest())
 
 
-def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed], transcript: str = "") -> str:
+def leave(project: OpenProject, session: str, why: str, workflows: Sequence[Sealed], transcript: str = "") -> str:
     """Leave a seal.
 
     Args:
@@ -94,11 +93,11 @@ def leave(project: Project, session: str, why: str, workflows: Sequence[Sealed],
             *(seal, project.key, project.worktree, project.host, project.client),
             *(session, why, listed, clock.stamp(), transcript, transcripts.size(transcript)),
         )
-        prune.drop(project, "seals", "sealed_at", KEPT)
+        project.ledger.prune(project.key, "seals", "sealed_at", KEPT)
     return seal
 
 
-def unanswered(project: Project, session: str) -> Seal | None:
+def unanswered(project: OpenProject, session: str) -> Seal | None:
     """Return the seal that a session claimed last, if nothing was given for it: the process that claimed it died."""
     row = _last(project, session)
     if row is None or row["claimed_by"] != session or deliveries.answered(project, session, row["claimed_at"]):
@@ -106,7 +105,7 @@ def unanswered(project: Project, session: str) -> Seal | None:
     return _seal(row)
 
 
-def claim(project: Project, session: str, *, known: bool) -> Seal | None:
+def claim(project: OpenProject, session: str, *, known: bool) -> Seal | None:
     """Claim the seal of the compaction that a session comes from.
 
     A known session claims only its own; a session the ledger had not seen claims another's of the same
@@ -128,7 +127,7 @@ def claim(project: Project, session: str, *, known: bool) -> Seal | None:
     return claimed[0] if claimed else None
 
 
-def missed(project: Project, session: str) -> bool:
+def missed(project: OpenProject, session: str) -> bool:
     """Tell whether a session was compacted and nothing was restored: its last seal is open, and a compaction came.
 
     The transcript says so; a PreCompact after which no compaction came leaves an open seal too. A seal that was
@@ -142,7 +141,7 @@ def missed(project: Project, session: str) -> bool:
     return transcripts.compacted(row["transcript"], row["size"])
 
 
-def recent(project: Project, count: int) -> list[Seal]:
+def recent(project: OpenProject, count: int) -> list[Seal]:
     """Return the last seals, newest first."""
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? ORDER BY sealed_at DESC, id LIMIT ?", project.key, count
@@ -164,7 +163,7 @@ def in_vain(found: Iterable[Seal]) -> set[str]:
     return vain
 
 
-def naming(project: Project, workflow: str) -> list[Seal]:
+def naming(project: OpenProject, workflow: str) -> list[Seal]:
     """Return the seals of this worktree that name the workflow with this key, newest first."""
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? AND worktree = ? ORDER BY sealed_at DESC, id",
@@ -173,7 +172,7 @@ def naming(project: Project, workflow: str) -> list[Seal]:
     return [seal for seal in map(_seal, rows) if workflow in {each.key for each in seal.workflows}]
 
 
-def forget(project: Project, workflow: str, worktree: str, *, dry: bool = False) -> int:
+def forget(project: OpenProject, workflow: str, worktree: str, *, dry: bool = False) -> int:
     """Take a workflow out of the seals that name it; return of how many. Seals stay, for others they name and order."""
     rows = project.ledger.rows(
         "SELECT id, workflows FROM seals WHERE project = ? AND worktree = ?", project.key, worktree
@@ -185,7 +184,7 @@ def forget(project: Project, workflow: str, worktree: str, *, dry: bool = False)
     return len(gone)
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return which compactions were announced, whether they came, and what took up their seals: those asked for."""
     rows = project.ledger.rows(
         "SELECT * FROM seals WHERE project = ? AND (sealed_at >= ? OR claimed_at >= ?) AND (? = '' OR session = ?"
@@ -234,14 +233,14 @@ def _told(seal: Seal, row: dict[str, Any], vain: bool) -> list[TimelineEvent]:
     return [announced] if vain or not seal.claimed_at else [announced, taken]
 
 
-def _last(project: Project, session: str) -> dict[str, Any] | None:
+def _last(project: OpenProject, session: str) -> dict[str, Any] | None:
     return project.ledger.one(
         "SELECT * FROM seals WHERE project = ? AND (session = ? OR claimed_by = ?) ORDER BY sealed_at DESC, id LIMIT 1",
         *(project.key, session, session),
     )
 
 
-def _unclaimed(project: Project, session: str | None) -> list[Seal]:
+def _unclaimed(project: OpenProject, session: str | None) -> list[Seal]:
     left = "session = ?" if session is not None else "sealed_at >= ?"
     rows = project.ledger.rows(
         f"SELECT * FROM seals WHERE project = ? AND worktree = ? AND claimed_by IS NULL AND {left}"
@@ -251,7 +250,7 @@ def _unclaimed(project: Project, session: str | None) -> list[Seal]:
     return [_seal(row) for row in rows]
 
 
-def _take(project: Project, seal: Seal, session: str) -> bool:
+def _take(project: OpenProject, seal: Seal, session: str) -> bool:
     changed = project.ledger.run(
         "UPDATE seals SET claimed_by = ?, claimed_at = ? WHERE id = ? AND claimed_by IS NULL",
         *(session, clock.stamp(), seal.id),

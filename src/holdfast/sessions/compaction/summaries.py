@@ -8,12 +8,12 @@ from holdfast import clock
 from holdfast.files.redact import beginning
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 LONGEST = 200_000  # characters of a summary that are kept; real ones have some ten thousand
 
 
-def note(project: Project, session: str, text: str) -> None:
+def note(project: OpenProject, session: str, text: str) -> None:
     """Keep what a session's summary says, without secrets, in place of an earlier one that nobody took."""
     project.ledger.run(
         "INSERT INTO summaries (project, session, said, said_at) VALUES (?, ?, ?, ?)"
@@ -22,7 +22,7 @@ def note(project: Project, session: str, text: str) -> None:
     )
 
 
-def take(project: Project, session: str) -> str:
+def take(project: OpenProject, session: str) -> str:
     """Return what a session's summary says and forget it; empty if nobody noted one."""
     with project.ledger.transaction():
         row = project.ledger.one("SELECT said FROM summaries WHERE project = ? AND session = ?", project.key, session)

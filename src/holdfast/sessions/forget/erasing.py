@@ -19,7 +19,7 @@ from holdfast.workflow import names, registry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 SESSIONS = ("session", "claimed_by", "heir", "before")  # the columns that name a session; in `sessions` it is the id
@@ -56,12 +56,12 @@ class _Cut:
     values: tuple[object, ...]
 
 
-def tables(project: Project) -> dict[str, tuple[str, ...]]:
+def tables(project: Workspace) -> dict[str, tuple[str, ...]]:
     """Return the columns of each table that has rows of projects. Raises LedgerError."""
     return {name: columns for name, columns in project.ledger.tables().items() if "project" in columns}
 
 
-def checkouts(project: Project, known: Mapping[str, Sequence[str]]) -> list[Path]:
+def checkouts(project: Workspace, known: Mapping[str, Sequence[str]]) -> list[Path]:
     """Return the checkouts that the ledger knows of, this one first. Raises LedgerError."""
     found = {
         row["worktree"]: None
@@ -72,7 +72,7 @@ def checkouts(project: Project, known: Mapping[str, Sequence[str]]) -> list[Path
     return [project.root, *(Path(each) for each in sorted(found) if each not in ("", str(project.root)))]
 
 
-def rows(project: Project, scope: Scope, known: Mapping[str, Sequence[str]], *, dry: bool) -> dict[str, int]:
+def rows(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]], *, dry: bool) -> dict[str, int]:
     """Delete rows, or count them, by table; tombstones stay without a name, unless everything goes.
 
     Args:
@@ -104,7 +104,7 @@ def rows(project: Project, scope: Scope, known: Mapping[str, Sequence[str]], *, 
     return {name: number for name, number in sorted(counts.items()) if number}
 
 
-def _cuts(project: Project, scope: Scope, known: Mapping[str, Sequence[str]]) -> Iterator[_Cut]:
+def _cuts(project: Workspace, scope: Scope, known: Mapping[str, Sequence[str]]) -> Iterator[_Cut]:
     if scope.workflow:
         yield from _of_workflow(project, scope, scope.workflow, known)
         return
@@ -136,7 +136,7 @@ def _span(moments: Sequence[str], scope: Scope) -> tuple[str, tuple[str, ...]]:
 
 
 def _of_workflow(
-    project: Project, scope: Scope, workflow: Workflow, known: Mapping[str, Sequence[str]]
+    project: Workspace, scope: Scope, workflow: Workflow, known: Mapping[str, Sequence[str]]
 ) -> Iterator[_Cut]:
     key, place = (project.key, scope.worktree), (project.key, scope.worktree, workflow.key)
     mine = "project = ? AND worktree = ? AND workflow = ?"
@@ -164,7 +164,7 @@ def _of_workflow(
             yield _Cut("generations", "project = ? AND id = ?", (project.key, generation))
 
 
-def _content_of(project: Project, workflow: Workflow) -> Callable[[str, bytes], bool]:
+def _content_of(project: Workspace, workflow: Workflow) -> Callable[[str, bytes], bool]:
     """Return whether what a path held was this workflow, or said something of it; what nobody can read any more too."""
     folder = Path(workflow.place).parent
 

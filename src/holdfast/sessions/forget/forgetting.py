@@ -23,8 +23,8 @@ from holdfast.workflow import ownfolder, places, registry, sidecars
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from holdfast.project import Project
     from holdfast.sessions.forget.erasing import Scope
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 SHORTEST = 4  # characters of a workflow's name whose being in a line says anything
@@ -58,12 +58,12 @@ class Forgotten:
         return not (any(self.rows.values()) or self.recorded or self.logged or self.files)
 
 
-def plan(project: Project, scope: Scope) -> Forgotten:
+def plan(project: Workspace, scope: Scope) -> Forgotten:
     """Return what would be forgotten; nothing is changed. Raises HoldfastError, OSError."""
     return _go(project, scope, dry=True)
 
 
-def forget(project: Project, scope: Scope) -> Forgotten:
+def forget(project: Workspace, scope: Scope) -> Forgotten:
     """Forget, and make sure that the words stand in no file of Holdfast's any more.
 
     The user's own files stay: state files, what was set aside of them, and the client's transcripts.
@@ -75,7 +75,7 @@ def forget(project: Project, scope: Scope) -> Forgotten:
     return _go(project, scope, dry=False)
 
 
-def scrub(project: Project) -> bool:
+def scrub(project: Workspace) -> bool:
     """Make sure that nothing of what went earlier stands in the ledger's file or beside it; tell whether that is so.
 
     Raises HoldfastError where the ledger cannot be used.
@@ -86,13 +86,13 @@ def scrub(project: Project) -> bool:
     return clean
 
 
-def insist_on_ledger(project: Project, so: str = "nothing was forgotten") -> None:
+def insist_on_ledger(project: Workspace, so: str = "nothing was forgotten") -> None:
     """Raise HoldfastError where the ledger's file is not what was read and written: never say "forgotten" then."""
     if project.ledger_file.exists() and project.ledger.problem:
         raise HoldfastError(f"{so}; `holdfast doctor` says what is wrong with the ledger")
 
 
-def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
+def _go(project: Workspace, scope: Scope, *, dry: bool) -> Forgotten:
     known = project.ledger_file.exists()
     insist_on_ledger(project)
     tables = erasing.tables(project) if known else {}
@@ -117,7 +117,7 @@ def _go(project: Project, scope: Scope, *, dry: bool) -> Forgotten:
     return Forgotten(rows, recorded, logged, files, reports, tuple(_staying(scope, roots)), clean)
 
 
-def _sidecars(project: Project, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
+def _sidecars(project: Workspace, scope: Scope, roots: Sequence[Path]) -> Iterator[Path]:
     if scope.workflow:
         if ownfolder.existing(Path(scope.worktree)):
             yield from filter(Path.is_file, [sidecars.place(Path(scope.worktree), scope.workflow)])
@@ -153,7 +153,7 @@ def _within(scope: Scope, at: str) -> bool:
     return at >= scope.since and (not scope.before or at < scope.before)
 
 
-def _damaged(project: Project) -> Iterator[Path]:
+def _damaged(project: Workspace) -> Iterator[Path]:
     """Yield ledgers of this project that were set aside: nobody can take a part out of those."""
     yield from project.ledger_file.parent.glob(f"{project.ledger_file.name}.corrupt-*")
 

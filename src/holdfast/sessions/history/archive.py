@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import capture, clock, log
 from holdfast.errors import LedgerError
-from holdfast.ledger import prune
 from holdfast.sessions.history import timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
 from holdfast.workflow.model import Phase, Workflow
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
 
 KEPT = 1_000  # workflows of one project; the oldest go
@@ -34,7 +33,7 @@ class Archived(NamedTuple):
     worktree: str
 
 
-def keep(project: Project, workflow: Workflow, at: str) -> None:
+def keep(project: OpenProject, workflow: Workflow, at: str) -> None:
     """Put a completed workflow into the archive, unless the user keeps its file out of it. Raises LedgerError."""
     if not capture.allowed(project.config, workflow.path):
         return
@@ -48,10 +47,10 @@ def keep(project: Project, workflow: Workflow, at: str) -> None:
         *(project.key, project.worktree, workflow.key, project.host, project.client),
         *(workflow.place, json.dumps(said), workflow.raw, at),
     )
-    prune.drop(project, "archive", "completed_at", KEPT, key="project, worktree, workflow")
+    project.ledger.prune(project.key, "archive", "completed_at", KEPT, key="project, worktree, workflow")
 
 
-def shelve(project: Project, workflow: Workflow) -> None:
+def shelve(project: OpenProject, workflow: Workflow) -> None:
     """Put a workflow whose file gives way into the archive as it is, also one that failed or was left.
 
     One that is there already stays as it is. A ledger that refuses is logged: the file's content is kept in another
@@ -64,12 +63,12 @@ def shelve(project: Project, workflow: Workflow) -> None:
         log.write("warning", f"{workflow.place} is not in the archive: {error}")
 
 
-def drop(project: Project, workflow: Workflow) -> None:
+def drop(project: OpenProject, workflow: Workflow) -> None:
     """Take a workflow that goes on out of the archive. Raises LedgerError."""
     project.ledger.run(f"DELETE FROM archive {_OF_WORKFLOW}", project.key, project.worktree, workflow.key)
 
 
-def kept(project: Project) -> list[Archived]:
+def kept(project: OpenProject) -> list[Archived]:
     """Return the project's completed workflows, of all its worktrees, the latest first. Raises LedgerError."""
     rows = project.ledger.rows(
         "SELECT * FROM archive WHERE project = ? ORDER BY completed_at DESC, workflow", project.key
@@ -77,7 +76,7 @@ def kept(project: Project) -> list[Archived]:
     return [Archived(_workflow(row), row["completed_at"], row["worktree"]) for row in rows]
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return which workflows ended or gave way, those asked for."""
     columns = "worktree, workflow, said, completed_at"
     rows = timeline_event.newest(*(project, asked), table="archive", at="completed_at", session="", columns=columns)

@@ -14,12 +14,12 @@ from holdfast.version import version
 from holdfast.workflow import registry, views
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 FORMAT = 1  # of the document
 
 
-def document(project: Project, *, verbatim: bool = False) -> dict[str, Any]:
+def document(project: Workspace, *, verbatim: bool = False) -> dict[str, Any]:
     """Return everything Holdfast knows of a project.
 
     Args:
@@ -67,7 +67,7 @@ def _text(value: bytes) -> str | dict[str, str]:
         return {"base64": base64.b64encode(value).decode()}
 
 
-def _sidecars(project: Project) -> dict[str, str]:
+def _sidecars(project: Workspace) -> dict[str, str]:
     folder = paths.sidecar_dir(project.root)
     found: dict[str, str] = {}
     for file in sorted(folder.glob("*.md")) if folder.is_dir() else ():

@@ -12,12 +12,12 @@ from holdfast.ledger.database import new_id
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 _HIDDEN = "sha256:"  # before the hash of a name; no workflow's key is like it, for a key has no punctuation
 
 
-def remember(project: Project, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
+def remember(project: OpenProject, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
     """Note the extract last seen for the state file at `path`.
 
     `name` is the workflow's key, `digest` and `content` (JSON values) are the extract's. Raises LedgerError.
@@ -32,14 +32,14 @@ def remember(project: Project, path: Path, name: str, digest: str, content: Mapp
     )
 
 
-def last(project: Project, path: Path) -> dict[str, Any] | None:
+def last(project: OpenProject, path: Path) -> dict[str, Any] | None:
     """Return name, digest and content of the extract last seen for a state file, or None. Raises LedgerError."""
     sql = "SELECT name, digest, content FROM extracts WHERE project = ? AND worktree = ? AND path = ?"
     row = project.ledger.one(sql, project.key, project.worktree, _place(project, path))
     return row and {**row, "content": json.loads(row["content"])}
 
 
-def saved_to(project: Project, name: str, digest: str) -> Path | None:
+def saved_to(project: OpenProject, name: str, digest: str) -> Path | None:
     """Return the state file an extract of this name and digest was last seen for, whether or not it still exists.
 
     None if there was none. Raises LedgerError.
@@ -49,7 +49,7 @@ def saved_to(project: Project, name: str, digest: str) -> Path | None:
     return project.root / row["path"] if row else None
 
 
-def bury(project: Project, name: str, digest: str) -> None:
+def bury(project: OpenProject, name: str, digest: str) -> None:
     """Leave a tombstone: this extract of this workflow is done and never creates a file again (I001-6).
 
     Raises LedgerError.
@@ -61,7 +61,7 @@ def bury(project: Project, name: str, digest: str) -> None:
     )
 
 
-def is_buried(project: Project, name: str, digest: str) -> bool:
+def is_buried(project: OpenProject, name: str, digest: str) -> bool:
     """Tell whether there is a tombstone for this extract of this workflow, by its name or by its hash.
 
     Raises LedgerError.
@@ -71,7 +71,7 @@ def is_buried(project: Project, name: str, digest: str) -> bool:
     return project.ledger.one(sql, project.key, project.worktree, *names, digest) is not None
 
 
-def hide_tombstones(project: Project, where: str, values: Sequence[object], *, dry: bool = False) -> int:
+def hide_tombstones(project: OpenProject, where: str, values: Sequence[object], *, dry: bool = False) -> int:
     """Replace the names on tombstones by their hashes: what is forgotten is not saved again from an old memory file.
 
     Args:
@@ -96,7 +96,7 @@ def hide_tombstones(project: Project, where: str, values: Sequence[object], *, d
     return len(rows)
 
 
-def bury_gone(project: Project, where: str, values: Sequence[object]) -> None:
+def bury_gone(project: OpenProject, where: str, values: Sequence[object]) -> None:
     """Leave a tombstone without a name for each extract whose state file is gone, as the extract itself was one.
 
     Args:
@@ -112,7 +112,7 @@ def bury_gone(project: Project, where: str, values: Sequence[object]) -> None:
             _bury_hidden(project, row)
 
 
-def _bury_hidden(project: Project, row: Mapping[str, Any]) -> None:
+def _bury_hidden(project: OpenProject, row: Mapping[str, Any]) -> None:
     project.ledger.run(
         "INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (project, worktree, name, digest) DO NOTHING",
@@ -121,11 +121,11 @@ def _bury_hidden(project: Project, row: Mapping[str, Any]) -> None:
     )
 
 
-def _hidden(project: Project, name: str) -> str:
+def _hidden(project: OpenProject, name: str) -> str:
     import hashlib
 
     return _HIDDEN + hashlib.sha256(f"{project.key} {name}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _place(project: Project, path: Path) -> str:
+def _place(project: OpenProject, path: Path) -> str:
     return (path.relative_to(project.root) if path.is_relative_to(project.root) else path).as_posix()

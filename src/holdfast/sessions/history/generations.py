@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
 
 KEPT = 200  # generations of one file
@@ -25,7 +25,7 @@ KEPT = 200  # generations of one file
 _OF_PATH = "FROM generations WHERE project = ? AND worktree = ? AND path = ?"
 
 
-def keep(project: Project, path: Path, raw: bytes, *, why: str) -> str | None:
+def keep(project: OpenProject, path: Path, raw: bytes, *, why: str) -> str | None:
     """Keep the content `raw` of the state file at `path` and return the generation's id.
 
     None when the same content is already the latest generation; when the user keeps the file out of everything that is
@@ -46,7 +46,7 @@ def keep(project: Project, path: Path, raw: bytes, *, why: str) -> str | None:
         return None
 
 
-def latest(project: Project, path: Path, most: int = sys.maxsize) -> bytes | None:
+def latest(project: OpenProject, path: Path, most: int = sys.maxsize) -> bytes | None:
     """Return the latest generation of a state file, or None if there is none of at most `most` bytes.
 
     Raises LedgerError.
@@ -55,7 +55,7 @@ def latest(project: Project, path: Path, most: int = sys.maxsize) -> bytes | Non
     return bytes(row["content"]) if row and row["content"] is not None else None
 
 
-def holds(project: Project, path: Path, raw: bytes) -> bool:
+def holds(project: OpenProject, path: Path, raw: bytes) -> bool:
     """Tell whether a content is the latest generation of a state file and will outlive this run."""
     try:
         return changed_at(project, path, raw) is not None and project.ledger.problem is None
@@ -63,7 +63,7 @@ def holds(project: Project, path: Path, raw: bytes) -> bool:
         return False
 
 
-def all(project: Project, path: Path) -> list[dict[str, Any]]:
+def all(project: OpenProject, path: Path) -> list[dict[str, Any]]:
     """Return the generations of a state file, the latest first.
 
     Each has id, number, digest (SHA-256), why, at (UTC stamp) and size (bytes). Raises LedgerError.
@@ -72,7 +72,7 @@ def all(project: Project, path: Path) -> list[dict[str, Any]]:
     return project.ledger.rows(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC", *_key(project, path))
 
 
-def changed_at(project: Project, path: Path, raw: bytes) -> str | None:
+def changed_at(project: OpenProject, path: Path, raw: bytes) -> str | None:
     """Return when the ledger first saw a state file with the content it has now (UTC stamp), or None if it never did.
 
     Copies and checkouts touch a file's modification time without changing it (I001-10). Raises LedgerError.
@@ -81,14 +81,14 @@ def changed_at(project: Project, path: Path, raw: bytes) -> str | None:
     return row["at"] if row and row["digest"] == hashlib.sha256(raw).hexdigest() else None
 
 
-def content(project: Project, generation: str) -> bytes | None:
+def content(project: OpenProject, generation: str) -> bytes | None:
     """Return what the generation with this id holds, or None if there is none. Raises LedgerError."""
     sql = "SELECT content FROM generations WHERE project = ? AND id = ?"
     row = project.ledger.one(sql, project.key, generation)
     return bytes(row["content"]) if row else None
 
 
-def numbered(project: Project, path: Path, number: int) -> dict[str, Any] | None:
+def numbered(project: OpenProject, path: Path, number: int) -> dict[str, Any] | None:
     """Return one generation of a state file, with its content; None if it was never kept, or has been dropped.
 
     It has number, digest, why, at and content (bytes). Raises LedgerError.
@@ -98,7 +98,7 @@ def numbered(project: Project, path: Path, number: int) -> dict[str, Any] | None
     return row and {**row, "content": bytes(row["content"])}
 
 
-def of(project: Project, worktree: str, wanted: Callable[[str, bytes], bool]) -> list[str]:
+def of(project: OpenProject, worktree: str, wanted: Callable[[str, bytes], bool]) -> list[str]:
     """Return the ids of the generations of a checkout whose path, relative to its root, and content are wanted.
 
     Raises LedgerError.
@@ -108,7 +108,7 @@ def of(project: Project, worktree: str, wanted: Callable[[str, bytes], bool]) ->
     return [row["id"] for row in rows if wanted(row["path"], content(project, row["id"]) or b"")]
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return which generations were kept, those asked for."""
     columns = "worktree, path, number, digest, why, at"
     wanted = {"table": "generations", "at": "at", "session": "", "path": "path", "columns": columns}
@@ -123,12 +123,12 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     ]
 
 
-def _last(project: Project, path: Path, columns: str = "number, digest") -> dict[str, Any] | None:
+def _last(project: OpenProject, path: Path, columns: str = "number, digest") -> dict[str, Any] | None:
     # By number and not by time: a clock may jump back, and two generations may share a microsecond.
     return project.ledger.one(f"SELECT {columns} {_OF_PATH} ORDER BY number DESC LIMIT 1", *_key(project, path))
 
 
-def _insert(project: Project, path: Path, raw: bytes, digest: str, why: str, number: int) -> str:
+def _insert(project: OpenProject, path: Path, raw: bytes, digest: str, why: str, number: int) -> str:
     id_, (key, worktree, place) = new_id(), _key(project, path)
     row = (id_, key, worktree, project.host, project.client, place, number, digest, raw, why, stamp())
     project.ledger.run(f"INSERT INTO generations VALUES ({', '.join('?' * len(row))})", *row)
@@ -136,6 +136,6 @@ def _insert(project: Project, path: Path, raw: bytes, digest: str, why: str, num
     return id_
 
 
-def _key(project: Project, path: Path) -> tuple[str, str, str]:
+def _key(project: OpenProject, path: Path) -> tuple[str, str, str]:
     place = path.relative_to(project.root) if path.is_relative_to(project.root) else path
     return project.key, project.worktree, place.as_posix()

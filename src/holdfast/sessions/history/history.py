@@ -18,7 +18,7 @@ from holdfast.sessions.history.timeline_event import TimelineEvent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
@@ -71,7 +71,7 @@ class _Seen(NamedTuple):
     at: str
 
 
-def observe(project: Project, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
+def observe(project: OpenProject, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
     """Note what moved in a workflow since it was last looked at; when it is over, put it into the archive.
 
     A ledger that refuses is logged and costs nothing else.
@@ -92,7 +92,7 @@ def observe(project: Project, workflow: Workflow, *, error: str = "", at: str | 
         log.write("warning", f"what moved in {workflow.place} is not remembered: {refused}")
 
 
-def of(project: Project, workflow: Workflow) -> History:
+def of(project: OpenProject, workflow: Workflow) -> History:
     """Return what the ledger saw of a workflow; nothing where it cannot be read, which is logged."""
     try:
         rows = project.ledger.rows(
@@ -113,7 +113,7 @@ def of(project: Project, workflow: Workflow) -> History:
     return History(phases, started, ended or None, _between(started, ended or None))
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return which phases began and ended, those asked for."""
     began = timeline_event.newest(project, asked, table="attempts", at="started_at", session="")
     ended = timeline_event.newest(project, asked, table="attempts", at="ended_at", session="")
@@ -150,7 +150,7 @@ def _in_a_moment(row: Mapping[str, Any]) -> bool:
 _ENDS = {"completed": "completed", "failed": "failed", "left": "left", "blocked": "blocked"}
 
 
-def _note(project: Project, workflow: Workflow, error: str, at: str | None) -> None:
+def _note(project: OpenProject, workflow: Workflow, error: str, at: str | None) -> None:
     before = _seen(project, workflow)
     now = clock.stamp()
     when = at or max(min(workflow.updated_at, now), before.at if before else "")
@@ -184,7 +184,7 @@ def _states(workflow: Workflow, before: _Seen | None) -> dict[str, tuple[int, st
 
 
 def _move(
-    project: Project, workflow: Workflow, phase: str, change: tuple[str | None, str], when: str, error: str
+    project: OpenProject, workflow: Workflow, phase: str, change: tuple[str | None, str], when: str, error: str
 ) -> None:
     """Write down what one phase's change of status means for its attempts; None is a status never seen before."""
     old, new = change
@@ -204,7 +204,7 @@ def _move(
 
 
 def _begin(
-    project: Project, workflow: Workflow, phase: str, started: str, ended: str | None, outcome: str, error: str
+    project: OpenProject, workflow: Workflow, phase: str, started: str, ended: str | None, outcome: str, error: str
 ) -> None:
     key = _key(project, workflow)
     project.ledger.run(
@@ -215,7 +215,7 @@ def _begin(
     )
 
 
-def _end(project: Project, workflow: Workflow, phase: str, when: str | None, outcome: str, error: str) -> None:
+def _end(project: OpenProject, workflow: Workflow, phase: str, when: str | None, outcome: str, error: str) -> None:
     """Set the outcome of the last attempt; `when` None leaves its end as it is, an empty error what it said."""
     key = _key(project, workflow)
     project.ledger.run(
@@ -243,7 +243,7 @@ def _between(started: str, ended: str | None) -> float:
     return max((last - first).total_seconds(), 0.0) if first and last else 0.0
 
 
-def _seen(project: Project, workflow: Workflow) -> _Seen | None:
+def _seen(project: OpenProject, workflow: Workflow) -> _Seen | None:
     row = project.ledger.one(f"SELECT * FROM phases_seen {_OF_WORKFLOW}", *_key(project, workflow))
     if row is None:
         return None
@@ -254,7 +254,7 @@ def _seen(project: Project, workflow: Workflow) -> _Seen | None:
     )
 
 
-def _is_same(project: Project, workflow: Workflow) -> bool:
+def _is_same(project: OpenProject, workflow: Workflow) -> bool:
     """Tell whether a workflow is as it was when it was last looked at; the texts are compared, there may be a lot."""
     row = project.ledger.one(f"SELECT finished, phases FROM phases_seen {_OF_WORKFLOW}", *_key(project, workflow))
     said = json.dumps(_listed(workflow))
@@ -265,5 +265,5 @@ def _listed(workflow: Workflow) -> list[list[Any]]:
     return [[phase.id, phase.number, phase.status] for phase in workflow.phases]
 
 
-def _key(project: Project, workflow: Workflow) -> tuple[str, str, str]:
+def _key(project: OpenProject, workflow: Workflow) -> tuple[str, str, str]:
     return project.key, project.worktree, workflow.key

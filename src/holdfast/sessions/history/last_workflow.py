@@ -10,11 +10,11 @@ from holdfast.sessions.history import archive
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.workflow.model import Workflow
 
 
-def last(project: Project, workflows: Iterable[Workflow]) -> Workflow | None:
+def last(project: OpenProject, workflows: Iterable[Workflow]) -> Workflow | None:
     """Return the workflow of this worktree that was completed last, or None; without a ledger, of those with a file.
 
     Args:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.agents.agent_status import Agent
     from holdfast.workflow.model import Found, Problem, Workflow
 
@@ -142,7 +142,7 @@ class Overview:
         return replace(self, history=stopped, owner=owner, at=clock.from_mtime(0))
 
 
-def gather(project: Project, workflow: Workflow, found: Found) -> Overview:
+def gather(project: OpenProject, workflow: Workflow, found: Found) -> Overview:
     """Return what there is to see of a workflow; where the ledger cannot be read, what its file says. Never writes.
 
     Args:
@@ -170,13 +170,13 @@ def gather(project: Project, workflow: Workflow, found: Found) -> Overview:
     )
 
 
-def missing(project: Project, workflow: Workflow) -> frozenset[str]:
+def missing(project: OpenProject, workflow: Workflow) -> frozenset[str]:
     """Return the required readings of a workflow that are not there."""
     says = facts.presence(project.root)
     return frozenset(entry for entry in workflow.reading if says(entry) == "missing")
 
 
-def outside(project: Project, workflow: Workflow) -> frozenset[str]:
+def outside(project: OpenProject, workflow: Workflow) -> frozenset[str]:
     """Return the required readings of a workflow that are outside the project."""
     return frozenset(entry for entry in workflow.reading if required.outside(project.root, entry))
 
@@ -201,7 +201,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
     }
 
 
-def _known(project: Project, workflow: Workflow, found: Found) -> _Known:
+def _known(project: OpenProject, workflow: Workflow, found: Found) -> _Known:
     try:
         owner = owners.owner(project, workflow)
         listed = {str(row["id"]): row for row in sessions.all_of(project)}
@@ -225,7 +225,7 @@ def _known(project: Project, workflow: Workflow, found: Found) -> _Known:
 
 
 def _free(
-    project: Project, workflow: Workflow, owner: str | None, live: set[str], found: Found
+    project: OpenProject, workflow: Workflow, owner: str | None, live: set[str], found: Found
 ) -> Callable[[str], bool]:
     """Return which sessions' agents count that were launched for no workflow in particular."""
     if workflow.finished:
@@ -236,13 +236,13 @@ def _free(
     return lambda session: session in live and session not in busy
 
 
-def _told(project: Project, workflow: Workflow) -> tuple[Told, ...]:
+def _told(project: OpenProject, workflow: Workflow) -> tuple[Told, ...]:
     present = todos.digest(todos.wanted(workflow))
     rows = todolists.all_told(project, workflow.key)
     return tuple(Told(row["session"], row["told_at"], row["digest"] == present) for row in rows)
 
 
-def _last_save(project: Project, workflow: Workflow, sealed: list[snapshots.Seal]) -> Save | None:
+def _last_save(project: OpenProject, workflow: Workflow, sealed: list[snapshots.Seal]) -> Save | None:
     present = hashlib.sha256(workflow.raw).hexdigest()
     saves = [
         Save(seal.sealed_at, seal.why, seal.session, current=each.digest == present)

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 _TRIES = 20  # of a change to a file that somebody goes on writing
 _SAFE = regex(r"[A-Za-z0-9_-]{1,64}")
 
 
-def folder(project: Project) -> Path:
+def folder(project: OpenProject) -> Path:
     """Return where a project's recordings lie."""
     return paths.state_dir() / "recordings" / project.key
 
 
-def append(project: Project, session: str, payload: Mapping[str, Any]) -> Path:
+def append(project: OpenProject, session: str, payload: Mapping[str, Any]) -> Path:
     """Append one event.
 
     Args:
@@ -56,7 +56,7 @@ def append(project: Project, session: str, payload: Mapping[str, Any]) -> Path:
     return place
 
 
-def read(project: Project) -> dict[str, list[str]]:
+def read(project: OpenProject) -> dict[str, list[str]]:
     """Return the recorded lines of a project's sessions by the name of their file. Raises OSError."""
     place = folder(project)
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
@@ -68,7 +68,7 @@ def of(session: str) -> str:
     return _file_name(session)
 
 
-def forget(project: Project, wanted: Callable[[str, str], bool], *, dry: bool = False) -> int:
+def forget(project: OpenProject, wanted: Callable[[str, str], bool], *, dry: bool = False) -> int:
     """Take lines out of the recordings; a file without any goes.
 
     Args:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError, LedgerError
 from holdfast.sessions.history import archive, extracts, generations
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow import registry
 from holdfast.workflow.wording import one_line, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 
-def line(project: Project, key: str) -> str:
+def line(project: OpenProject, key: str) -> str:
     """Return what is ignored of the workflow with this key, and how it is brought back; empty where nothing is.
 
     Nothing is of one that is there again, that gave way or was completed, or of which no content was kept.
@@ -27,7 +28,7 @@ def line(project: Project, key: str) -> str:
         raw = generations.latest(project, path)
         if path.exists() or raw is None or key in {each.workflow.key for each in archive.kept(project)}:
             return ""
-        workflow = registry.get(name).parsed(project, path, raw)
+        workflow = registry.get(name).parsed(Workspace.of(project), path, raw)
         named = extracts.last(project, path) is not None
     except HoldfastError:
         return ""
@@ -40,7 +41,7 @@ def line(project: Project, key: str) -> str:
     )
 
 
-def way(project: Project, path: Path) -> str:
+def way(project: OpenProject, path: Path) -> str:
     """Return the command that puts the last kept content of a state file back, in backticks; empty without one."""
     try:
         kept = generations.all(project, path)

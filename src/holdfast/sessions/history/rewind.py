@@ -17,7 +17,7 @@ from holdfast.workflow import places, registry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Restored
 
 NOW = "now"  # what a file holds at present, where a generation's number can be given
@@ -31,7 +31,7 @@ class Content:
     raw: bytes
 
 
-def find(project: Project, wanted: str | None, session: str | None) -> Path:
+def find(project: Workspace, wanted: str | None, session: str | None) -> Path:
     """Return the state file that a command is about; it need not exist any more.
 
     Args:
@@ -50,7 +50,7 @@ def find(project: Project, wanted: str | None, session: str | None) -> Path:
     return project.root / selection.anywhere(project, wanted)[0].place
 
 
-def read(project: Project, path: Path, number: str) -> Content:
+def read(project: Workspace, path: Path, number: str) -> Content:
     """Return a generation of a state file by its number, or what it holds now.
 
     Raises:
@@ -73,7 +73,7 @@ def diff(before: Content, after: Content) -> Iterator[str]:
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def restore(project: Project, path: Path, number: str, *, replace: bool = False) -> Restored:
+def restore(project: Workspace, path: Path, number: str, *, replace: bool = False) -> Restored:
     """Put a generation of a state file back, byte for byte; the content of now is kept as a generation first.
 
     Args:
@@ -97,14 +97,14 @@ def restore(project: Project, path: Path, number: str, *, replace: bool = False)
     return registry.get(name).restore(project, path, content.raw, why=f"restore of {number}", replace=replace)
 
 
-def _parses(project: Project, name: str, path: Path, raw: bytes) -> bool:
+def _parses(project: Workspace, name: str, path: Path, raw: bytes) -> bool:
     try:
         return registry.get(name).parsed(project, path, raw).path == path
     except StateError:
         return False
 
 
-def _kept(project: Project, wanted: str) -> Path | None:
+def _kept(project: Workspace, wanted: str) -> Path | None:
     """Return the path that is meant, if generations of it were kept."""
     try:
         path = Path(wanted) if Path(wanted).is_absolute() else project.root / wanted
@@ -113,7 +113,7 @@ def _kept(project: Project, wanted: str) -> Path | None:
         return None
 
 
-def _known(project: Project, path: Path) -> str:
+def _known(project: Workspace, path: Path) -> str:
     kept = [row["number"] for row in generations.all(project, path)]
     if not kept:
         return "none was kept"

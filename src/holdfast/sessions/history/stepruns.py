@@ -5,40 +5,22 @@ The task files of the `wfs` format hold the steps and not what they put out; Hol
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.files.redact import beginning
-from holdfast.ledger import prune
+from holdfast.workflow.records import StepRun
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
+    from holdfast.workflow.records import Outcome
 
-Outcome = Literal["completed", "failed", "skipped"]
 LONGEST = 20_000
 """Characters of a step's output that are kept."""
 KEPT = 2_000  # steps per project; the oldest go
 
 
-class StepRun(NamedTuple):
-    """What came of a step.
-
-    Attributes:
-        step: its name.
-        outcome: how it ended.
-        output: what it put out; secrets are masked.
-        failures: how often it has failed since it was taken the last time.
-        at: when, last (UTC stamp).
-    """
-
-    step: str
-    outcome: Outcome
-    output: str
-    failures: int
-    at: str
-
-
-def record(project: Project, workflow: str, task: str, step: str, outcome: Outcome, output: str) -> None:
+def record(project: OpenProject, workflow: str, task: str, step: str, outcome: Outcome, output: str) -> None:
     """Record what came of a step; what was recorded before gives way.
 
     Args:
@@ -61,10 +43,10 @@ def record(project: Project, workflow: str, task: str, step: str, outcome: Outco
         *(project.key, project.worktree, workflow, task, step, project.host, project.client),
         *(outcome, kept, int(outcome == "failed"), clock.stamp()),
     )
-    prune.drop(project, "step_runs", "at", KEPT, key="project, worktree, workflow, task, step")
+    project.ledger.prune(project.key, "step_runs", "at", KEPT, key="project, worktree, workflow, task, step")
 
 
-def of(project: Project, workflow: str, task: str) -> dict[str, StepRun]:
+def of(project: OpenProject, workflow: str, task: str) -> dict[str, StepRun]:
     """Return what came of a task's steps, by their names. Raises LedgerError."""
     rows = project.ledger.rows(
         "SELECT step, outcome, output, failures, at FROM step_runs"

@@ -14,8 +14,8 @@ from holdfast.workflow import places, registry
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
     from holdfast.sessions.history.overview import Overview
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Found, Problem, Workflow
 
 _BUCKET = 30  # seconds after which all is read again: sessions die without a word, and other files change
@@ -55,7 +55,7 @@ class Following:
     or moves.
     """
 
-    def __init__(self, project: Project, wanted: str | None = None, session: str | None = None) -> None:
+    def __init__(self, project: Workspace, wanted: str | None = None, session: str | None = None) -> None:
         """Begin.
 
         Args:
@@ -170,7 +170,7 @@ def _mark(path: Path) -> tuple[str, int, int, int] | None:
     return str(path), status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _identity(project: Project) -> tuple[int, int] | None:
+def _identity(project: Workspace) -> tuple[int, int] | None:
     """Return which file the ledger is; None where there is none."""
     try:
         status = project.ledger.file.stat() if project.ledger.file else None

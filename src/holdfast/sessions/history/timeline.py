@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 LIMIT = 50  # happenings that are shown unless more are asked for
@@ -30,7 +30,7 @@ _ENDED = {
 
 
 def happened(
-    project: Project,
+    project: Workspace,
     *,
     since: datetime | None = None,
     session: str | None = None,
@@ -81,7 +81,7 @@ def sentence(happening: TimelineEvent, phases: Mapping[tuple[str, str], str]) ->
     return redact(": ".join(filter(None, (happening.what, "; ".join(filter(None, (about.strip(), detail)))))))
 
 
-def phase_titles(project: Project) -> dict[tuple[str, str], str]:
+def phase_titles(project: Workspace) -> dict[tuple[str, str], str]:
     """Return the titles of the phases of all workflows that have a file, by the workflow's key and the phase's id."""
     return {
         (workflow.key, phase.id): phase.title
@@ -97,7 +97,7 @@ def as_json(happening: TimelineEvent) -> dict[str, Any]:
     return dict(redact_value(told))
 
 
-def of_agents(project: Project, asked: Asked) -> list[TimelineEvent]:
+def of_agents(project: Workspace, asked: Asked) -> list[TimelineEvent]:
     """Return which agents were launched, and which reported an end: those asked for."""
     begun = timeline_event.newest(project, asked, table="launches", at="launched_at")
     return [
@@ -106,7 +106,7 @@ def of_agents(project: Project, asked: Asked) -> list[TimelineEvent]:
     ]
 
 
-def _ended(project: Project, asked: Asked) -> list[dict[str, Any]]:
+def _ended(project: Workspace, asked: Asked) -> list[dict[str, Any]]:
     """Return the runs that have ended, each once, with the workflow and phase of a launch that names it."""
     columns = "session, agent_id, state, words, changed_at, worktree"
     if asked.workflow:
@@ -132,7 +132,7 @@ def _of_agent(row: Mapping[str, Any], at: str, what: str, words: str) -> Timelin
     )
 
 
-def _titled(project: Project, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
+def _titled(project: Workspace, found: Iterable[TimelineEvent]) -> list[TimelineEvent]:
     """Name the workflow of each happening whose table knows only its key."""
     found = list(found)
     titles = {each.workflow: each.title for each in found if each.title}

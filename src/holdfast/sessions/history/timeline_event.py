@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
 
 
 def newest(
-    project: Project,
+    project: OpenProject,
     asked: Asked,
     *,
     table: str,

@@ -11,7 +11,7 @@ from holdfast.sessions.compaction import hints
 from holdfast.sessions.ownership import owners, selection, sessions
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
@@ -32,14 +32,14 @@ class Claim:
     live: bool
 
 
-def give(project: Project, workflow: Workflow, session: str) -> None:
+def give(project: Workspace, workflow: Workflow, session: str) -> None:
     """Make a workflow a session's own from outside, and let its model hear of it at its next prompt."""
     owners.own(project, workflow, session)
     hints.owe(project, session, hints.GIVEN, workflow.key)
 
 
 def claim(
-    project: Project, wanted: str | None, session: str | None, *, asked_by: str | None = None, anyway: bool = False
+    project: Workspace, wanted: str | None, session: str | None, *, asked_by: str | None = None, anyway: bool = False
 ) -> Claim:
     """Make a workflow a session's own, however old it is and whoever had it.
 

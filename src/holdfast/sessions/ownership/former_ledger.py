@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import paths
 from holdfast.config import Config
-from holdfast.project import Project
+from holdfast.project import OpenProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ _WORKTREES = (
 )
 
 
-def find(project: Project) -> Path | None:
+def find(project: OpenProject) -> Path | None:
     """Return the ledger that trusting the project's `holdfast.toml` brings back; None if it never had that.
 
     A ledger of the same id that only other repositories have used is not named: a clone could ask for it.
@@ -42,12 +42,12 @@ def find(project: Project) -> Path | None:
         return None
     with suppress(sqlite3.Error), closing(_reader(file)) as connection:
         for each in _worktrees(connection, file.stem):
-            if Project(Path(each), Config()).location == project.location:
+            if OpenProject(Path(each), Config()).location == project.location:
                 return file
     return None
 
 
-def notice(project: Project) -> str:
+def notice(project: OpenProject) -> str:
     """Return what to tell the user of that ledger, with the command that brings it back; empty without one."""
     file = find(project)
     if file is None:
@@ -59,7 +59,7 @@ def notice(project: Project) -> str:
     )
 
 
-def command(project: Project) -> str:
+def command(project: OpenProject) -> str:
     """Return the command that trusts the project's `holdfast.toml`."""
     place = paths.project_config(project.root)
     return shlex.join(["holdfast", "handlers", "trust", "--project", str(project.root), str(place)])

@@ -13,7 +13,7 @@ from holdfast.sessions.reading import transcripts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.compaction.snapshots import Seal
     from holdfast.workflow.model import Workflow
 
@@ -40,7 +40,7 @@ class Verdict:
     seal: Seal | None = None
 
 
-def settle(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+def settle(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
     """Return the workflows that a session seals when it is about to be compacted: its own and, alone, all fresh ones.
 
     Where it owns none, the newest that nobody has becomes its own. The others stay nobody's, for another session may
@@ -55,7 +55,7 @@ def settle(project: Project, session: str, workflows: Sequence[Workflow]) -> lis
     return [*own, *(each for each in sealed if each not in own)]
 
 
-def judge(project: Project, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
+def judge(project: OpenProject, session: str, workflows: Sequence[Workflow], *, known: bool) -> Verdict:
     """Decide what a compacted session gets back.
 
     Args:
@@ -77,7 +77,7 @@ def judge(project: Project, session: str, workflows: Sequence[Workflow], *, know
     return replace(verdict, seal=seal)
 
 
-def foresee(project: Project, session: str, workflows: Sequence[Workflow]) -> Verdict:
+def foresee(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> Verdict:
     """Return what `judge` will decide when a session is compacted now; nothing is written.
 
     Its PreCompact seals what it may save, and gives it what it would get back of nobody's (`settle`).
@@ -88,7 +88,7 @@ def foresee(project: Project, session: str, workflows: Sequence[Workflow]) -> Ve
     return _decide(project, session, workflows, holders, [each.key for each in sealed], session)[0]
 
 
-def _to_seal(project: Project, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
+def _to_seal(project: OpenProject, session: str, workflows: Sequence[Workflow]) -> list[Workflow]:
     return [each for each in owners.of_session(project, session, workflows) if each.resumable]
 
 
@@ -104,7 +104,7 @@ def _owning(session: str, sealed: Sequence[Workflow], holders: Mapping[str, str 
 
 
 def _decide(
-    project: Project,
+    project: OpenProject,
     session: str,
     workflows: Sequence[Workflow],
     holders: Mapping[str, str | None],
@@ -154,7 +154,7 @@ def _decide(
     return _alone(workflows, ours, step), before
 
 
-def _ancestors(project: Project, session: str, found: Iterable[str | None]) -> set[str]:
+def _ancestors(project: OpenProject, session: str, found: Iterable[str | None]) -> set[str]:
     """Return which owners this session was before its id changed, or was forked from: their transcripts are one.
 
     An owner that goes on beside this session keeps what it has. One that became this session is no other any more.
@@ -171,14 +171,14 @@ def _ancestors(project: Project, session: str, found: Iterable[str | None]) -> s
     }
 
 
-def _succeed(project: Project, before: Iterable[str], session: str) -> None:
+def _succeed(project: OpenProject, before: Iterable[str], session: str) -> None:
     """Let a session take the place of those it was before."""
     for each in before:
         sessions.ended(project, each)
         session_lineage.inherit(project, each, session)
 
 
-def _of_branch(project: Project, candidates: Sequence[Workflow]) -> list[Workflow]:
+def _of_branch(project: OpenProject, candidates: Sequence[Workflow]) -> list[Workflow]:
     """Return workflows with those behind that were last worked on in another branch than the one checked out."""
     now = project.branch
     if now is None:

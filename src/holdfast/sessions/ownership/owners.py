@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.errors import LedgerError
-from holdfast.ledger import prune
 from holdfast.ledger.database import new_id
 from holdfast.sessions.history import generations, timeline_event
 from holdfast.sessions.history.timeline_event import TimelineEvent
@@ -18,7 +17,7 @@ from holdfast.workflow.wording import clean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
     from holdfast.workflow.model import Workflow
 
@@ -26,7 +25,7 @@ KEPT = 1_000  # changes per project; the oldest go
 NAMED = 16  # workflows of one sort that `lately` names
 
 
-def own(project: Project, workflow: Workflow, session: str) -> None:
+def own(project: OpenProject, workflow: Workflow, session: str) -> None:
     """Give a workflow to a session, whoever had it; one that has it already works in the branch that is checked out."""
     before = owner(project, workflow)
     project.ledger.run(
@@ -41,7 +40,7 @@ def own(project: Project, workflow: Workflow, session: str) -> None:
         _note(project, workflow, session, before or "")
 
 
-def owner(project: Project, workflow: Workflow) -> str | None:
+def owner(project: OpenProject, workflow: Workflow) -> str | None:
     """Return the session that owns a workflow, or None."""
     row = project.ledger.one(
         "SELECT session FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
@@ -50,7 +49,7 @@ def owner(project: Project, workflow: Workflow) -> str | None:
     return str(row["session"]) if row else None
 
 
-def missing(project: Project, session: str) -> list[str]:
+def missing(project: OpenProject, session: str) -> list[str]:
     """Return the keys of workflows that a session owns and whose file is not there, completed ones too."""
     rows = project.ledger.rows(
         "SELECT workflow FROM owners WHERE project = ? AND worktree = ? AND session = ? ORDER BY since DESC LIMIT ?",
@@ -60,7 +59,7 @@ def missing(project: Project, session: str) -> list[str]:
     return [each for each in keys if not (project.root / each.partition(":")[2].rpartition("#")[0]).exists()]
 
 
-def lately(project: Project, session: str) -> list[str]:
+def lately(project: OpenProject, session: str) -> list[str]:
     """Return the keys of workflows that a session owns, and that others came to own or set free while they are fresh.
 
     In this order; of each sort the newest. A ledger that refuses names none.
@@ -80,7 +79,7 @@ def lately(project: Project, session: str) -> list[str]:
     return list(keys)
 
 
-def branch(project: Project, workflow: Workflow) -> str:
+def branch(project: OpenProject, workflow: Workflow) -> str:
     """Return the branch that was checked out when a session last worked on a workflow; empty if none is known."""
     row = project.ledger.one(
         "SELECT branch FROM owners WHERE project = ? AND worktree = ? AND workflow = ?",
@@ -89,13 +88,13 @@ def branch(project: Project, workflow: Workflow) -> str:
     return str(row["branch"] or "") if row else ""
 
 
-def take(project: Project, workflow: Workflow, session: str) -> None:
+def take(project: OpenProject, workflow: Workflow, session: str) -> None:
     """Give a workflow to a session that works on it, unless it belongs to another that is live."""
     if owner(project, workflow) not in sessions.live_others(project, session):
         own(project, workflow, session)
 
 
-def release(project: Project, workflow: Workflow, *, by_hand: bool = False) -> None:
+def release(project: OpenProject, workflow: Workflow, *, by_hand: bool = False) -> None:
     """Let a workflow be nobody's: the next session that is alone here gets it, as long as it is fresh (`fresh`).
 
     `by_hand` says that somebody asked for that, which makes it fresh.
@@ -109,7 +108,7 @@ def release(project: Project, workflow: Workflow, *, by_hand: bool = False) -> N
         _note(project, workflow, "", before or "")
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return the changes of ownership that are asked for; of a session those by which it got or lost a workflow."""
     found = [
         row
@@ -128,7 +127,7 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     ]
 
 
-def _note(project: Project, workflow: Workflow, session: str, before: str) -> None:
+def _note(project: OpenProject, workflow: Workflow, session: str, before: str) -> None:
     from holdfast.files.redact import redact  # here, for owners hardly ever change
 
     project.ledger.run(
@@ -145,16 +144,16 @@ def _note(project: Project, workflow: Workflow, session: str, before: str) -> No
         ),
         *(session, before, clock.stamp()),
     )
-    prune.drop(project, "ownings", "at", KEPT)
+    project.ledger.prune(project.key, "ownings", "at", KEPT)
 
 
-def of_session(project: Project, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
+def of_session(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> list[Workflow]:
     """Return the workflows a session may save and move: its own and, while no other session is live, all fresh ones."""
     alone = not sessions.live_others(project, session)
     return [each for each in workflows if owner(project, each) == session or (alone and fresh(project, each))]
 
 
-def fresh(project: Project, workflow: Workflow) -> bool:
+def fresh(project: OpenProject, workflow: Workflow) -> bool:
     """Tell whether a workflow's content changed recently enough to be restored unasked.
 
     Freshness counts from its last change (`changed_at`), or from when somebody set it free for the next session;
@@ -164,7 +163,7 @@ def fresh(project: Project, workflow: Workflow) -> bool:
     return moment is None or clock.now() - moment <= timedelta(days=project.config.freshness_days)
 
 
-def changed_at(project: Project, workflow: Workflow) -> str:
+def changed_at(project: OpenProject, workflow: Workflow) -> str:
     """Return when a workflow was last changed (UTC stamp).
 
     That is the last change of content the ledger saw, for a file it never saw the modification time (I001-10), and for
@@ -175,7 +174,7 @@ def changed_at(project: Project, workflow: Workflow) -> str:
     return generations.changed_at(project, workflow.path, workflow.raw) or workflow.updated_at
 
 
-def _freed_at(project: Project, workflow: Workflow) -> str:
+def _freed_at(project: OpenProject, workflow: Workflow) -> str:
     """Return when a workflow was last set free (UTC stamp); empty if it never was."""
     row = project.ledger.one(
         "SELECT MAX(at) AS at FROM ownings WHERE project = ? AND worktree = ? AND workflow = ? AND session = ''",

@@ -11,7 +11,7 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.ownership.judging import Verdict
     from holdfast.workflow.model import Workflow
 
@@ -32,7 +32,7 @@ class Prospect:
 
 
 def foresee(
-    project: Project, workflows: Sequence[Workflow], session: str | None, saved: Workflow | None
+    project: OpenProject, workflows: Sequence[Workflow], session: str | None, saved: Workflow | None
 ) -> list[Prospect]:
     """Return what each unfinished workflow gets when a session is compacted; nothing is written.
 
@@ -62,7 +62,7 @@ def foresee(
     return sorted(found, key=lambda each: each.how != "full")
 
 
-def _alone(project: Project, each: Workflow, verdict: Verdict, *, coming: bool) -> Prospect:
+def _alone(project: OpenProject, each: Workflow, verdict: Verdict, *, coming: bool) -> Prospect:
     """Say what becomes of a workflow with no other live session."""
     full = verdict.full
     if each.paused:

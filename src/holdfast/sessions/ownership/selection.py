@@ -12,8 +12,8 @@ from holdfast.workflow import registry
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from holdfast.project import Project
     from holdfast.sessions.history.archive import Archived
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 
@@ -21,7 +21,7 @@ LISTED = 10  # workflows that an error names
 
 
 def select(
-    project: Project, wanted: str | None, session: str | None, *, whole: bool = False, anyway: bool = False
+    project: Workspace, wanted: str | None, session: str | None, *, whole: bool = False, anyway: bool = False
 ) -> Workflow:
     """Find the workflow that a command names, or the one it must mean.
 
@@ -49,7 +49,7 @@ def select(
     return _only(free, f"free for this session ({taken} belong to other live sessions)", unfinished)
 
 
-def archived(project: Project, wanted: str, *, whole: bool = False) -> Archived | None:
+def archived(project: Workspace, wanted: str, *, whole: bool = False) -> Archived | None:
     """Return the completed workflow that is named, the latest of several, or None, as without a usable ledger."""
     try:
         rows = archive.kept(project)
@@ -59,7 +59,7 @@ def archived(project: Project, wanted: str, *, whole: bool = False) -> Archived 
     return next((each for each in rows if each.workflow in found[:1]), None)
 
 
-def anywhere(project: Project, wanted: str, *, whole: bool = False) -> tuple[Workflow, str]:
+def anywhere(project: Workspace, wanted: str, *, whole: bool = False) -> tuple[Workflow, str]:
     """Return the workflow that is named, one of the archive too, and the worktree it is, or was, in.
 
     Raises:
@@ -75,7 +75,7 @@ def anywhere(project: Project, wanted: str, *, whole: bool = False) -> tuple[Wor
 
 
 def candidates(
-    project: Project, workflows: Iterable[Workflow], session: str | None
+    project: Workspace, workflows: Iterable[Workflow], session: str | None
 ) -> tuple[list[Workflow], list[Workflow]]:
     """Return the unfinished workflows that may be the current one, in their order: the session's own, those free to it.
 
@@ -103,7 +103,7 @@ def _waiting(workflows: Iterable[Workflow]) -> list[Workflow]:
     return [each for each in unfinished if each.resumable] or unfinished
 
 
-def _named(project: Project, workflows: Sequence[Workflow], wanted: str, whole: bool) -> Workflow:
+def _named(project: Workspace, workflows: Sequence[Workflow], wanted: str, whole: bool) -> Workflow:
     found = named(workflows, wanted, whole=True)
     over = None if found else archived(project, wanted, whole=True)  # a whole name goes before a beginning
     found = found or ([] if over else named(workflows, wanted))

@@ -17,7 +17,7 @@ from holdfast.sessions.history.timeline_event import TimelineEvent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.history.timeline_event import Asked
 
 _ANCESTORS = 5  # the handlers' process, the entrypoint, the shell, the client
@@ -28,13 +28,13 @@ _LOOKED_AT = 200  # sessions that may be live, the newest
 SILENCE = timedelta(minutes=60)  # a session without an event for this long is not live (survival: "Live")
 
 
-def known(project: Project, session: str) -> bool:
+def known(project: OpenProject, session: str) -> bool:
     """Tell whether the ledger has seen this session before."""
     row = project.ledger.one("SELECT id FROM sessions WHERE project = ? AND id = ?", project.key, session)
     return row is not None
 
 
-def seen(project: Project, session: str, process: str | None = None, transcript: str = "") -> None:
+def seen(project: OpenProject, session: str, process: str | None = None, transcript: str = "") -> None:
     """Note that a session has just had an event; a session that had ended is live again (`--resume`).
 
     Args:
@@ -57,7 +57,7 @@ def seen(project: Project, session: str, process: str | None = None, transcript:
     )
 
 
-def heard(project: Project, session: str) -> None:
+def heard(project: OpenProject, session: str) -> None:
     """Note that a session lives, whatever its event was: one long turn has no prompt that would tell (`seen`).
 
     A subagent's event counts too, for its session runs. What was noted less than five minutes ago is not written again.
@@ -69,7 +69,7 @@ def heard(project: Project, session: str) -> None:
     )
 
 
-def rest(project: Project, session: str) -> None:
+def rest(project: OpenProject, session: str) -> None:
     """Note that a session's turn is over; its next event of its own ends the rest (`seen`)."""
     project.ledger.run(
         "UPDATE sessions SET resting = 1, last_seen = ? WHERE project = ? AND id = ?",
@@ -77,7 +77,7 @@ def rest(project: Project, session: str) -> None:
     )
 
 
-def resting(project: Project, session: str) -> bool:
+def resting(project: OpenProject, session: str) -> bool:
     """Tell whether a session's last event was the end of a turn."""
     row = project.ledger.one("SELECT resting FROM sessions WHERE project = ? AND id = ?", project.key, session)
     return bool(row and row["resting"])
@@ -102,14 +102,14 @@ def client_process(environ: Mapping[str, str]) -> str | None:
     return None
 
 
-def ended(project: Project, session: str) -> None:
+def ended(project: OpenProject, session: str) -> None:
     """Note that a session has ended."""
     project.ledger.run(
         "UPDATE sessions SET ended_at = ? WHERE project = ? AND id = ?", clock.stamp(), project.key, session
     )
 
 
-def crashed(project: Project, session: str) -> bool:
+def crashed(project: OpenProject, session: str) -> bool:
     """Tell whether a session broke off: no SessionEnd came, and the process it ran in on this host is gone.
 
     To be asked before `seen` notes the process that resumes it. One whose process was never noted may still run.
@@ -120,13 +120,13 @@ def crashed(project: Project, session: str) -> bool:
     return row is not None and not row["ended_at"] and row["host"] == project.host and not _runs(row["process"])
 
 
-def process_gone(project: Project, session: str) -> bool:
+def process_gone(project: OpenProject, session: str) -> bool:
     """Tell whether the process a session was last seen in, on this host, is gone; see `crashed` for when to ask."""
     row = project.ledger.one("SELECT host, process FROM sessions WHERE project = ? AND id = ?", project.key, session)
     return row is not None and row["host"] == project.host and not _runs(row["process"])
 
 
-def live_others(project: Project, session: str) -> set[str]:
+def live_others(project: OpenProject, session: str) -> set[str]:
     """Return the other sessions of this worktree that are live.
 
     Live is a session with no SessionEnd and an event within 60 minutes, or a transcript that was written within them:
@@ -160,13 +160,13 @@ def silent(row: Mapping[str, Any]) -> bool:
     return not since < written < clock.now() + SILENCE  # a time to come says nothing: a clock has jumped
 
 
-def transcript(project: Project, session: str) -> str:
+def transcript(project: OpenProject, session: str) -> str:
     """Return where a session's transcript lies, as its last event that said so did; empty if none did."""
     row = project.ledger.one("SELECT transcript FROM sessions WHERE project = ? AND id = ?", project.key, session)
     return row["transcript"] if row else ""
 
 
-def superseded(project: Project, session: str, by: str) -> bool:
+def superseded(project: OpenProject, session: str, by: str) -> bool:
     """Tell whether a session can have become another one: it does not run elsewhere for certain, nor went on beside it.
 
     A session whose process on this host runs, and does not run the other one, goes on. Where no process was noted,
@@ -183,13 +183,13 @@ def superseded(project: Project, session: str, by: str) -> bool:
     return bool(row["last_seen"] <= other["first_seen"])
 
 
-def gone(project: Project) -> set[str]:
+def gone(project: OpenProject) -> set[str]:
     """Return the sessions that can do nothing any more: they ended, or their process on this host did."""
     rows = project.ledger.rows("SELECT id, host, process, ended_at FROM sessions WHERE project = ?", project.key)
     return {row["id"] for row in rows if row["ended_at"] or _is_gone(project, row)}
 
 
-def all_of(project: Project) -> list[dict[str, object]]:
+def all_of(project: OpenProject) -> list[dict[str, object]]:
     """Return every session seen, the latest event first: id, worktree, transcript, first_seen, last_seen, ended_at."""
     return project.ledger.rows(
         "SELECT id, worktree, transcript, first_seen, last_seen, ended_at FROM sessions WHERE project = ?"
@@ -198,7 +198,7 @@ def all_of(project: Project) -> list[dict[str, object]]:
     )
 
 
-def meant(project: Project, beginning: str) -> str:
+def meant(project: OpenProject, beginning: str) -> str:
     """Return the one session whose id is, or begins with, a text.
 
     Raises:
@@ -219,7 +219,7 @@ def meant(project: Project, beginning: str) -> str:
     )
 
 
-def completed(project: Project, beginning: str) -> str:
+def completed(project: OpenProject, beginning: str) -> str:
     """Return what `meant` does, but a text that no known session begins with as it is: it may be a new session's id.
 
     Raises:
@@ -232,7 +232,7 @@ def completed(project: Project, beginning: str) -> str:
     return meant(project, beginning) if known else beginning
 
 
-def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
+def happened(project: OpenProject, asked: Asked) -> list[TimelineEvent]:
     """Return when sessions began, ended or went silent, those asked for; each as its last events have it."""
     if asked.workflow:
         return []
@@ -261,12 +261,12 @@ def happened(project: Project, asked: Asked) -> list[TimelineEvent]:
     return found
 
 
-def _is_gone(project: Project, row: Mapping[str, Any]) -> bool:
+def _is_gone(project: OpenProject, row: Mapping[str, Any]) -> bool:
     """Tell whether a session's process was noted on this host, and runs no more."""
     return row["host"] == project.host and not _runs(row["process"])
 
 
-def _kept(project: Project, session: str) -> str | None:
+def _kept(project: OpenProject, session: str) -> str | None:
     """Return the process in which a session goes on, whichever one names it now: it runs, and no later session in it.
 
     A fork of 2.1.197 first sends an event under the id it comes from, while that session may go on elsewhere.

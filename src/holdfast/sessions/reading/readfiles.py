@@ -14,7 +14,7 @@ from holdfast.workflow import required
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 LARGEST = 4 << 20  # bytes of a file that is still compared; nobody reads a larger one whole
 MOST = 32 << 20  # bytes that are compared at one event
@@ -57,7 +57,7 @@ def as_shown(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def name(project: Project, place: str) -> str | None:
+def name(project: OpenProject, place: str) -> str | None:
     """Return what the ledger calls a file: relative to the root, links resolved, or absolute; None for no path.
 
     `place` is a path, with or without `@` in front, from the root, from the home (`~`) or absolute.
@@ -69,7 +69,7 @@ def name(project: Project, place: str) -> str | None:
     return real.relative_to(project.root).as_posix() if real.is_relative_to(project.root) else str(real)
 
 
-def look(project: Project, place: str, most: int = LARGEST) -> Look:
+def look(project: OpenProject, place: str, most: int = LARGEST) -> Look:
     """Look at a file of at most so many bytes; never raises."""
     path = name(project, place)
     if path is None:
@@ -83,7 +83,7 @@ def look(project: Project, place: str, most: int = LARGEST) -> Look:
         return Look(path, None, "missing" if absent else "not checked")
 
 
-def looks(project: Project, places: Iterable[str]) -> Iterator[tuple[str, Look]]:
+def looks(project: OpenProject, places: Iterable[str]) -> Iterator[tuple[str, Look]]:
     """Look at several files, as far as the bytes of one event go."""
     left = MOST
     for place in dict.fromkeys(places):

@@ -13,7 +13,7 @@ from holdfast.workflow import facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.reading.readfiles import Look
     from holdfast.workflow.model import Workflow
 
@@ -60,7 +60,7 @@ class State(NamedTuple):
         return self.due and not self.refused and self.inside
 
 
-def mine(project: Project, session: str, workflows: Iterable[Workflow]) -> Workflow | None:
+def mine(project: OpenProject, session: str, workflows: Iterable[Workflow]) -> Workflow | None:
     """Return the unfinished workflow whose required reading is this session's: the one it owns, the newest of several.
 
     A restore gives a workflow to its session, as do starting it and writing it; another session's asks nothing here.
@@ -69,7 +69,7 @@ def mine(project: Project, session: str, workflows: Iterable[Workflow]) -> Workf
     return next(iter(owners.ranked(own)), None)
 
 
-def states(project: Project, session: str, workflow: Workflow) -> dict[str, State]:
+def states(project: OpenProject, session: str, workflow: Workflow) -> dict[str, State]:
     """Return for each entry of a workflow's required reading what this session has read of it.
 
     The session's transcript is asked too. With `reading = "off"`, or without a usable ledger, everything that is there
@@ -97,7 +97,7 @@ def files(known: Mapping[str, State]) -> Callable[[str], str | None]:
     return word
 
 
-def contents(project: Project, known: Mapping[str, State]) -> list[tuple[str, str]]:
+def contents(project: OpenProject, known: Mapping[str, State]) -> list[tuple[str, str]]:
     """Return the entries, each with its text, that guidance may hold whole.
 
     A file counts if it is small, lies in the project with no link out of it, is text, is the very content that this
@@ -114,7 +114,7 @@ def contents(project: Project, known: Mapping[str, State]) -> list[tuple[str, st
     return found
 
 
-def inlined(project: Project, session: str, known: Mapping[str, State], entries: Iterable[str]) -> None:
+def inlined(project: OpenProject, session: str, known: Mapping[str, State], entries: Iterable[str]) -> None:
     """Note that guidance with the contents of these entries was given."""
     rows = reads.rows(project, session)
     for path in [known[entry].path for entry in entries]:
@@ -122,7 +122,7 @@ def inlined(project: Project, session: str, known: Mapping[str, State], entries:
             reads.note(project, session, path, rows[path]["content"], "inlined")
 
 
-def reminder(project: Project, session: str, workflow: Workflow) -> list[State] | None:
+def reminder(project: OpenProject, session: str, workflow: Workflow) -> list[State] | None:
     """Return what the model has not read since the last compaction; None while that cannot be said yet.
 
     So it is until the transcript shows what the client attached again.

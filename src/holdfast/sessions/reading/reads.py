@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast import clock
-from holdfast.ledger import prune
 from holdfast.sessions.ownership import sessions
 from holdfast.sessions.reading import transcripts
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
 
 How = Literal["read", "attached", "inlined"]
 GONE = -1  # the compaction of what was read at some time, in a context that is gone
@@ -37,7 +36,7 @@ class Reader(NamedTuple):
     sought: str = ""
 
 
-def note(project: Project, session: str, path: str, content_hash: str, how: How = "read") -> None:
+def note(project: OpenProject, session: str, path: str, content_hash: str, how: How = "read") -> None:
     """Note that the whole content of a file is before the model now.
 
     Args:
@@ -51,7 +50,7 @@ def note(project: Project, session: str, path: str, content_hash: str, how: How 
     put(project, session, path, content=content_hash, how=how, compaction=compaction, parts="")
 
 
-def put(project: Project, session: str, path: str, **values: str | int) -> None:
+def put(project: OpenProject, session: str, path: str, **values: str | int) -> None:
     """Set some columns of a read, which may be new."""
     names = [*values, "read_at"]
     changes = ", ".join(f"{each} = excluded.{each}" for each in names)
@@ -63,13 +62,13 @@ def put(project: Project, session: str, path: str, **values: str | int) -> None:
     )
 
 
-def rows(project: Project, session: str) -> dict[str, dict[str, Any]]:
+def rows(project: OpenProject, session: str) -> dict[str, dict[str, Any]]:
     """Return all reads of a session by path."""
     found = project.ledger.rows("SELECT * FROM reads WHERE project = ? AND session = ?", project.key, session)
     return {row["path"]: row for row in found}
 
 
-def reader(project: Project, session: str) -> Reader:
+def reader(project: OpenProject, session: str) -> Reader:
     """Return what is known of a session as one that reads."""
     row = project.ledger.one(
         f"SELECT {', '.join(Reader._fields)} FROM readers WHERE project = ? AND session = ?", project.key, session
@@ -77,31 +76,31 @@ def reader(project: Project, session: str) -> Reader:
     return Reader(**row) if row else Reader()
 
 
-def compacted(project: Project, session: str) -> None:
+def compacted(project: OpenProject, session: str) -> None:
     """Note that the model has lost what it had read: SessionStart(compact) came."""
     size = transcripts.size(sessions.transcript(project, session))
     with project.ledger.transaction():
         count = reader(project, session).compactions + 1
         _set(project, session, compactions=count, size=size, boundary=None)
-    prune.drop(project, "reads", "read_at", KEPT, key="project, session, path")
+    project.ledger.prune(project.key, "reads", "read_at", KEPT, key="project, session, path")
 
 
-def bounded(project: Project, session: str, compactions: int, boundary: str) -> None:
+def bounded(project: OpenProject, session: str, compactions: int, boundary: str) -> None:
     """Note which boundary the transcript has of a session's last compaction."""
     _set(project, session, compactions=compactions, boundary=boundary)
 
 
-def searched(project: Project, session: str, end: int, sought: str) -> None:
+def searched(project: OpenProject, session: str, end: int, sought: str) -> None:
     """Note up to which byte a session's transcript was searched, and for what; it is not searched again for that."""
     _set(project, session, searched=end, sought=sought)
 
 
-def reminded(project: Project, session: str) -> None:
+def reminded(project: OpenProject, session: str) -> None:
     """Note that since the last compaction nothing is left to remind of."""
     _set(project, session, reminded=reader(project, session).compactions)
 
 
-def _set(project: Project, session: str, **values: str | int | None) -> None:
+def _set(project: OpenProject, session: str, **values: str | int | None) -> None:
     """Set some columns of a reader, which may be new."""
     changes = ", ".join(f"{each} = excluded.{each}" for each in values)
     project.ledger.run(

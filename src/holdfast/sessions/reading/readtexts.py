@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from re import Pattern
 
-    from holdfast.project import Project
+    from holdfast.project import OpenProject
     from holdfast.sessions.reading.readfiles import Look
     from holdfast.sessions.reading.reads import How
 
@@ -42,7 +42,7 @@ class _Shown(NamedTuple):
         return not self.cut and self.first <= 1 and self.lines >= self.total > 0
 
 
-def heard(project: Project, session: str, tool_input: Mapping[str, Any], response: Any) -> None:
+def heard(project: OpenProject, session: str, tool_input: Mapping[str, Any], response: Any) -> None:
     """Note what a Read that succeeded brought (PostToolUse), whatever its form.
 
     A part of a file counts as read when, with other parts read since the last compaction, it makes the whole.
@@ -60,7 +60,7 @@ def heard(project: Project, session: str, tool_input: Mapping[str, Any], respons
         reads.note(project, session, look.path, look.digest)
 
 
-def settle(project: Project, session: str, looks: Iterable[Look]) -> bool:
+def settle(project: OpenProject, session: str, looks: Iterable[Look]) -> bool:
     """Take over what the transcript tells of some files, for what no PostToolUse told.
 
     The client writes a compaction's boundary, and what it attaches again, only after SessionStart(compact) was
@@ -97,7 +97,7 @@ def _sought(path: str, wanted: Iterable[Look]) -> str:
 
 
 def _take_over_gone(
-    project: Project, session: str, wanted: Mapping[str, Look], entries: Iterable[Mapping[str, Any]]
+    project: OpenProject, session: str, wanted: Mapping[str, Look], entries: Iterable[Mapping[str, Any]]
 ) -> None:
     """Note what was read in contexts that are gone, of files that nothing is known of."""
     known = {path for path, row in reads.rows(project, session).items() if row["content"]}
@@ -107,7 +107,7 @@ def _take_over_gone(
 
 
 def _take_over(
-    project: Project, session: str, wanted: Mapping[str, Look], entries: Sequence[Mapping[str, Any]]
+    project: OpenProject, session: str, wanted: Mapping[str, Look], entries: Sequence[Mapping[str, Any]]
 ) -> None:
     """Note what stands in the present context; what the event itself told is newer than another content here."""
     now = reads.reader(project, session).compactions
@@ -121,7 +121,7 @@ def _take_over(
         reads.put(project, session, path, refused=now)
 
 
-def _note(project: Project, session: str, look: Look, shown: _Shown) -> None:
+def _note(project: OpenProject, session: str, look: Look, shown: _Shown) -> None:
     content = _content(look, shown)
     if content:
         reads.note(project, session, look.path, content, shown.how)
@@ -140,7 +140,7 @@ def _content(look: Look, shown: _Shown) -> str:
 
 
 def _note_part(
-    project: Project, session: str, look: Look, how: How, part: tuple[int, int], lines: Sequence[str]
+    project: OpenProject, session: str, look: Look, how: How, part: tuple[int, int], lines: Sequence[str]
 ) -> None:
     """Note lines of a file; once all parts together make the whole, it is read."""
     last = len(lines) - (lines[-1] == "")  # behind the last line break there is nothing to read
@@ -169,7 +169,7 @@ def _joined(parts: Iterable[Sequence[int]]) -> list[list[int]]:
 
 
 def _divided(
-    project: Project, session: str, path: str, since: int, only: Pattern[bytes]
+    project: OpenProject, session: str, path: str, since: int, only: Pattern[bytes]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
     """Return a transcript's entries of gone contexts and those of the present one, and how far it was read.
 
@@ -207,7 +207,7 @@ def _is_boundary(entry: Mapping[str, Any]) -> bool:
     return entry.get("subtype") == "compact_boundary"
 
 
-def _texts(project: Project, entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, _Shown]]:
+def _texts(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, _Shown]]:
     """Yield the texts of files that entries show, each with the file's name."""
     for entry in entries:
         response, how, cut = entry.get("toolUseResult"), "read", False
@@ -237,7 +237,7 @@ def _number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _refused(project: Project, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _refused(project: OpenProject, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the names of files whose Read failed or was not permitted, of which no PostToolUse tells."""
     asked: dict[str, str] = {}
     for block in _blocks(entries):

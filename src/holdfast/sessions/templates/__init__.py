@@ -20,7 +20,7 @@ from holdfast.workflow import registry
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Workflow
 
 SHIPPED = Path(__file__).parent
@@ -82,7 +82,7 @@ class Template:
 EMPTY = Template(name="", source="", format="", kind="", phases=())
 
 
-def _folders(project: Project) -> list[tuple[Path, Path | None]]:
+def _folders(project: Workspace) -> list[tuple[Path, Path | None]]:
     """Return where template files may lie, the nearest first: the project's, the user's, the shipped ones.
 
     With each folder comes the one that links in it must not lead out of; None lets them lead anywhere.
@@ -90,7 +90,7 @@ def _folders(project: Project) -> list[tuple[Path, Path | None]]:
     return [(paths.project_templates(project.root), project.root), (paths.user_templates(), None), (SHIPPED, None)]
 
 
-def get(project: Project, name: str) -> Template:
+def get(project: Workspace, name: str) -> Template:
     """Return the template of this name: a file of one of the folders, else a workflow of the project by id or title.
 
     A workflow gives its phases, agents, type, reading and reminders, but not its context: that was its own.
@@ -111,7 +111,7 @@ def get(project: Project, name: str) -> Template:
     raise HoldfastError(f"there is no template {name!r}; there are {known}, and every workflow by its id or title")
 
 
-def from_files(project: Project) -> tuple[list[Template], list[str]]:
+def from_files(project: Workspace) -> tuple[list[Template], list[str]]:
     """Return all templates that are files, the nearest first, and what is wrong with files that cannot be used.
 
     A file hides those of the same name in farther folders.
@@ -221,7 +221,7 @@ def _from_workflow(workflow: Workflow) -> Template:
     )
 
 
-def _workflows(project: Project) -> list[Workflow]:
+def _workflows(project: Workspace) -> list[Workflow]:
     """Return the project's workflows, those of the archive last, of these the latest first."""
     try:
         archived = [each.workflow for each in archive.kept(project)]

@@ -11,7 +11,7 @@ from holdfast.formats.compaction.detection.detect import detect
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put, Seed
 
 pytestmark = pytest.mark.usefixtures("soon_after")
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.usefixtures("soon_after")
 PLAN = "# Plan 7: Something else\nStatus: In Progress\nWorkflow with CLAUDE/Extra.md\n## Phase 1: P\n- [ ] x\n"
 
 
-def test_nothing_is_detected_in_an_empty_project(project: Project) -> None:
+def test_nothing_is_detected_in_an_empty_project(project: Workspace) -> None:
     """R001-14: no workflow, no extract; the candidate says why."""
     detection = detect(project)
     assert detection.extract is None
     assert [candidate.accepted for candidate in detection.candidates] == [False]
 
 
-def test_looking_at_everything_finds_the_same_and_says_more(project: Project, put: Put, seed: Seed) -> None:
+def test_looking_at_everything_finds_the_same_and_says_more(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: for people every plan is a candidate; a compaction gets the same extract sooner."""
     put("CLAUDE.local.md", seed("memory.md"))
     put("CLAUDE/Plan/007-x/PLAN.md", PLAN, age=10)
@@ -48,7 +48,7 @@ def test_looking_at_everything_finds_the_same_and_says_more(project: Project, pu
     assert tuple(extract.name for extract in all_of_it.extracts) == names
 
 
-def test_a_completed_plan_stays_buried_though_another_one_was_newer(project: Project, put: Put) -> None:
+def test_a_completed_plan_stays_buried_though_another_one_was_newer(project: Workspace, put: Put) -> None:
     """I001-6: the tombstone is for every plan of that name, also one that did not count when the workflow ended."""
     put("CLAUDE/Plan/001-old/PLAN.md", PLAN.replace("Something else", "Old"), age=100)
     old = compaction.save(project, detect(project).extract).workflow
@@ -66,7 +66,7 @@ def test_a_completed_plan_stays_buried_though_another_one_was_newer(project: Pro
     assert compaction.save(project, extract).action == "buried"
 
 
-def test_the_memory_file_names_and_the_plan_adds(project: Project, put: Put, seed: Seed) -> None:
+def test_the_memory_file_names_and_the_plan_adds(project: Workspace, put: Put, seed: Seed) -> None:
     """I001-16: name and phase come from the memory file, readings and context are added from the plan."""
     put("CLAUDE.local.md", seed("memory.md"))
     put("CLAUDE/Plan/007-x/PLAN.md", PLAN)
@@ -81,7 +81,7 @@ def test_the_memory_file_names_and_the_plan_adds(project: Project, put: Put, see
 @pytest.mark.parametrize("everything", [False, True])
 @pytest.mark.parametrize(("days", "fresh"), [(6, True), (8, False), (90, False)])
 def test_a_plan_counts_as_long_as_it_is_fresh_itself(
-    project: Project, put: Put, days: int, fresh: bool, everything: bool
+    project: Workspace, put: Put, days: int, fresh: bool, everything: bool
 ) -> None:
     """Nobody works on what nobody changed for `freshness_days`; it does not even add to a memory file."""
     path = put("CLAUDE/Plan/007-x/PLAN.md", PLAN, age=days * 24 * 3600)
@@ -99,7 +99,7 @@ def test_a_plan_counts_as_long_as_it_is_fresh_itself(
     assert bool(both.reading) is fresh
 
 
-def test_a_plan_stands_alone_where_the_memory_file_names_nothing(project: Project, put: Put) -> None:
+def test_a_plan_stands_alone_where_the_memory_file_names_nothing(project: Workspace, put: Put) -> None:
     """R001-22: method 2 counts without method 1."""
     put("CLAUDE.local.md", "# Notes\n")
     put("CLAUDE/Plan/007-x/PLAN.md", PLAN)
@@ -108,7 +108,7 @@ def test_a_plan_stands_alone_where_the_memory_file_names_nothing(project: Projec
     assert (extract.name, extract.origin) == ("Something else", "plan")
 
 
-def test_a_change_in_the_plan_leaves_the_memory_files_digest(project: Project, put: Put, seed: Seed) -> None:
+def test_a_change_in_the_plan_leaves_the_memory_files_digest(project: Workspace, put: Put, seed: Seed) -> None:
     """A plan that merely adds must not make a buried memory file look new."""
     put("CLAUDE.local.md", seed("memory.md"))
     alone = detect(project).extract
@@ -120,7 +120,7 @@ def test_a_change_in_the_plan_leaves_the_memory_files_digest(project: Project, p
     assert alone.content != both.content
 
 
-def test_the_digest_follows_the_content_and_not_the_time(project: Project, put: Put, seed: Seed) -> None:
+def test_the_digest_follows_the_content_and_not_the_time(project: Workspace, put: Put, seed: Seed) -> None:
     """Touching a file changes nothing, changing its phase does."""
     put("CLAUDE.local.md", seed("memory.md"))
     first = detect(project).extract

@@ -15,7 +15,7 @@ from holdfast.workflow import prose
 from tests.workflow import samples
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put, Seed
     from tests.workflow.samples import Sample
 
@@ -262,7 +262,7 @@ def test_names_stay_verbatim_however_odd() -> None:
         assert parsed(f"Workflow: {name}\nPhase: 1/2\n").name == name
 
 
-def test_the_reason_says_which_marker_was_found(project: Project, put: Put, seed: Seed) -> None:
+def test_the_reason_says_which_marker_was_found(project: Workspace, put: Put, seed: Seed) -> None:
     """R001-27: the candidate names the markers, or what is missing."""
     path = put("CLAUDE.local.md", seed("memory.md"))
     candidate, extract = memory.look(path)
@@ -349,7 +349,7 @@ def test_a_name_is_no_instruction_for_one_word(name: str) -> None:
     )
 
 
-def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Project, put: Put) -> None:
+def test_what_cannot_be_read_or_was_read_in_part_is_said(project: Workspace, put: Put) -> None:
     """R001-27: a folder in its place, and a file longer than is looked at."""
     (project.root / "CLAUDE.local.md").mkdir()
     candidate, _ = memory.look(project.root / "CLAUDE.local.md")

@@ -18,7 +18,7 @@ from tests.workflow import samples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from tests.workflow.conftest import Put
     from tests.workflow.samples import Sample
 
@@ -27,13 +27,13 @@ DONE = "# Done\n\n**Status**: Complete\n\nLegend: In Progress\n\n## Phase 1: A\n
 MANY = 5000
 
 
-def names(project: Project) -> list[str]:
+def names(project: Workspace) -> list[str]:
     """Return the workflows that all plans in progress name, the first of them the one that counts."""
     return [extract.name for _, extract in plans.look(project.root) if extract]
 
 
 @pytest.mark.parametrize("sample", samples.of("plans"), ids=str)
-def test_a_plan_kept_by_hand_is_read_as_it_is_meant(sample: Sample, project: Project, put: Put) -> None:
+def test_a_plan_kept_by_hand_is_read_as_it_is_meant(sample: Sample, project: Workspace, put: Put) -> None:
     """R001-22, R001-27, I001-14, I001-15: no false workflow, none missed, and the reason for either."""
     folder = sample.expected.get("folder", sample.name)
     path = put(f"CLAUDE/Plan/{folder}/PLAN.md", sample.raw)
@@ -75,7 +75,7 @@ def test_the_odd_samples_are_as_odd_as_their_names_say() -> None:
             raw[name].decode()
 
 
-def test_the_most_recently_changed_plan_in_progress_counts(project: Project, put: Put) -> None:
+def test_the_most_recently_changed_plan_in_progress_counts(project: Workspace, put: Put) -> None:
     """I001-13: of several, the last changed; the others say which one is preferred."""
     put("CLAUDE/Plan/001-old/PLAN.md", PLAN.replace("User Auth", "Old"), age=100)
     put("CLAUDE/Plan/002-new/PLAN.md", PLAN.replace("User Auth", "New"), age=10)
@@ -95,7 +95,7 @@ def test_the_most_recently_changed_plan_in_progress_counts(project: Project, put
     assert active.name == "New"
 
 
-def test_plans_of_one_moment_are_ordered_by_name(project: Project, put: Put) -> None:
+def test_plans_of_one_moment_are_ordered_by_name(project: Workspace, put: Put) -> None:
     """I001-13: deterministic, also after a checkout gave all files one time."""
     for name in ("b", "a", "c"):
         put(f"CLAUDE/Plan/{name}/PLAN.md", PLAN.replace("User Auth", name))
@@ -103,7 +103,7 @@ def test_plans_of_one_moment_are_ordered_by_name(project: Project, put: Put) -> 
 
 
 @pytest.mark.parametrize("place", ["CLAUDE/Plan/PLAN.md", "CLAUDE/Plan/a/b/PLAN.md", "Plan/a/PLAN.md", "CLAUDE/Plan/a"])
-def test_only_plans_at_their_place_are_looked_at(project: Project, put: Put, place: str) -> None:
+def test_only_plans_at_their_place_are_looked_at(project: Workspace, put: Put, place: str) -> None:
     """R001-22: CLAUDE/Plan/*/PLAN.md."""
     put(place, PLAN)
     assert plans.look(project.root) == []
@@ -111,7 +111,7 @@ def test_only_plans_at_their_place_are_looked_at(project: Project, put: Put, pla
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "broken link", "loop"])
-def test_what_is_no_file_is_said_and_not_waited_for(project: Project, put: Put, kind: str) -> None:
+def test_what_is_no_file_is_said_and_not_waited_for(project: Workspace, put: Put, kind: str) -> None:
     """R001-27: a plan that cannot be read costs none of the others."""
     put("CLAUDE/Plan/good/PLAN.md", PLAN, age=100)
     odd = project.root / "CLAUDE/Plan/odd/PLAN.md"
@@ -134,7 +134,7 @@ def test_what_is_no_file_is_said_and_not_waited_for(project: Project, put: Put, 
 
 
 def test_a_plan_folder_that_cannot_be_listed_is_said(
-    project: Project, put: Put, monkeypatch: pytest.MonkeyPatch
+    project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R001-27: the reason is the system's."""
     put("CLAUDE/Plan/001-x/PLAN.md", PLAN)
@@ -152,7 +152,7 @@ def test_a_plan_folder_that_cannot_be_listed_is_said(
     )
 
 
-def test_a_folder_whose_name_is_no_text_is_a_plan_all_the_same(project: Project) -> None:
+def test_a_folder_whose_name_is_no_text_is_a_plan_all_the_same(project: Workspace) -> None:
     """Names are bytes; what is taken from them can be written as UTF-8."""
     folder = project.root / "CLAUDE" / "Plan" / os.fsdecode(b"\xff")
     folder.mkdir(parents=True)
@@ -163,7 +163,7 @@ def test_a_folder_whose_name_is_no_text_is_a_plan_all_the_same(project: Project)
     assert active.reading == ("@CLAUDE/Plan/?/PLAN.md",)
 
 
-def test_a_huge_plan_is_read_up_to_its_limit_and_the_reason_says_so(project: Project, put: Put) -> None:
+def test_a_huge_plan_is_read_up_to_its_limit_and_the_reason_says_so(project: Workspace, put: Put) -> None:
     """Bounded by bytes for each file: a status in the first 256 KB counts, one behind them does not."""
     put("CLAUDE/Plan/early/PLAN.md", f"{PLAN}{'word ' * 400_000}\n")
     assert names(project) == ["User Auth"]
@@ -228,7 +228,7 @@ def test_of_thousands_each_is_a_candidate_with_its_reason(crowd: Path) -> None:
 
 
 @pytest.fixture
-def old(project: Project, put: Put, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def old(project: Workspace, put: Put, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Plans that are not in progress, of one moment, as after a fresh clone, and old enough to be believed."""
     monkeypatch.setattr(file_memo, "SETTLED", 0)
     paths.ensure_private(paths.state_dir())
@@ -236,7 +236,7 @@ def old(project: Project, put: Put, monkeypatch: pytest.MonkeyPatch) -> list[Pat
 
 
 def test_what_was_not_in_progress_is_not_read_again(
-    project: Project, put: Put, old: list[Path], reads: list[Path]
+    project: Workspace, put: Put, old: list[Path], reads: list[Path]
 ) -> None:
     """A compaction waits; a new plan is read, and so is one that changed, though its time was set back."""
     assert plans.active(project.root) is None
@@ -254,7 +254,7 @@ def test_what_was_not_in_progress_is_not_read_again(
 
 
 def test_the_plan_in_progress_is_found_among_those_that_are_known_not_to_be(
-    project: Project, put: Put, old: list[Path], reads: list[Path]
+    project: Workspace, put: Put, old: list[Path], reads: list[Path]
 ) -> None:
     """Of equal times the first by name counts; it is read each time, and all that stand before it once."""
     path = put("CLAUDE/Plan/035-x/PLAN.md", PLAN)
@@ -266,7 +266,7 @@ def test_the_plan_in_progress_is_found_among_those_that_are_known_not_to_be(
 
 
 def test_what_was_changed_just_now_is_read_again(
-    project: Project, old: list[Path], reads: list[Path], monkeypatch: pytest.MonkeyPatch
+    project: Workspace, old: list[Path], reads: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two edits in one tick of a clock a file's status tells nothing."""
     monkeypatch.setattr(file_memo, "SETTLED", 10**12)
@@ -277,7 +277,7 @@ def test_what_was_changed_just_now_is_read_again(
 
 @pytest.mark.parametrize("content", [b"", b"broken", marshal.dumps(("a", "b", {})), marshal.dumps(3)])
 def test_what_is_kept_counts_only_where_it_is_ours(
-    project: Project, old: list[Path], reads: list[Path], content: bytes
+    project: Workspace, old: list[Path], reads: list[Path], content: bytes
 ) -> None:
     """Broken, of another folder or of another version, it costs only time."""
     cache.write(plans._idle_file(project.root / plans.FOLDER), content)

@@ -13,12 +13,12 @@ from holdfast.workflow.wording import quoted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.project import Project
+    from holdfast.workflow.records import Records
 
 __all__ = ["Candidate", "Detection", "Extract", "detect"]
 
 
-def detect(project: Project, *, everything: bool = False, written: Path | None = None) -> Detection:
+def detect(project: Records, *, everything: bool = False, written: Path | None = None) -> Detection:
     """Return the extract of the project's memory file and active plan.
 
     The memory file names workflow and phase; the newest active plan adds readings and context (I001-16), or stands
@@ -41,7 +41,7 @@ def detect(project: Project, *, everything: bool = False, written: Path | None =
     return Detection(_combined(remembered, planned), (candidate, *candidates), extracts, stale)
 
 
-def _by_age(project: Project, planned: Extract | None) -> tuple[Extract | None, Extract | None]:
+def _by_age(project: Records, planned: Extract | None) -> tuple[Extract | None, Extract | None]:
     """Return the plan as the one that counts, or as one that is too old to."""
     if planned is None or clock.now().timestamp() - planned.mtime <= project.config.freshness_days * 24 * 3600:
         return planned, None
@@ -56,7 +56,7 @@ def _too_old(plan: Candidate, stale: Extract) -> Candidate:
     return replace(plan, accepted=False, reasons=(reason,), notable=True, kind="in progress, but too old")
 
 
-def _inside(project: Project, candidate: Candidate, extract: Extract | None) -> tuple[Candidate, Extract | None]:
+def _inside(project: Records, candidate: Candidate, extract: Extract | None) -> tuple[Candidate, Extract | None]:
     """Return what a file says, but nothing of one in another project that a symbolic link leads to."""
     if extract is None or project.contains(extract.source):
         return candidate, extract

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.formats.wfs.session import Session
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
 
 anyway_option = click.option(
     "--anyway", is_flag=True, help="Also where another client's session, which is live, works in it."
@@ -104,7 +104,7 @@ def listed(as_json: bool, project_dir: str | None) -> None:
     options.say("\n".join([*lines, *problems]) or none)
 
 
-def _beside(project: Project, folder: Path) -> dict[str, Any]:
+def _beside(project: Workspace, folder: Path) -> dict[str, Any]:
     """Return a session that lies elsewhere than in `.workflow/` itself as --json has it."""
     status = "archived" if places.is_archived(folder) else "elsewhere"
     try:
@@ -275,7 +275,7 @@ def scratch(command_name: str, description: str, unrelated: bool, as_json: bool,
         options.say(places.inner(project, path))
 
 
-def _only_paused(project: Project) -> str:
+def _only_paused(project: Workspace) -> str:
     found = list[str]()
     for folder in store.folders(project):
         try:
@@ -291,19 +291,19 @@ def _only_paused(project: Project) -> str:
     )
 
 
-def _leave(project: Project, names: Iterable[str], anyway: bool) -> None:
+def _leave(project: Workspace, names: Iterable[str], anyway: bool) -> None:
     """Leave other clients' live sessions their turn, unless it is to be taken `anyway`."""
     if not anyway:
         turns.leave(project, names, options.session(), "--anyway does it all the same")
 
 
-def _own(project: Project, session: Session) -> None:
+def _own(project: Workspace, session: Session) -> None:
     """Give a session's workflow to the client's session that runs this command."""
     if own := options.session():
         owners.own(project, views.shown(project, session), own)
 
 
-def _tell(project: Project, session: Session, as_json: bool, *news: str) -> None:
+def _tell(project: Workspace, session: Session, as_json: bool, *news: str) -> None:
     if as_json:
         options.print_json(pages.session_row(session, index.board(project, session.folder)))
     else:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from holdfast.formats.wfs.session import Session
     from holdfast.formats.wfs.steps import Standing
     from holdfast.formats.wfs.transitions import After
-    from holdfast.project import Project
-    from holdfast.sessions.history.stepruns import Outcome
+    from holdfast.sessions.workspace import Workspace
+    from holdfast.workflow.records import Outcome
 
 session_option = click.option("--session", "name", metavar="NAME", help="Whose; the active session's by default.")
 id_argument = click.argument("id_", metavar="ID")
@@ -358,7 +358,7 @@ def step(
         options.say("\n".join([*(pages.step_line(number, each) for number, each in enumerate(now, 1)), *news]))
 
 
-def _stopped(project: Project, session: Session, task: Brief, steps: Sequence[Standing], name: str) -> list[str]:
+def _stopped(project: Workspace, session: Session, task: Brief, steps: Sequence[Standing], name: str) -> list[str]:
     """Block a task that one of its steps stops, as its `on_error` says (R002-26); return what is to be said of it."""
     step = next(each for each in steps if each.step.name == name)
     said = {"retry": "it is to be tried once more", "skipped": "it is optional, so the next one may be taken"}
@@ -372,7 +372,7 @@ def _stopped(project: Project, session: Session, task: Brief, steps: Sequence[St
     return [f"{task.id} is blocked: {reason}; holdfast wfs task start {task.id} goes on with it."]
 
 
-def _found(project: Project, name: str | None, id_: str) -> tuple[Session, Board, Brief, list[Standing]]:
+def _found(project: Workspace, name: str | None, id_: str) -> tuple[Session, Board, Brief, list[Standing]]:
     session = store.current(project, name)
     board = index.board(project, session.folder)
     found = board.find(id_)
@@ -380,11 +380,13 @@ def _found(project: Project, name: str | None, id_: str) -> tuple[Session, Board
     return session, board, found, wfs_steps.standings(_data(project, session, found), runs)
 
 
-def _data(project: Project, session: Session, found: Brief) -> dict[str, Any]:
+def _data(project: Workspace, session: Session, found: Brief) -> dict[str, Any]:
     return context.read(project, session, found.name)
 
 
-def _tell(project: Project, after: After, as_json: bool, what: str, error: str = "", notes: Sequence[str] = ()) -> None:
+def _tell(
+    project: Workspace, after: After, as_json: bool, what: str, error: str = "", notes: Sequence[str] = ()
+) -> None:
     workflow = views.workflow(project, after.session, after.board)
     history.observe(project, workflow, error=error)
     if own := options.session():
@@ -469,7 +471,7 @@ def _pair(given: str) -> tuple[str, str]:
     return name, value
 
 
-def _text(project: Project, given: str) -> str:
+def _text(project: Workspace, given: str) -> str:
     """Return a text that is given, or what stands on stdin for `-` and in a file for `@FILE`.
 
     A session may name files of its project only: its permission rules allow this verb, whatever file it names.

@@ -13,7 +13,7 @@ from holdfast.sessions.agents import todolists
 from holdfast.workflow import todos as lists
 
 if TYPE_CHECKING:
-    from holdfast.project import Project
+    from holdfast.sessions.workspace import Workspace
     from holdfast.workflow.model import Status, Workflow
 
 
@@ -87,7 +87,7 @@ def todos(as_json: bool, project_dir: str | None) -> None:
         options.say(lists.request(workflow, todolists.task_ids(project, session) if session else {}))
 
 
-def _only(project: Project) -> Workflow:
+def _only(project: Workspace) -> Workflow:
     workflows = adapter.find(project).workflows
     if not workflows:
         raise HoldfastError(f"{project.root} has no hybrid workflow; holdfast start TITLE --format hybrid makes one")

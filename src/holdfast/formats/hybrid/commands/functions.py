@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import paths, trust
 from holdfast.formats.hybrid import file as files
 from holdfast.formats.hybrid import record, store, transitions
-from holdfast.project import Project
+from holdfast.sessions.workspace import Workspace
 from holdfast.workflow.model import Start
 
 if TYPE_CHECKING:
@@ -69,6 +69,6 @@ def get_workflow_state(workflow_id: str, *, root: str | os.PathLike[str] | None 
     return state
 
 
-def _project(root: str | os.PathLike[str] | None) -> Project:
+def _project(root: str | os.PathLike[str] | None) -> Workspace:
     found = paths.find_root(os.fspath(root) if root is not None else None, os.environ, Path.cwd())
-    return Project.open(found, trusted=trust.config_trusted(found))
+    return Workspace.open(found, trusted=trust.config_trusted(found))

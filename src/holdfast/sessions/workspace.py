@@ -1,0 +1,106 @@
+"""The workflow records of a project (`workflow.records.Records`), kept in its ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.project import OpenProject
+from holdfast.sessions.history import generations
+from holdfast.sessions.ownership import owners, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from holdfast.workflow.model import Workflow
+    from holdfast.workflow.records import Outcome, Records, StepRun
+
+
+class Workspace(OpenProject):
+    """An open project with everything that formats ask for.
+
+    What most events need is loaded with this module, the rest when it is asked for.
+    """
+
+    @classmethod
+    def of(cls, project: OpenProject) -> Workspace:
+        """Return an open project as a workspace; both have the same ledger, whichever opens it."""
+        if isinstance(project, cls):
+            return project
+        made = cls.__new__(cls)
+        made.__dict__ = project.__dict__
+        return made
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing is remembered after this run; None if it is."""
+        return self.ledger.problem
+
+    keep = generations.keep
+    latest = generations.latest
+    holds = generations.holds
+    content = generations.content
+    generations = generations.all
+    lately = owners.lately
+    owner = owners.owner
+    live_others = sessions.live_others
+
+    def observe(self, workflow: Workflow, *, error: str = "", at: str | None = None) -> None:
+        """Note what moved in a workflow (`history.observe`)."""
+        from holdfast.sessions.history import history
+
+        history.observe(self, workflow, error=error, at=at)
+
+    def shelve(self, workflow: Workflow) -> None:
+        """Put a workflow whose file gives way into the archive (`archive.shelve`)."""
+        from holdfast.sessions.history import archive
+
+        archive.shelve(self, workflow)
+
+    def steps(self, workflow: str, unit: str) -> dict[str, StepRun]:
+        """Return what came of a unit's steps (`stepruns.of`)."""
+        from holdfast.sessions.history import stepruns
+
+        return stepruns.of(self, workflow, unit)
+
+    def record_step(self, workflow: str, unit: str, step: str, outcome: Outcome, output: str) -> None:
+        """Record what came of a step (`stepruns.record`)."""
+        from holdfast.sessions.history import stepruns
+
+        stepruns.record(self, workflow, unit, step, outcome, output)
+
+    def remember(self, path: Path, name: str, digest: str, content: Mapping[str, Any]) -> None:
+        """Remember what was taken over into a file (`extracts.remember`)."""
+        from holdfast.sessions.history import extracts
+
+        extracts.remember(self, path, name, digest, content)
+
+    def remembered(self, path: Path) -> dict[str, Any] | None:
+        """Return what was taken over into a file last (`extracts.last`)."""
+        from holdfast.sessions.history import extracts
+
+        return extracts.last(self, path)
+
+    def saved_to(self, name: str, digest: str) -> Path | None:
+        """Return the file that this was taken over into (`extracts.saved_to`)."""
+        from holdfast.sessions.history import extracts
+
+        return extracts.saved_to(self, name, digest)
+
+    def bury(self, name: str, digest: str) -> None:
+        """Leave a tombstone (`extracts.bury`)."""
+        from holdfast.sessions.history import extracts
+
+        extracts.bury(self, name, digest)
+
+    def is_buried(self, name: str, digest: str) -> bool:
+        """Tell whether there is a tombstone (`extracts.is_buried`)."""
+        from holdfast.sessions.history import extracts
+
+        return extracts.is_buried(self, name, digest)
+
+
+if TYPE_CHECKING:
+
+    def _fits(workspace: Workspace) -> Records:
+        return workspace
