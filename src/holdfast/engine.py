@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events, log, paths
+from holdfast import log, paths
+from holdfast.clients.claude import events
 from holdfast.dispatch import costs, faults, intake, pairing, replying
 from holdfast.errors import EventError, HoldfastError
 from holdfast.plugins import deadlines, loader
@@ -19,10 +20,10 @@ from holdfast.plugins.scan import STRICT_EVENTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from holdfast.clients.claude.events.event import Event
     from holdfast.config import HandlersSection
     from holdfast.dispatch.calls import Answer
     from holdfast.dispatch.merging import Reply
-    from holdfast.events.event import Event
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.plugins.outcomes import Outcome
     from holdfast.process.spare import Spare

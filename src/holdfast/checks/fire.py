@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events
 from holdfast.checks import notice, ok, problem
+from holdfast.clients.claude import events
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin_copies, registrations
 from holdfast.plugins import matching

@@ -19,7 +19,7 @@ from holdfast.plugins.markers import PROJECT_NAME
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from holdfast.events.event import Event
+    from holdfast.clients.claude.events.event import Event
     from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome

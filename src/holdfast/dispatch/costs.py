@@ -12,9 +12,9 @@ from holdfast import log
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from holdfast.clients.claude.events.event import Event
     from holdfast.dispatch.merging import Reply
     from holdfast.dispatch.replying import Streams
-    from holdfast.events.event import Event
     from holdfast.project import Project
 
 PATIENCE = 0.3  # seconds the client is kept waiting for the count at most

@@ -26,7 +26,7 @@ from holdfast.process.child import CAPTURE_LIMIT, CHUNK, Child, read_some, write
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.events.event import Event
+    from holdfast.clients.claude.events.event import Event
     from holdfast.plugins.context import Context
     from holdfast.plugins.loader import Call
     from holdfast.plugins.outcomes import Outcome

@@ -9,7 +9,7 @@ import signal
 import subprocess
 from contextlib import suppress
 
-from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 
 ALL_EVENTS_SINCE = (2, 1, 251)
 """The first client that knows every event we know (client fact §1.1)."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events
+from holdfast.clients.claude import events
 from holdfast.dispatch import faults
 from holdfast.dispatch.isolation import Isolated
 from holdfast.errors import StateError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import trust
-from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
+from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.files import document
 from holdfast.formats import RECORDS
 from holdfast.install import (

@@ -7,8 +7,8 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients.claude.events import EVENTS, model
 from holdfast.dispatch.merging import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
-from holdfast.events import EVENTS, model
 from holdfast.plugins.deadlines import needed_client_limit
 from holdfast.plugins.matching import NO_MATCHER as NO_MATCHER
 from holdfast.plugins.matching import TOOL_EVENTS, alternatives, matches, selects_all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast import paths
-from holdfast.events import OLDEST_CLIENT_EVENTS
+from holdfast.clients.claude.events import OLDEST_CLIENT_EVENTS
 from holdfast.install.registration import covers, merged, plugin_command, routes, settings, timeouts, visible, wanted
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from pluggy import HookspecMarker
 
-from holdfast.events import EVENTS, HOOK_NAMES
+from holdfast.clients.claude.events import EVENTS, HOOK_NAMES
 from holdfast.plugins.markers import PROJECT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
-    from holdfast.events import Event
+    from holdfast.clients.claude.events.event import Event
     from holdfast.plugins.context import Context
     from holdfast.plugins.outcomes import Outcome
 

@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast import events, trust
+from holdfast import trust
+from holdfast.clients.claude import events
 from holdfast.errors import StateError
 from holdfast.files import cache, document
 from holdfast.files.file_memo import Kept, Stamp, settled, stamp

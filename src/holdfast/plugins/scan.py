@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.events import HOOK_NAMES
+from holdfast.clients.claude.events import HOOK_NAMES
 from holdfast.plugins.deadlines import longest_timeout
 from holdfast.plugins.matching import valid
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast import events
+from holdfast.clients.claude import events
 from holdfast.errors import EventError
 from holdfast.install import registration
 from holdfast.plugins import loader, matching

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast import engine
+from holdfast.clients.claude.events import EVENTS
 from holdfast.dispatch import isolation
 from holdfast.dispatch.isolation import Isolated
-from holdfast.events import EVENTS
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.process import caller

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from holdfast import engine, events, log, paths
+from holdfast import engine, log, paths
+from holdfast.clients.claude import events
 from holdfast.config import Config
 from holdfast.dispatch import calls, intake, isolation, pairing
 from holdfast.dispatch.calls import Caller
@@ -37,7 +38,7 @@ from holdfast.server import handlers_child
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.events.event import Event
+    from holdfast.clients.claude.events.event import Event
 
 _ENGINE = (
     "engine",
@@ -56,7 +57,6 @@ _ENGINE = (
     "ledger.connection",
     "ledger.schema",
     "ledger.context_costs",
-    "events.event",
     "dispatch.tracing",
     "terminal_text",
 )
@@ -90,7 +90,7 @@ def warm_up() -> None:
     A package that is not there costs only itself here: whatever needs it says so.
     """
     wanted = [f"holdfast.{name}" for name in _ENGINE]
-    wanted += [*_PACKAGES, *set(events.EVENTS.values())]
+    wanted += [*_PACKAGES, *set(events.HOMES.values())]
     wanted += [record.ADAPTER for record in RECORDS.values()]  # handlers ask for them by name
     for file in sorted(paths.shipped("handlers").glob("*.py")):
         wanted += imported(file)

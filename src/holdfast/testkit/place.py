@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast import clock, events, paths
+from holdfast import clock, paths
+from holdfast.clients.claude import events
 from holdfast.plugins import matching
 from holdfast.process import trial
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.events.agents import AgentResult, Returned
-from holdfast.events.models.user_prompt_submit import TaskNotification
+from holdfast.clients.claude.events.agents import AgentResult, Returned
+from holdfast.clients.claude.events.models.user_prompt_submit import TaskNotification
 from holdfast.project import Project
 from holdfast.sessions.agents import agent_status, launches, notices, results
 from holdfast.sessions.reading import transcripts

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.events.agents import AgentResult
+from holdfast.clients.claude.events.agents import AgentResult
 from holdfast.project import Project
 from holdfast.sessions.agents import results, runs
 from tests.agentry import CALL, RUN, begin
@@ -15,7 +15,7 @@ from tests.handmade import ME
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.events.agents import AgentStatus
+    from holdfast.clients.claude.events.agents import AgentStatus
 
 
 def test_a_run_without_an_id_is_called_after_its_call() -> None:
