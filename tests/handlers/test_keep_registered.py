@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
-from holdfast.install import client, installer, scopes
+from holdfast.clients.claude import scopes, versions
+from holdfast.install import installer
 from holdfast.plugins import scan, strictness
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ HANDLER = "from holdfast import hookimpl\n\n@hookimpl\ndef on_setup(event):\n   
 @pytest.fixture
 def project(holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch) -> HoldfastProject:
     """A project whose local settings register the shipped handlers, and a client nobody asks."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     project = holdfast_project({})
     installer.install(scopes.target("local", project.root))
     return project
@@ -78,7 +79,7 @@ def test_settings_without_an_entry_of_ours_stay_as_they_are(
     holdfast_project: Callable[..., HoldfastProject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever did not install Holdfast there, or took it out, wanted that."""
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     project = holdfast_project({".claude/settings.local.json": "{}", ".claude/handlers/mine.py": HANDLER})
     project.trust()
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import events, paths, trust
+from holdfast.clients.claude import scopes, versions
 from holdfast.dispatch import faults
-from holdfast.install import client, inspection, registration, scopes
+from holdfast.install import inspection, registration
 from holdfast.plugins import loader
 from holdfast.project import Project
 from tests import pluginhome, processes
@@ -196,7 +197,7 @@ def remarks(project: Project, *, asked: bool = True) -> list[str]:
 
 def test_an_event_is_missed_only_where_others_are_registered(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing of Holdfast's is, the reader has not installed it yet: each missing event is no news."""
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 197))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 197))
     newer = GOOD.replace("on_pre_tool_use", "on_pre_model_switch").replace('(match="Bash")', "")
     user_handler("mine", GOOD + newer)
     assert inspection.withheld(project, loader.find(project)) == {}

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log, paths
-from holdfast.install import (
-    client,
-    installer,
-    launcher,
-    plugin_copies,
-    scopes,
-    skillcopy,
-    uninstall,
-    upkeep,
-    wanted_events,
-)
+from holdfast.clients.claude import scopes, versions
+from holdfast.install import installer, launcher, plugin_copies, skillcopy, uninstall, upkeep, wanted_events
 from holdfast.plugins import loader
 from holdfast.project import Project
 from tests.processes import ROOT
@@ -28,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from holdfast.install.scopes import Scope, Target
+    from holdfast.clients.claude.scopes import Scope, Target
 
 SHIPPED = json.loads((ROOT / "settings.example.json").read_text())["hooks"]
 NAME = "holdfast@holdfast"
@@ -36,7 +27,7 @@ NAME = "holdfast@holdfast"
 
 @pytest.fixture(autouse=True)
 def no_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from holdfast import log, paths, trust
+from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude.scopes import Scope
 from holdfast.errors import StateError
-from holdfast.install import client, installer, scopes, uninstall, upkeep, wanted_events
+from holdfast.install import installer, uninstall, upkeep, wanted_events
 from holdfast.install.registration import group
-from holdfast.install.scopes import Scope
 from holdfast.plugins import loader
 from holdfast.plugins.matching import matches
 from holdfast.project import Project
@@ -24,7 +25,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "shipped"
     hooks = paths.shipped("hooks")
     monkeypatch.setattr(paths, "shipped", lambda kind: hooks if kind == "hooks" else folder / kind)
-    monkeypatch.setattr(client, "version", lambda: None)
+    monkeypatch.setattr(versions, "version", lambda: None)
     handler(folder / "handlers", "basic", "session_start")
     return folder / "handlers"
 
@@ -268,10 +269,10 @@ def test_an_event_the_client_knew_at_install_stays(
     project: Project, shipped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether newer events may be registered was found out at install; nobody asks the client again."""
-    monkeypatch.setattr(client, "version", lambda: (2, 1, 329))
+    monkeypatch.setattr(versions, "version", lambda: (2, 1, 329))
     handler(shipped, "models", "pre_model_switch")
     settings = installed("user", project)
-    monkeypatch.setattr(client, "version", lambda: pytest.fail("the client was asked"))
+    monkeypatch.setattr(versions, "version", lambda: pytest.fail("the client was asked"))
     handler(paths.user_handlers(), "mine", "stop")
     upkeep.keep_registered(project)
     assert events(settings) == {"SessionStart", "PreModelSwitch", "Stop"}

@@ -9,11 +9,11 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.claude import events
+from holdfast.clients.claude import events, versions
 from holdfast.dispatch import faults
 from holdfast.dispatch.isolation import Isolated
 from holdfast.errors import StateError
-from holdfast.install import client, plugin_copies, registration, registrations
+from holdfast.install import plugin_copies, registration, registrations
 from holdfast.plugins import loader
 from holdfast.plugins.context import Context
 from holdfast.plugins.loader import Call
@@ -57,7 +57,7 @@ def withheld(project: Project, files: Sequence[HandlerFile]) -> dict[str, str]:
     wanted = registration.wanted(files, frozenset(events.EVENTS) - events.OLDEST_CLIENT_EVENTS)
     present = registered_events(project) if wanted else {}
     names = wanted.keys() - present.keys() if present else ()
-    return dict.fromkeys(names, f"not registered: {client.why_not_registered()}") if names else {}
+    return dict.fromkeys(names, f"not registered: {versions.why_not_registered()}") if names else {}
 
 
 def remarks(project: Project, files: Sequence[HandlerFile], *, asked: bool) -> list[tuple[HandlerFile, str]]:

@@ -7,8 +7,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from holdfast import log, paths, trust
+from holdfast.clients.claude import scopes, versions
 from holdfast.errors import HoldfastError
-from holdfast.install import client, installs, plugin_copies, scopes, settingsfile, wanted_events
+from holdfast.install import installs, plugin_copies, settingsfile, wanted_events
 from holdfast.install.installer import Plan, carry_out, plan, recorded
 from holdfast.install.installs import Install
 from holdfast.plugins import loader, strictness
@@ -44,7 +45,7 @@ def planned_for(settings: Path, project: Project, files: Sequence[HandlerFile]) 
     target = scopes.target_of(settings, project.root)
     record = recorded(target)
     target = dataclasses.replace(target, scope=record.scope)
-    if record.scope != "project" and client.session_knows_all_events():
+    if record.scope != "project" and versions.session_knows_all_events():
         record = dataclasses.replace(record, everything=True)
     return plan(target, files, record.with_project(project.root, wanted_events.of_project(files)))
 
@@ -151,7 +152,7 @@ def _plugin_notice(project: Project, files: Sequence[HandlerFile]) -> list[str]:
     here = [planned_for(scopes.target(scope, project.root).settings, project, files) for scope in _PERSONAL]
     if any(planned.had_ours for planned in here):
         return []
-    known = client.known_events(client.session_knows_all_events())
+    known = versions.known_events(versions.session_knows_all_events())
     left = plugin_copies.remainder(wanted_events.personal(files, known), plugin_copies.own(), {})
     if not left:
         return []

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.install import scopes
+from holdfast.clients.claude import scopes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.install.scopes import Scope
+    from holdfast.clients.claude.scopes import Scope
 
 
 @pytest.fixture

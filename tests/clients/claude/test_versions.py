@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.clients.claude import versions
 from holdfast.events import EVENTS, OLDEST_CLIENT_EVENTS
-from holdfast.install import client
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_the_version_is_read_from_what_it_prints(
 ) -> None:
     """The first three-part number counts, of a call that went well."""
     claude.write_text(f"#!/bin/sh\n{script}\n")
-    assert client.version() == version
+    assert versions.version() == version
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_the_version_is_read_from_what_it_prints(
     ],
 )
 def test_a_session_tells_its_clients_version(
-    claude: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: client.Version | None
+    claude: Path, monkeypatch: pytest.MonkeyPatch, agent: str, version: versions.Version | None
 ) -> None:
     """Hooks and the model's commands have it in their environment, so no program is asked; else the one on PATH is."""
     claude.write_text("#!/bin/sh\necho 2.1.5\n")
     monkeypatch.setenv("AI_AGENT", agent)
-    assert client.of_session() == version
-    assert client.version() == (version or (2, 1, 5))
-    assert client.session_knows_all_events() == (version is not None and version >= client.ALL_EVENTS_SINCE)
+    assert versions.of_session() == version
+    assert versions.version() == (version or (2, 1, 5))
+    assert versions.session_knows_all_events() == (version is not None and version >= versions.ALL_EVENTS_SINCE)
 
 
 @pytest.mark.parametrize(
@@ -73,35 +73,35 @@ def test_a_session_tells_its_clients_version(
     ],
 )
 def test_why_an_event_is_not_registered_names_what_registers_it(
-    monkeypatch: pytest.MonkeyPatch, version: client.Version | None, words: str
+    monkeypatch: pytest.MonkeyPatch, version: versions.Version | None, words: str
 ) -> None:
     """A client that is too old, one that nobody knows, and one that was updated since."""
-    monkeypatch.setattr(client, "version", lambda: version)
-    assert client.why_not_registered().endswith(words)
+    monkeypatch.setattr(versions, "version", lambda: version)
+    assert versions.why_not_registered().endswith(words)
 
 
 def test_a_client_that_is_not_there_or_does_not_start_has_no_version(claude: Path) -> None:
     """Neither a missing program nor a dead one is an error."""
-    assert client.version() is None
+    assert versions.version() is None
     claude.unlink()
-    assert client.version() is None
+    assert versions.version() is None
 
 
 def test_a_client_that_does_not_answer_is_given_up(claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the time limit the answer is that nobody knows, also when a grandchild keeps the output open."""
-    monkeypatch.setattr(client, "_PATIENCE", 0.2)
+    monkeypatch.setattr(versions, "_PATIENCE", 0.2)
     claude.write_text("#!/bin/sh\n/bin/sleep 30 &\n/bin/sleep 30\n")
-    assert client.version() is None
+    assert versions.version() is None
 
 
 def test_a_client_that_does_not_answer_leaves_no_process(claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it started ends with it: each session's start would leave some more."""
-    monkeypatch.setattr(client, "_PATIENCE", 0.5)
+    monkeypatch.setattr(versions, "_PATIENCE", 0.5)
     pipe = claude.with_name("pipe")
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     claude.write_text(f"#!/bin/sh\nexec 9>{pipe}\n/bin/sleep 60 &\n/bin/sleep 30\n")
-    assert client.version() is None
+    assert versions.version() is None
     for _ in range(1000):
         with suppress(BlockingIOError):  # as long as somebody holds the other end
             assert os.read(reader, 1) == b""
@@ -119,11 +119,11 @@ def test_from_which_version_on_every_event_is_known(
     monkeypatch: pytest.MonkeyPatch, version: tuple[int, int, int] | None, everything: bool
 ) -> None:
     """Pre- and PostModelSwitch came last (client fact §1.1)."""
-    monkeypatch.setattr(client, "version", lambda: version)
-    assert client.knows_all_events() is everything
+    monkeypatch.setattr(versions, "version", lambda: version)
+    assert versions.knows_all_events() is everything
 
 
 def test_the_known_events() -> None:
     """Without that certainty only the oldest client's events may be registered."""
-    assert client.known_events(True) == set(EVENTS)
-    assert client.known_events(False) == OLDEST_CLIENT_EVENTS
+    assert versions.known_events(True) == set(EVENTS)
+    assert versions.known_events(False) == OLDEST_CLIENT_EVENTS
