@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import engine, log, paths, trust
+from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.config import HandlersSection
 from holdfast.dispatch import faults, intake, pairing, replying
 from holdfast.dispatch.calls import Answer
@@ -26,7 +27,7 @@ from holdfast.dispatch.merging import Reply
 from holdfast.events import EVENTS, EventError, parse
 from holdfast.plugins import outcomes
 from holdfast.plugins.loader import Call, HandlerFile
-from holdfast.plugins.scan import STRICT_EVENTS, Route
+from holdfast.plugins.scan import Route
 from holdfast.process.spare import Spare
 from tests import processes
 

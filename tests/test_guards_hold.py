@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
+from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.install import launcher, registration
-from holdfast.plugins.scan import STRICT_EVENTS
 from tests import processes, warmth
 from tests.processes import INTERPRETER, SOURCE, Ended, Place
 

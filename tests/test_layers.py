@@ -26,8 +26,8 @@ FOUNDATIONS = frozenset(
 CALLED_BY_NAME = frozenset(("__main__", "cli", "engine", "events", "testing"))
 GROUND = frozenset(("files", "ledger", "process", "records"))
 # Each folder, and those it may import from beside itself, the foundations and the ground. The two wings are
-# `clients` to `server` on the left, events in and replies out, and `workflow` to `sessions` on the right.
-LEFT = ("clients", "plugins", "dispatch", "server")
+# `plugins` to `server` on the left, events in and replies out, and `workflow` to `sessions` on the right.
+LEFT = ("plugins", "clients", "dispatch", "server")
 RIGHT = ("workflow", "formats", "trail", "sessions")
 BELOW: dict[str, frozenset[str]] = {
     **{folder: frozenset[str]() for folder in GROUND},

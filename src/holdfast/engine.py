@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
+from holdfast.clients import claude
 from holdfast.clients.claude import events
 from holdfast.dispatch import costs, faults, intake, pairing, replying
 from holdfast.errors import EventError, HoldfastError
 from holdfast.plugins import deadlines, loader
-from holdfast.plugins.scan import STRICT_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from holdfast.process.spare import Spare
     from holdfast.project import Project
 
+CLIENT = claude
+"""The client whose events are answered."""
 PREPARE_LIMIT_S = 20.0
 """How long an event may take until its handlers are chosen: reading stdin, configuration, trust and handler files."""
 WATCH_GRACE_S = 5.0
@@ -225,7 +227,7 @@ def deadline(event: Event, limits: HandlersSection, started: float, plan: Sequen
     """
     patience = type(event).deadline
     asked = [call.route.timeout for call in plan if call.route.timeout]
-    seconds = deadlines.of_event(event.hook_event_name, patience, limits.deadline, asked)
+    seconds = deadlines.of_event(CLIENT.longest_limit_s(event.hook_event_name), patience, limits.deadline, asked)
     if pairing.source(os.environ) != pairing.SETTINGS:
         seconds = min(seconds, patience * deadlines.MARGIN)
     return started + seconds
@@ -245,7 +247,7 @@ def prepare(payload: Mapping[str, Any], project: Project) -> tuple[list[Call], E
         EventError: the payload lacks what its event cannot be without.
     """
     name, tool = payload["hook_event_name"], payload.get("tool_name")
-    found = loader.find(project, name, tool if isinstance(tool, str) else None)
+    found = loader.find(CLIENT, project, name, tool if isinstance(tool, str) else None)
     faults.note_unusable(name, found, project, payload.get("session_id"))
     return choose(payload, found)
 
@@ -257,7 +259,7 @@ def choose(payload: Mapping[str, Any], found: Sequence[HandlerFile]) -> tuple[li
     if not any(file.active for file in files):
         return [], None
     event = events.parse(payload)
-    return loader.plan(files, name, event.matcher_value), event
+    return loader.plan(CLIENT, files, name, event.matcher_value), event
 
 
 def conclude(event: Event, plan: Sequence[Call], answers: Sequence[Answer]) -> tuple[Reply, list[Outcome]]:
@@ -394,13 +396,13 @@ def _read(argument: str | None, data: bytearray) -> dict[str, Any] | None:
         payload = intake.read(0, data)
     except intake.IntakeError:
         name = _name(intake.head(data), argument)
-        if name in STRICT_EVENTS and os.environ.get("CLAUDE_PROJECT_DIR"):
-            loader.find(open_project(os.environ), name)  # remembers the guards that no event has shown us yet
+        if name in CLIENT.STRICT_EVENTS and os.environ.get("CLAUDE_PROJECT_DIR"):
+            loader.find(CLIENT, open_project(os.environ), name)  # remembers the guards that no event has shown us yet
         raise
     reason = intake.foreign(payload, os.environ)
     named = payload.get("hook_event_name")
     if not reason and _name(payload, None) is None:
-        if argument in STRICT_EVENTS:
+        if argument in CLIENT.STRICT_EVENTS:
             raise EventError(f"the payload's 'hook_event_name' is {named!r}, but {argument} is registered")
         reason = f"unknown event {named!r}"
     if reason:
@@ -436,14 +438,14 @@ def _fail(error: BaseException, argument: str | None, data: bytearray, streams: 
         log.write("error", f"{what} failed inside Holdfast: {type(error).__name__}: {error}")
     head = intake.head(data)
     name = _name(head, argument)
-    if name is None or name not in STRICT_EVENTS or intake.foreign(head, os.environ, whole=False):
+    if name is None or name not in CLIENT.STRICT_EVENTS or intake.foreign(head, os.environ, whole=False):
         return
     if streams and not streams.answerable():
         return
     from holdfast.plugins import strictness
 
     value, root = head.get(_VALUES.get(name, "")), os.environ["CLAUDE_PROJECT_DIR"]
-    guards = strictness.guarding(name, value if isinstance(value, str) else None, root)
+    guards = strictness.guarding(CLIENT, name, value if isinstance(value, str) else None, root)
     if guards:
         from holdfast.dispatch.merging import merge
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import paths
+from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.errors import StateError
 from holdfast.events import EVENTS
@@ -398,7 +399,7 @@ def test_nothing_is_loaded_to_compare(root: Path) -> None:
     """What handlers want is read from their text, so that one which hangs costs nothing here."""
     path = handler("stop")
     path.write_text("import time\ntime.sleep(600)\n" + path.read_text())
-    assert loader.find(Project.open(root))
+    assert loader.find(claude, Project.open(root))
     put(root)
     healthy("registration", root)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import events, paths, trust
+from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.dispatch import faults
 from holdfast.install import installer, launcher
@@ -42,7 +43,7 @@ def write(path: Path, text: str = GOOD) -> Path:
 
 
 def trusted(root: Path) -> list[str]:
-    files = loader.find(Project.open(root, trusted=trust.config_trusted(root)))
+    files = loader.find(claude, Project.open(root, trusted=trust.config_trusted(root)))
     return [file.name for file in files if file.place == "project" and file.trusted]
 
 
@@ -174,7 +175,7 @@ def test_check_names_the_ones_at_fault(root: Path) -> None:
 def test_check_names_what_went_wrong_when_it_ran(root: Path) -> None:
     """A handler that loads may still have failed."""
     write(paths.user_handlers() / "late.py", GOOD)
-    (file,) = [file for file in loader.find(Project.open(root)) if file.name == "late"]
+    (file,) = [file for file in loader.find(claude, Project.open(root)) if file.name == "late"]
     faults.remember("Stop", file, "raised KeyError: 'x'")
 
     assert "Stop: raised KeyError: 'x' (once" in holdfast("handlers", "check", root=root, code=1).out

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import advise, block, deny, log
+from holdfast.clients import claude
 from holdfast.config import Config
 from holdfast.dispatch import calls
 from holdfast.dispatch.calls import Answer, Caller, HandlerTimeout, describe, interrupted_after
@@ -354,7 +355,7 @@ def test_the_line_is_the_handlers_own() -> None:
             helper()
         """
     )
-    assert scan(text.encode()).routes
+    assert scan(text.encode(), claude).routes
     assert fault(text).endswith("(line 5)")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast import paths
+from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.install import installer
 from holdfast.plugins import scan, strictness
@@ -136,7 +137,7 @@ def test_a_guard_of_another_worktree_is_missed_here(project: HoldfastProject, tm
     git("commit", "-q", "--allow-empty", "-m", "first")
     git("worktree", "add", "-q", str(tmp_path / "tree"))
     guard = paths.project_handlers(tmp_path / "tree") / "guard.py"
-    strictness.remember(guard, scan.scan(GUARD.encode()).routes)
+    strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
     assert "guard.py" not in start(project)
     guard.parent.mkdir(parents=True)
     guard.write_text(GUARD)
@@ -155,7 +156,7 @@ def test_a_guard_of_another_project_is_no_matter_here(project: HoldfastProject, 
     guard = paths.project_handlers(tmp_path / "other") / "guard.py"
     guard.parent.mkdir(parents=True)
     guard.write_text(GUARD)
-    strictness.remember(guard, scan.scan(GUARD.encode()).routes)
+    strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
     assert "guard.py" not in start(project)
 
 
@@ -190,7 +191,7 @@ def test_many_guards_of_another_worktree_fill_no_screen(
         guard = paths.project_handlers(tmp_path / "tree") / f"guard{number}.py"
         guard.parent.mkdir(parents=True, exist_ok=True)
         guard.write_text(GUARD)
-        strictness.remember(guard, scan.scan(GUARD.encode()).routes)
+        strictness.remember(guard, scan.scan(GUARD.encode(), claude).routes)
     assert start(project).count("but not this worktree") == 5
 
 

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast import paths, trust
+from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.clients.claude.scopes import Scope, Target
 from holdfast.commands import install as install_command
@@ -1024,7 +1025,7 @@ def test_an_install_after_the_record_was_lost_knows_what_is_ours(target: Target,
 def upkept(target: Target, shipped: Path) -> None:
     handler(shipped / "handlers", "later", "stop")
     project = Project.open(target.root)
-    assert upkeep.refresh(target.settings, project, loader.find(project))
+    assert upkeep.refresh(target.settings, project, loader.find(claude, project))
 
 
 def test_a_new_install_over_a_lost_record_claims_nothing_of_others(target: Target) -> None:

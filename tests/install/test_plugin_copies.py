@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast import log, paths
+from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
 from holdfast.install import installer, launcher, plugin_copies, skillcopy, uninstall, upkeep, wanted_events
 from holdfast.plugins import loader
@@ -122,7 +123,7 @@ def test_what_was_registered_before_stays(project: Project) -> None:
     before = json.loads(place.settings.read_text())
     enable(place)
     write(place.settings, before | json.loads(place.settings.read_text()))
-    files = loader.find(project)
+    files = loader.find(claude, project)
     assert upkeep.refresh(place.settings, project, files) == []
     handler("notification")
     (line,) = (line for line in installer.install(place) if "is answered once, by one of the two" in line)
@@ -137,7 +138,7 @@ def test_a_handler_that_comes_later_is_registered_beside_the_plugin(project: Pro
     enable(place)
     installer.install(place)
     handler("pre_tool_use", "Agent|Read", name="another")
-    upkeep.refresh(place.settings, project, loader.find(project))
+    upkeep.refresh(place.settings, project, loader.find(claude, project))
     assert events(place) == {"Notification": None, "PreToolUse": "Read"}
 
 
@@ -149,12 +150,12 @@ def test_a_second_install_beside_the_plugin_changes_nothing(project: Project, ma
     enable(place)
     installer.install(place)
     first = events(place)["PreToolUse"]
-    assert upkeep.refresh(place.settings, project, loader.find(project)) == []
+    assert upkeep.refresh(place.settings, project, loader.find(claude, project)) == []
     installer.install(place)
     assert events(place)["PreToolUse"] == first
     if match == "Bash":
         (paths.user_handlers() / "mine.py").unlink()
-        upkeep.refresh(place.settings, project, loader.find(project))
+        upkeep.refresh(place.settings, project, loader.find(claude, project))
         assert "PreToolUse" not in events(place)
 
 

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from holdfast import log, paths, trust
+from holdfast.clients import claude
 from holdfast.clients.claude import scopes, versions
+from holdfast.clients.claude.matching import matches
 from holdfast.clients.claude.scopes import Scope
 from holdfast.errors import StateError
 from holdfast.install import installer, uninstall, upkeep, wanted_events
 from holdfast.install.registration import group
 from holdfast.plugins import loader
-from holdfast.plugins.matching import matches
 from holdfast.project import Project
 
 TRUSTED = ".claude/handlers/known.py"
@@ -90,7 +91,7 @@ def test_a_session_of_a_newer_client_registers_what_older_ones_lack(
 
 def refresh(settings: Path, project: Project) -> list[str]:
     """Refresh with the handler files that are there now."""
-    return upkeep.refresh(settings, project, loader.find(project))
+    return upkeep.refresh(settings, project, loader.find(claude, project))
 
 
 def test_nothing_to_do_writes_nothing(project: Project) -> None:
@@ -212,12 +213,12 @@ def test_a_guard_of_the_team_stays_registered_whatever_it_is_here(project: Proje
         handler(paths.user_handlers(), "guard", "stop")
     elif here == "trusted and gone":
         trust.grant(project.root, {".claude/handlers/guard.py": trust.digest(guard.read_bytes())})
-        loader.find(project)
+        loader.find(claude, project)
         guard.unlink()
     project = Project.open(project.root)
 
     assert team_notice(project) == ""
-    assert not upkeep.planned_for(settings, project, loader.find(project)).changes
+    assert not upkeep.planned_for(settings, project, loader.find(claude, project)).changes
     installer.install(scopes.target("project", project.root))
     assert settings.read_text() == before
 

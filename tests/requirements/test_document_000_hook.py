@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.clients.claude import versions
+from holdfast.clients.claude.matching import matches, valid
 from holdfast.formats.hybrid import adapter as hybrid
-from holdfast.plugins.matching import matches, valid
 from holdfast.project import Project
 from holdfast.workflow import todos
 from tests.requirements.document_000 import (

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import notice, ok, problem
-from holdfast.clients.claude import events
+from holdfast.clients.claude import events, matching
 from holdfast.errors import StateError
 from holdfast.install import launcher, plugin_copies, registrations
-from holdfast.plugins import matching
 from holdfast.testkit import output_schema, place, recorded
 from holdfast.testkit.client import Client
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import folders, notice, ok, problem
+from holdfast.clients import claude
 from holdfast.clients.claude import versions
 from holdfast.errors import MissingError, StateError
 from holdfast.files import access, document
@@ -41,7 +42,7 @@ _OURS_TO_DECIDE = ("user", "local")  # a project's settings belong to its team
 
 def look(project: Project) -> Iterator[Finding]:
     """Look at every settings file that a session in the project reads."""
-    files = loader.find(project)
+    files = loader.find(claude, project)
     entries: dict[Target, list[Entry]] = {}
     unread: list[Target] = []
     for target in registrations.targets(project):
@@ -111,7 +112,7 @@ def _drifted(project: Project, target: Target, files: Sequence[HandlerFile], cou
 
 
 def _refresh(project: Project, target: Target) -> str:
-    return "; ".join(upkeep.refresh(target.settings, project, loader.find(project)))
+    return "; ".join(upkeep.refresh(target.settings, project, loader.find(claude, project)))
 
 
 def _events(project: Project, target: Target, files: Sequence[HandlerFile]) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from holdfast.clients import claude
 from holdfast.clients.claude import events, versions
 from holdfast.dispatch import faults
 from holdfast.dispatch.isolation import Isolated
@@ -131,7 +132,7 @@ def listing(
     """
     listed: dict[str, list[dict[str, Any]]] = {}
     for event in events.EVENTS:
-        running = loader.plan(files, event, None)
+        running = loader.plan(claude, files, event, None)
         resting = [
             Call(file, route) for file in files if not file.active for route in file.routes if route.event == event
         ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast import trust
+from holdfast.clients import claude
 from holdfast.clients.claude import versions
 from holdfast.clients.claude.events import EVENTS, OLDEST_CLIENT_EVENTS
 from holdfast.files import document
@@ -158,7 +159,7 @@ def carry_out(planned: Plan) -> tuple[Path | None, Install]:
 
 
 def _files(target: Target) -> list[HandlerFile]:
-    return loader.find(Project.open(target.root, trusted=trust.config_trusted(target.root)))
+    return loader.find(claude, Project.open(target.root, trusted=trust.config_trusted(target.root)))
 
 
 def _wanted(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import log, paths
 from holdfast.clients.claude import scopes
+from holdfast.clients.claude.matching import alternatives, selects_all
 from holdfast.errors import ConfigError, MissingError, StateError
 from holdfast.files import document
 from holdfast.install import launcher
 from holdfast.install.registration import NO_MATCHER, PLUGIN_RUNNER, merged
-from holdfast.plugins.matching import alternatives, selects_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

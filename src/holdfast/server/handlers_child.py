@@ -77,7 +77,7 @@ def handle(told: Told, report: int, captured: int, heard: int) -> None:
         return
     payload: dict[str, Any] = given[0]
     name = payload["hook_event_name"]
-    plan, event = engine.choose(payload, found if name == argument else loader.find(project, name))
+    plan, event = engine.choose(payload, found if name == argument else loader.find(engine.CLIENT, project, name))
     if event is None:
         return
     limits = project.config.handlers
@@ -99,4 +99,4 @@ def look(environ: Mapping[str, str], argument: str | None) -> tuple[Project, lis
         KeyError: the environment names no project, so it is no hook of Claude Code's.
     """
     project = engine.open_project(environ, tell=False)
-    return project, loader.find(project, argument) if argument in EVENTS else []
+    return project, loader.find(engine.CLIENT, project, argument) if argument in EVENTS else []

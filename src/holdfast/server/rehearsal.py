@@ -75,7 +75,7 @@ def on_post_tool_use(event, context):
 def on_user_prompt_submit(event, context):
     return advise("rehearsed")
 """
-_ROUTES = scan(_SOURCE).routes
+_ROUTES = scan(_SOURCE, engine.CLIENT).routes
 _FILE = Path(__file__).with_name("rehearsed")
 _PAYLOADS: tuple[dict[str, Any], ...] = (
     {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "true"}},
@@ -160,7 +160,7 @@ def of_handlers() -> None:
             _choose(payload)
             for answer in _wired(event, _plan(event), project):
                 json.dumps(answer)
-        for file in loader.offered("shipped", paths.shipped("handlers")):
+        for file in loader.offered(engine.CLIENT, "shipped", paths.shipped("handlers")):
             if file.active:
                 loader.load(file)
         ledger = Ledger(memory(), None, Patience(), lambda problem: None)

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast import clock, paths
-from holdfast.clients.claude import events
-from holdfast.plugins import matching
+from holdfast.clients.claude import events, matching
 from holdfast.process import trial
 
 if TYPE_CHECKING:

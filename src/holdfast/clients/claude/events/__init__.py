@@ -92,3 +92,18 @@ def parse(payload: object) -> Event:
     if not isinstance(name, str):
         raise EventError("the payload has no 'hook_event_name'; this is not Claude Code's input")
     return model(name).read(payload)
+
+
+def example(function: str) -> str:
+    """Return the example handler file of a hook.
+
+    Args:
+        function: the hook's name, such as `on_pre_tool_use`.
+
+    Raises:
+        KeyError: there is no such hook.
+    """
+    import inspect
+
+    _, _, code = (inspect.getdoc(import_module(EVENTS[HOOK_NAMES[function]])) or "").partition("Example::\n\n")
+    return inspect.cleandoc(code) + "\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.plugins import matching
-from holdfast.plugins.matching import LEGACY_NAMES, TOOL_EVENTS, matches
+from holdfast.clients.claude import matching
+from holdfast.clients.claude.matching import LEGACY_NAMES, TOOL_EVENTS, matches
 
 
 @pytest.mark.parametrize("matcher", [None, "", "*"])
