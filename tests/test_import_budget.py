@@ -124,7 +124,7 @@ def test_an_event_nobody_handles_loads_no_model_and_no_pluggy(place: Place) -> N
         not {
             "holdfast.dispatch.calls",
             "holdfast.dispatch.isolation",
-            "holdfast.dispatch.merging",
+            "holdfast.clients.claude.replies",
             "holdfast.plugins.context",
         }
         & loaded
@@ -139,7 +139,13 @@ def test_an_event_of_another_tool_loads_no_pluggy(place: Place) -> None:
 
     assert loaded & MODELS == {"holdfast.clients.claude.events.models.pre_tool_use"}
     assert (
-        not {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.isolation", "holdfast.dispatch.merging", *NEVER}
+        not {
+            "pluggy",
+            "holdfast.dispatch.calls",
+            "holdfast.dispatch.isolation",
+            "holdfast.clients.claude.replies",
+            *NEVER,
+        }
         & loaded
     )
 
@@ -150,7 +156,7 @@ def test_a_handled_event_loads_one_model_and_no_workflow(place: Place) -> None:
     loaded = loaded_for(place, place.payload("PreToolUse-Bash"))
 
     assert loaded & MODELS == {"holdfast.clients.claude.events.models.pre_tool_use"}
-    assert {"pluggy", "holdfast.dispatch.calls", "holdfast.dispatch.merging"} <= loaded
+    assert {"pluggy", "holdfast.dispatch.calls", "holdfast.clients.claude.replies"} <= loaded
     assert not {name for name in loaded if name.startswith(("holdfast.workflow", "holdfast.sessions"))}
     assert not {"holdfast.ledger.database", *NEVER} & loaded
 

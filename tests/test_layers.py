@@ -26,8 +26,8 @@ FOUNDATIONS = frozenset(
 CALLED_BY_NAME = frozenset(("__main__", "cli", "engine", "events", "testing"))
 GROUND = frozenset(("files", "ledger", "process", "records"))
 # Each folder, and those it may import from beside itself, the foundations and the ground. The two wings are
-# `plugins` to `server` on the left, events in and replies out, and `workflow` to `sessions` on the right.
-LEFT = ("plugins", "clients", "dispatch", "server")
+# `plugins` to `clients` on the left, events in and replies out, and `workflow` to `sessions` on the right.
+LEFT = ("plugins", "dispatch", "server", "clients")
 RIGHT = ("workflow", "formats", "trail", "sessions")
 BELOW: dict[str, frozenset[str]] = {
     **{folder: frozenset[str]() for folder in GROUND},
@@ -35,7 +35,7 @@ BELOW: dict[str, frozenset[str]] = {
     **{folder: frozenset(RIGHT[:depth]) for depth, folder in enumerate(RIGHT)},
     "install": frozenset(LEFT),
     "testkit": frozenset(("clients", "plugins", "dispatch")),
-    "survival": frozenset(("dispatch", "testkit")),
+    "survival": frozenset(("clients", "dispatch", "testkit")),
     "profile": frozenset((*LEFT, "install", "testkit")),
     "report": frozenset(RIGHT),
     "checks": frozenset((*LEFT, *RIGHT, "install", "testkit")),

@@ -384,7 +384,7 @@ def test_the_order_is_pluggys_own(options: list[tuple[bool, bool]]) -> None:
 
     plan = loader.plan(claude, [file(index, *flags) for index, flags in enumerate(options)], "Stop", None)
     event = parse({"hook_event_name": "Stop", "session_id": "s"})
-    caller = Caller(event, Context(Project(Path("/nowhere"), Config()), {}), lambda call: 5.0)
+    caller = Caller(claude, event, Context(Project(Path("/nowhere"), Config()), {}), lambda call: 5.0)
     called = [answer.label for answer in caller.answers(plan)]
 
     assert [call.file.name for call in plan] == real

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.clients.claude.events.event import Event
     from holdfast.dispatch.calls import Answer
+    from holdfast.dispatch.client import Event
     from holdfast.plugins.loader import Call, HandlerFile
     from holdfast.project import Project
 

@@ -212,7 +212,7 @@ def _load(project: Project, file: HandlerFile) -> list[str]:
         return []
     event = events.parse({"hook_event_name": "SessionEnd", "session_id": "check"})
     deadline = time.monotonic() + SECONDS_PER_FILE
-    isolated = Isolated(event, Context(project, os.environ), SECONDS_PER_FILE, deadline, only_load=True)
+    isolated = Isolated(claude, event, Context(project, os.environ), SECONDS_PER_FILE, deadline, only_load=True)
     answers = isolated.run(plan)
     isolated.close()
     return [f"{answer.label}: {answer.fault}" for answer in answers if answer.fault]

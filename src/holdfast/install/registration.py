@@ -12,7 +12,7 @@ from holdfast.clients.claude import STRICT_EVENTS
 from holdfast.clients.claude.events import EVENTS, model
 from holdfast.clients.claude.matching import NO_MATCHER as NO_MATCHER
 from holdfast.clients.claude.matching import TOOL_EVENTS, alternatives, matches, selects_all
-from holdfast.dispatch.merging import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
+from holdfast.clients.claude.replies import EXIT_CODE_EVENTS as EXIT_CODE_EVENTS
 from holdfast.plugins.deadlines import needed_client_limit
 
 if TYPE_CHECKING:

@@ -66,6 +66,11 @@ class Event(Record):
         return bool(self.agent_id)
 
     @property
+    def reaches_agent(self) -> bool:
+        """Whether what a hook says reaches a subagent, and not the main conversation."""
+        return self.in_subagent
+
+    @property
     def matcher_value(self) -> str | None:
         """What a matcher is compared with; `None` where the event has no such field or it was absent."""
         if self.matcher_field is None:

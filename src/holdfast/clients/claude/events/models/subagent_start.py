@@ -26,3 +26,8 @@ class SubagentStart(Event):
     accepts = frozenset({"advise", "tell_user", "terminal"})
 
     agent_id: str = ""
+
+    @property
+    def reaches_agent(self) -> bool:
+        """Always: the subagent need not have an id."""
+        return True

@@ -46,3 +46,8 @@ class SubagentStop(Event):
     def is_compaction(self) -> bool:
         """Whether this is the compaction's own agent, whose last words are the summary and nobody's result."""
         return self.agent_type == ""
+
+    @property
+    def reaches_agent(self) -> bool:
+        """Always: the subagent need not have an id."""
+        return True

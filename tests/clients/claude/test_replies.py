@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.clients.claude.replies import PRECEDENCE, merge, render
 from holdfast.dispatch.budget import CAP
-from holdfast.dispatch.merging import PRECEDENCE, Reply, merge, render
+from holdfast.dispatch.replying import Reply
 from holdfast.events import EVENTS, model
 from holdfast.plugins import outcomes
 from holdfast.terminal_text import printable

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.dispatch.merging import merge
+from holdfast.clients.claude import output_schema
+from holdfast.clients.claude.replies import merge
 from holdfast.events import EVENTS
 from holdfast.plugins.outcomes import advise, block, deny, instruct_summary, tell_user
-from holdfast.testkit import output_schema
 from tests import contract
 
 

@@ -1,17 +1,19 @@
-"""How the answers of several handlers become the one reply the client reads; pure."""
+"""How the answers of several handlers become the one reply that Claude Code reads; pure."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.dispatch.budget import CAP, Piece, fit, units
+from holdfast.dispatch.budget import Piece, fit, joined, joint_shares, of, units
+from holdfast.dispatch.replying import Reply
 from holdfast.patterns import regex
-from holdfast.plugins.outcomes import CLASSIFIER_LIMIT, TERMINAL_LIMIT_BYTES, Outcome
+from holdfast.plugins.outcomes import CLASSIFIER_LIMIT, TERMINAL_LIMIT_BYTES, Outcome, deny
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from holdfast.clients.claude.events.event import Event
 
 # Most restrictive first (client fact §1.3, PreToolUse).
 PRECEDENCE = ("deny", "defer", "ask", "allow")
@@ -25,30 +27,6 @@ REASONED = {
     "block": frozenset({"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "SubagentStop", "TaskCreated"}),
 }
 _LIKE_JSON = regex(r"[\s\ufeff]*\{")
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The merged outcomes of one event.
-
-    Attributes:
-        stdout: what is printed; empty when there is nothing to say, never `{}`.
-        stderr: only beside exit code 2, and on WorktreeCreate where no folder is named: the reason.
-        exit_code: 0, or 2 on the two events that know no JSON decision.
-        delivered: positions, in the merged sequence, of the advice that stands in the reply whole.
-        variables: environment variables for `CLAUDE_ENV_FILE`.
-        path: folders to append to the model's PATH.
-        shares: how many UTF-16 units each of the merged sequence puts into the model's context, by position; what
-            only the user, a permission or the client itself gets counts as none.
-    """
-
-    stdout: str = ""
-    stderr: str = ""
-    exit_code: int = 0
-    delivered: tuple[int, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)
-    path: tuple[str, ...] = ()
-    shares: Mapping[int, int] = field(default_factory=dict, compare=False)
 
 
 def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
@@ -67,15 +45,15 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
     """
     variables, path = _environment(outcomes)
     advice = _advice(outcomes)
-    if event in EXIT_CODE_EVENTS and _of(outcomes, "block"):
+    if event in EXIT_CODE_EVENTS and of(outcomes, "block"):
         beside = _beside(event, outcomes)
         return Reply(
             stdout=render(beside) if beside else "",
-            stderr=_joined(outcomes, "block"),
+            stderr=joined(outcomes, "block"),
             exit_code=2,
-            shares=_joint_shares(outcomes, "block"),
+            shares=joint_shares(outcomes, "block"),
         )
-    if event in PLAIN_EVENTS and not _of(outcomes, "block"):
+    if event in PLAIN_EVENTS and not of(outcomes, "block"):
         text = _plain(event, outcomes)
         return Reply(stdout=text, shares=_plain_shares(event, outcomes, text))
     body = _top_level(event, outcomes)
@@ -92,6 +70,33 @@ def merge(event: str, outcomes: Sequence[Outcome]) -> Reply:
     )
 
 
+# The event's field that each kind of outcome replaces.
+_REPLACES = {
+    "change_input": "tool_input",
+    "change_output": "tool_response",
+    "display": "delta",
+    "title": "session_title",
+}
+
+
+def changed(event: Event, said: Sequence[Outcome]) -> Event:
+    """Return the event as the next handler sees it: with every value that a handler replaced."""
+    values: dict[str, Any] = {}
+    for outcome in said:
+        if outcome.kind in _REPLACES:
+            values[_REPLACES[outcome.kind]] = outcome.text if outcome.value is None else outcome.value
+        elif outcome.kind == "answer":
+            values |= {"action": outcome.text} | ({} if outcome.value is None else {"content": outcome.value})
+    return event.model_copy(update=values) if values else event
+
+
+def as_said(event: str, said: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """Return what a handler said in the event's own words: to block a tool call is to deny it (client fact §1.3)."""
+    if event != "PreToolUse":
+        return tuple(said)
+    return tuple(deny(outcome.text) if outcome.kind == "block" else outcome for outcome in said)
+
+
 def render(body: Mapping[str, Any]) -> str:
     """Write one JSON object on one line, readable where the text can be UTF-8, escaped where it cannot."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False)
@@ -102,39 +107,11 @@ def render(body: Mapping[str, Any]) -> str:
     return text
 
 
-def _of(outcomes: Sequence[Outcome], *kinds: str) -> list[Outcome]:
-    return [outcome for outcome in outcomes if outcome.kind in kinds]
-
-
-def _joined(outcomes: Sequence[Outcome], kind: str) -> str:
-    return fit([Piece(text) for text in _texts(outcomes, kind)]).text
-
-
-def _texts(outcomes: Sequence[Outcome], kind: str) -> list[str]:
-    texts = list(dict.fromkeys(outcome.text for outcome in _of(outcomes, kind) if outcome.text.strip()))
-    if kind != "tell_user" or all(text.isprintable() for text in texts):
-        return texts
-    from holdfast.terminal_text import printable  # the client prints these, and hardly any needs it
-
-    return [printable(text) for text in texts]
-
-
-def _joint_shares(outcomes: Sequence[Outcome], kind: str) -> dict[int, int]:
-    """Return the share of each outcome in the text that `_joined` makes; of equal ones the first has it."""
-    texts = _texts(outcomes, kind)
-    shares = dict(zip(texts, fit([Piece(text) for text in texts]).shares, strict=True))
-    found: dict[int, int] = {}
-    for position, outcome in enumerate(outcomes):
-        if outcome.kind == kind and outcome.text in shares:
-            found[position] = shares.pop(outcome.text)
-    return found
-
-
 def _plain_shares(event: str, outcomes: Sequence[Outcome], text: str) -> dict[int, int]:
     """Return the shares in a plain text that is added to the summariser's instructions; any other is no model's."""
     if event != "PreCompact" or not text:
         return {}
-    shares = _joint_shares(outcomes, PLAIN_EVENTS[event])
+    shares = joint_shares(outcomes, PLAIN_EVENTS[event])
     first = min(shares)
     return shares | {first: shares[first] + units(text) - sum(shares.values())}
 
@@ -144,8 +121,8 @@ def _shares(event: str, outcomes: Sequence[Outcome], advice: Mapping[int, int]) 
     shares = {position: share for position, share in advice.items() if share}
     for kind in ("deny", "block"):
         if event in REASONED[kind]:
-            shares |= _joint_shares(outcomes, kind)
-    shares |= _joint_shares(outcomes, "initial_message")
+            shares |= joint_shares(outcomes, kind)
+    shares |= joint_shares(outcomes, "initial_message")
     last = {outcome.kind: position for position, outcome in enumerate(outcomes)}
     if "change_output" in last:  # which holds the earlier ones
         value = outcomes[last["change_output"]].value
@@ -156,14 +133,14 @@ def _shares(event: str, outcomes: Sequence[Outcome], advice: Mapping[int, int]) 
 
 
 def _advice(outcomes: Sequence[Outcome]) -> Any:
-    said = _of(outcomes, "advise", "force_turn")
+    said = of(outcomes, "advise", "force_turn")
     return fit([Piece(outcome.text, outcome.must_keep, outcome.priority) for outcome in said])
 
 
 def _environment(outcomes: Sequence[Outcome]) -> tuple[dict[str, str], tuple[str, ...]]:
     variables: dict[str, str] = {}
     path: list[str] = []
-    for outcome in _of(outcomes, "environment"):
+    for outcome in of(outcomes, "environment"):
         variables.update(outcome.value["variables"])
         path.extend(folder for folder in outcome.value["path"] if folder not in path)
     return variables, tuple(path)
@@ -172,28 +149,28 @@ def _environment(outcomes: Sequence[Outcome]) -> tuple[dict[str, str], tuple[str
 def _plain(event: str, outcomes: Sequence[Outcome]) -> str:
     kind = PLAIN_EVENTS[event]
     if kind == "worktree":
-        return next((outcome.text for outcome in reversed(_of(outcomes, kind))), "")
-    text = _joined(outcomes, kind)
+        return next((outcome.text for outcome in reversed(of(outcomes, kind))), "")
+    text = joined(outcomes, kind)
     # A text that begins like JSON would be parsed as JSON (client fact §1.5).
     return f"Note: {text}" if _LIKE_JSON.match(text) else text
 
 
 def _top_level(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     body: dict[str, Any] = {}
-    if _of(outcomes, "block"):
-        body |= {"decision": "block", "reason": _joined(outcomes, "block")}
-    if _of(outcomes, "stop"):
-        body |= {"continue": False, "stopReason": _joined(outcomes, "stop")}
+    if of(outcomes, "block"):
+        body |= {"decision": "block", "reason": joined(outcomes, "block")}
+    if of(outcomes, "stop"):
+        body |= {"continue": False, "stopReason": joined(outcomes, "stop")}
     return body | _beside(event, outcomes)
 
 
 def _beside(event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return what the user gets beside any decision."""
     body: dict[str, Any] = {}
-    if event not in PLAIN_EVENTS and _of(outcomes, "tell_user"):
-        body["systemMessage"] = _joined(outcomes, "tell_user")
+    if event not in PLAIN_EVENTS and of(outcomes, "tell_user"):
+        body["systemMessage"] = joined(outcomes, "tell_user")
     sequences = ""
-    for outcome in _of(outcomes, "terminal"):
+    for outcome in of(outcomes, "terminal"):
         if len((sequences + outcome.text).encode("utf-8", "surrogatepass")) <= TERMINAL_LIMIT_BYTES:
             sequences += outcome.text
     if sequences:
@@ -205,12 +182,12 @@ def _specific(event: str, outcomes: Sequence[Outcome], advice: str) -> dict[str,
     if event == "PermissionRequest":
         return _permission(outcomes)
     body: dict[str, Any] = {}
-    decision = next((kind for kind in PRECEDENCE if _of(outcomes, kind)), None)
+    decision = next((kind for kind in PRECEDENCE if of(outcomes, kind)), None)
     if decision:
         body["permissionDecision"] = decision
-        if reason := _joined(outcomes, decision):
+        if reason := joined(outcomes, decision):
             body["permissionDecisionReason"] = reason
-    changed = _of(outcomes, "change_input")
+    changed = of(outcomes, "change_input")
     if changed and decision not in ("deny", "defer"):
         body["updatedInput"] = changed[-1].value
     if advice:
@@ -220,17 +197,17 @@ def _specific(event: str, outcomes: Sequence[Outcome], advice: str) -> dict[str,
 
 def _permission(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """A permission's changed input can only be said together with an approval (client fact §1.3)."""
-    if denials := _of(outcomes, "deny"):
-        decision: dict[str, Any] = {"behavior": "deny", "message": _joined(outcomes, "deny")}
+    if denials := of(outcomes, "deny"):
+        decision: dict[str, Any] = {"behavior": "deny", "message": joined(outcomes, "deny")}
         if any(denial.value for denial in denials):
             decision["interrupt"] = True
         return {"decision": decision}
-    if not _of(outcomes, "allow"):
+    if not of(outcomes, "allow"):
         return {}
     decision = {"behavior": "allow"}
-    if changed := _of(outcomes, "change_input"):
+    if changed := of(outcomes, "change_input"):
         decision["updatedInput"] = changed[-1].value
-    if updates := [update for outcome in _of(outcomes, "allow") for update in outcome.value or []]:
+    if updates := [update for outcome in of(outcomes, "allow") for update in outcome.value or []]:
         decision["updatedPermissions"] = updates
     return {"decision": decision}
 
@@ -246,16 +223,16 @@ def _replaced(outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 body["sessionTitle"] = outcome.text
             case "display":
                 body["displayContent"] = outcome.text
-    if _of(outcomes, "initial_message"):
-        body["initialUserMessage"] = _joined(outcomes, "initial_message")
-    if notes := _of(outcomes, "classify"):
+    if of(outcomes, "initial_message"):
+        body["initialUserMessage"] = joined(outcomes, "initial_message")
+    if notes := of(outcomes, "classify"):
         body["classifierContext"] = fit([Piece(note.text) for note in notes], CLASSIFIER_LIMIT).text
     return body
 
 
 def _answer(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the answer to an MCP server: the most restrictive action, and a form only with an acceptance."""
-    said = _of(outcomes, "answer")
+    said = of(outcomes, "answer")
     action = next((action for action in ANSWERS if any(outcome.text == action for outcome in said)), None)
     if action is None:
         return {}
@@ -265,16 +242,13 @@ def _answer(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def _switches(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     body: dict[str, Any] = {}
-    if watched := [path for outcome in _of(outcomes, "watch") for path in outcome.value]:
+    if watched := [path for outcome in of(outcomes, "watch") for path in outcome.value]:
         body["watchPaths"] = list(dict.fromkeys(watched))
     for kind, key in (
         ("reload_skills", "reloadSkills"),
         ("retry", "retry"),
         ("suppress_prompt", "suppressOriginalPrompt"),
     ):
-        if _of(outcomes, kind):
+        if of(outcomes, kind):
             body[key] = True
     return body
-
-
-__all__ = ["CAP", "Reply", "merge", "render"]
